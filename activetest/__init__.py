@@ -1,0 +1,3 @@
+"""activetest: how good is a black-box model, from a few hundred labels instead of many thousands."""
+
+__version__ = "0.1.0"

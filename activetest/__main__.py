@@ -1,0 +1,6 @@
+"""python -m activetest"""
+
+from activetest.cli import run
+
+if __name__ == "__main__":
+    run()

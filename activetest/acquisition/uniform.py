@@ -1,0 +1,11 @@
+"""Uniform draws: the baseline that every other acquisition is judged against."""
+
+import numpy as np
+
+from activetest.evidence import Array, Beliefs
+
+
+def score(beliefs: Beliefs, rng=None) -> Array:
+    """(R,) one for every row."""
+    del rng
+    return np.ones(len(beliefs.probs))

@@ -1,0 +1,171 @@
+"""The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from activetest.cache_build import VERSION, build_into, fingerprint
+from activetest.errors import PoolChanged
+from activetest.evidence import Array, Outputs, Rows
+from activetest.identities import Text, find
+
+MANIFEST = "manifest.json"
+
+
+class Cache:
+    """N items in pool order. Positions are those of the pool it was built from; ids outlive it.
+
+    size          N
+    classes       names of the classes, in code order; empty for regression
+    statistics    (T,) names of the item statistics, see activetest.metrics.STATISTICS
+    fingerprint   hexadecimal: rows, classes, and an order-free sum of hashes of ids and outputs
+    group_names   names of the group columns and products
+    group_values  (G - 1) lists: the value each code stands for, in order
+    has_features  whether the design holds components of features
+    notices       plain sentences: what was put right while reading
+    hashes        (N,) uint64 hash of each id
+    """
+
+    def __init__(self, folder: Path):
+        """Raises OSError, EOFError, ValueError, KeyError or TypeError for no whole cache."""
+        self.folder = folder
+        self.manifest = json.loads((folder / MANIFEST).read_text())
+        if self.manifest["version"] != VERSION:
+            raise ValueError(f"cache version {self.manifest['version']}")
+        self.size: int = self.manifest["rows"]
+        self.classes = tuple(self.manifest["classes"])
+        self.statistics = tuple(self.manifest["statistics"])
+        self.fingerprint: str = self.manifest["fingerprint"]
+        self.group_names = tuple(self.manifest["group_names"])
+        self.group_values: list[list[str]] = self.manifest["group_values"]
+        self.has_features: bool = self.manifest["components"] > 0
+        self.notices = tuple(self.manifest["notices"])
+        self._arrays = {
+            name: _map(folder / f"{name}.npy", shape)
+            for name, shape in self.manifest["arrays"].items()
+        }
+        self.hashes: Array = self._arrays["hashes"]
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """The items at positions start, ..., stop - 1."""
+        return self._rows(np.arange(start, min(stop, self.size)), slice(start, stop))
+
+    def take(self, indices) -> Rows:
+        """The items at these positions, in this order."""
+        indices = np.asarray(indices, np.int64)
+        return self._rows(indices, indices)
+
+    def chunks(self, size: int = 65536) -> list[tuple[int, int]]:
+        """(start, stop) of consecutive chunks that cover the pool."""
+        return [(start, min(start + size, self.size)) for start in range(0, self.size, size)]
+
+    def ids(self, indices) -> list[str]:
+        """The ids of the items at these positions."""
+        return [self._text[int(index)] for index in indices]
+
+    def find(self, ids: list[str]) -> Array:
+        """(len(ids),) int64 pool positions, -1 for ids that no item has."""
+        return find(list(ids), self._arrays["id_order"], self._text)
+
+    def made_from(self, pool) -> bool:
+        """Whether the pool's files and the roles of its columns are those of the build."""
+        return (
+            self.manifest["stamp"] == pool.files.stamp()
+            and self.manifest["schema"] == pool.schema.to_dict()
+        )
+
+    def _rows(self, index: Array, pick) -> Rows:
+        def get(name: str) -> Array | None:
+            return np.asarray(self._arrays[name][pick]) if name in self._arrays else None
+
+        def across(name: str) -> Array | None:
+            return np.asarray(self._arrays[name][:, pick]) if name in self._arrays else None
+
+        return Rows(
+            index=index,
+            hashes=get("hashes"),
+            outputs=Outputs(get("pred"), get("probs"), get("std")),
+            design=get("design"),
+            codes=get("codes"),
+            right=across("right"),
+            wrong=across("wrong"),
+            spread=across("spread"),
+        )
+
+    @cached_property
+    def _text(self) -> Text:
+        return Text(self._arrays["id_letters"], self._arrays["id_offsets"])
+
+
+def build(pool, folder) -> Cache:
+    """Read the pool twice and write its cache, in place of any that is there.
+
+    The folder appears whole or not at all. Raises PoolError for what cannot be right in the pool,
+    OSError when the folder cannot be written.
+    """
+    folder = Path(folder)
+    build_into(pool, folder)
+    return Cache(folder)
+
+
+def open(folder) -> Cache | None:
+    """The cache in the folder; None when it is missing, damaged, or of another version."""
+    try:
+        return Cache(Path(folder))
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return None
+
+
+def current(pool, folder, *, expected: str | None = None) -> Cache:
+    """The cache of the pool as it is now: opened, or built again when something has changed.
+
+    expected is the fingerprint the study was made with (default: that of the cache there is).
+    Raises PoolChanged, with the old cache left in place, when ids or outputs are no longer those.
+    Positions may differ from those before: ids, not positions, name items across caches.
+    """
+    cache = open(folder)
+    if cache is not None:
+        expected = expected or cache.fingerprint
+        if cache.fingerprint == expected and cache.made_from(pool):
+            return cache
+    if expected is not None:
+        pool.check()
+        now, sums = fingerprint(pool)
+        if now != expected:
+            raise PoolChanged(
+                _difference(pool, cache, sums),
+                hint="restore the pool, or start another study with --study DIR",
+            )
+    return build(pool, folder)
+
+
+def _difference(pool, cache: Cache | None, sums: list[str]) -> str:
+    """What changed, as far as the old cache can tell."""
+    problem = f"the pool {pool.uri} is not the one this study was made for"
+    if cache is None:
+        return f"{problem}: its ids or outputs differ"
+    if pool.rows != cache.size:
+        return f"{problem}: it has {pool.rows:,} rows and had {cache.size:,}"
+    pieces = pool.pieces
+    if [piece.rows for piece in pieces] != cache.manifest["piece_rows"]:
+        return f"{problem}: its ids or outputs differ"
+    changed = [
+        piece
+        for piece, new, old in zip(pieces, sums, cache.manifest["piece_sums"], strict=True)
+        if new != old
+    ]
+    if not changed:
+        return f"{problem}: the roles of its columns differ"
+    places = ", ".join(f"{p.start:,} to {p.start + p.rows - 1:,}" for p in changed[:3])
+    more = f" and {len(changed) - 3} more row groups" if len(changed) > 3 else ""
+    return f"{problem}: ids or outputs differ among rows {places}{more}"
+
+
+def _map(path: Path, shape: list[int]) -> Array:
+    """A memory-mapped array. Raises ValueError when it is not of the shape."""
+    array = np.load(path, mmap_mode="r") if 0 not in shape else np.load(path)
+    if list(array.shape) != shape:
+        raise ValueError(f"{path} has shape {array.shape}")
+    return array

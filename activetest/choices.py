@@ -1,0 +1,83 @@
+"""Whether choices make sense: every key and value checked, whoever wrote them."""
+
+from dataclasses import MISSING, fields
+
+from activetest import catalog
+from activetest.errors import ChoiceError
+from activetest.evidence import Choices
+from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
+
+_SHARE = "a number from 0 to 1"
+_RULES = {
+    "metric": ("a name", lambda value: isinstance(value, str)),
+    "metrics": ("a list of names", lambda value: _names(value) and len(value) > 0),
+    "surrogate": ("a name", lambda value: isinstance(value, str)),
+    "acquisition": ("a name", lambda value: isinstance(value, str)),
+    "floor": (_SHARE, lambda value: _number(value) and 0 <= value <= 1),
+    "level": ("a number between 0 and 1", lambda value: _number(value) and 0 < value < 1),
+    "budget": ("a whole number above 0", lambda value: value is None or _count(value)),
+    "groups": ("a list of column names", lambda value: _names(value)),
+}
+
+
+def checked(entries: dict, pool: dict, *, where: str) -> Choices:
+    """The choices in `entries`, for a pool with the roles in `pool`.
+
+    Raises ChoiceError or UnknownMethod, naming the key and `where` it stands.
+    """
+    for key, value in entries.items():
+        if key not in _RULES:
+            raise ChoiceError(f"{where}: there is no choice {key!r}", f"known: {', '.join(_RULES)}")
+        wanted, holds = _RULES[key]
+        if not holds(value):
+            raise ChoiceError(f"{where}: {key} is {value!r}", f"it must be {wanted}")
+    for field in fields(Choices):
+        if field.name not in entries and field.default is MISSING:
+            raise ChoiceError(f"{where}: {field.name} is missing", "activetest init sets it again")
+    choices = Choices(**{key: _frozen(value) for key, value in entries.items()})
+    _check_names(choices, pool, where)
+    return choices
+
+
+def metrics_of(pool: dict) -> tuple[str, ...]:
+    """The metrics that exist for a pool with these roles."""
+    if pool["task"] == "regression":
+        return REGRESSION
+    return HARD_LABELS if pool["kind"] == "pred" else CLASSIFICATION
+
+
+def _check_names(choices: Choices, pool: dict, where: str) -> None:
+    possible = metrics_of(pool)
+    for name in (choices.metric, *choices.metrics):
+        if name not in possible:
+            raise ChoiceError(
+                f"{where}: this pool has no metric {name!r}", f"choose from {', '.join(possible)}"
+            )
+    for key, family in (("surrogate", "surrogates"), ("acquisition", "acquisition")):
+        name, known = getattr(choices, key), catalog.names(family)
+        if name not in known:
+            raise ChoiceError(
+                f"{where}: no {key} is called {name!r}", f"choose from {', '.join(known)}"
+            )
+    for name in choices.groups:
+        if name not in pool.get("groups", ()):
+            raise ChoiceError(
+                f"{where}: {name!r} is not a group of this study",
+                f"activetest init {pool['uri']} --group '{name}'",
+            )
+
+
+def _frozen(value):
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _names(value) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+def _number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,194 @@
+"""CSV and JSON-lines pools become Parquet, once, so that everything after reads one format."""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet as pq
+
+from activetest.errors import PoolError
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+
+# What is read at once, in bytes, and written at once, in rows.
+_BLOCK = 2**24
+_ROW_GROUP = 131_072
+
+# What stands for "no value" among numbers.
+_GAPS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
+
+
+def needed(uri: str) -> bool:
+    """Whether the pool is CSV or JSON lines, by its name."""
+    return Path(uri).suffix.lower() in (*DELIMITERS, *JSON_LINES)
+
+
+def beside(uri: str) -> str:
+    """Where the converted pool goes: pool.csv becomes pool.csv.parquet."""
+    return f"{uri}.parquet"
+
+
+def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
+    """Convert a CSV or JSON-lines file; the target appears whole or not at all.
+
+    Column types are found from all rows, in a pass of their own; ids stay text: 007 is not 7.
+    Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
+    written.
+    """
+    path = Path(source).expanduser()
+    if "://" in source or not path.is_file():
+        raise PoolError(
+            f"there is no file {source}",
+            hint="CSV and JSON lines are read from local files; remote pools are Parquet",
+        )
+    if path.stat().st_size == 0:
+        raise PoolError(
+            f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
+        )
+    batches = (
+        _json_batches(path) if path.suffix.lower() in JSON_LINES else _csv_batches(path, id or "id")
+    )
+    with _replacing(Path(target)) as fresh:
+        _write(batches, fresh)
+
+
+def _write(batches: Iterator[pa.Table], target: Path) -> None:
+    """Write tables of one schema as row groups of at least 131,072 rows, but for the last."""
+    first = next(batches)
+    with pq.ParquetWriter(target, first.schema, compression="snappy") as writer:
+        waiting = [first]
+        for table in batches:
+            waiting.append(table)
+            if sum(part.num_rows for part in waiting) >= _ROW_GROUP:
+                writer.write_table(pa.concat_tables(waiting), row_group_size=_ROW_GROUP)
+                waiting = []
+        if waiting:
+            writer.write_table(pa.concat_tables(waiting), row_group_size=_ROW_GROUP)
+
+
+def _csv_batches(path: Path, id: str) -> Iterator[pa.Table]:
+    """The rows of a CSV file, typed; at least one table."""
+    delimiter = DELIMITERS[path.suffix.lower()]
+    header = _header(path, delimiter)
+    ladders = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
+    ladders |= {id: [pa.string()]} if id in header else {}
+    for batch in _csv(path, delimiter, dict.fromkeys(header, pa.string())):
+        for name, column in zip(header, batch.columns, strict=True):
+            ladders[name] = _climbed(ladders[name], column)
+    types = {name: ladder[0] for name, ladder in ladders.items()}
+    yield pa.schema(list(types.items())).empty_table()
+    for batch in _csv(path, delimiter, types):
+        yield pa.Table.from_batches([batch])
+
+
+def _csv(path: Path, delimiter: str, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    """Batches with these types."""
+    with _parsed(path):
+        yield from pyarrow.csv.open_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=_GAPS),
+        )
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    """The column names. Raises PoolError when they repeat or another delimiter is in use."""
+    with _parsed(path):
+        options = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        names = pyarrow.csv.open_csv(path, parse_options=options).schema.names
+    if len(names) == 1:
+        for other, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas")):
+            if other != delimiter and other in names[0]:
+                raise PoolError(
+                    f"the columns of {path} are separated by {word}",
+                    hint="separate them by commas (.csv) or tabs (.tsv)",
+                )
+    for name in names:
+        if names.count(name) > 1:
+            raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
+    return names
+
+
+def _climbed(ladder: list[pa.DataType], column: pa.Array) -> list[pa.DataType]:
+    """The rest of the ladder from the first type that can hold the text in the column."""
+    values = column.filter(pc.invert(pc.is_in(column, pa.array(_GAPS))))
+    while len(ladder) > 1:
+        try:
+            values.cast(ladder[0])
+            return ladder
+        except pa.ArrowInvalid:
+            ladder = ladder[1:]
+    return ladder
+
+
+def _json_batches(path: Path) -> Iterator[pa.Table]:
+    """The rows of a JSON-lines file, typed; at least one table."""
+    schema = None
+    for block in _lines(path):
+        with _parsed(path):
+            found = pyarrow.json.read_json(io.BytesIO(block)).schema
+            found = pa.schema([(field.name, _settled(field.type)) for field in found])
+            schema = (
+                found
+                if schema is None
+                else pa.unify_schemas([schema, found], promote_options="permissive")
+            )
+    if schema is None:
+        raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
+    yield schema.empty_table()
+    options = pyarrow.json.ParseOptions(explicit_schema=schema)
+    for block in _lines(path):
+        with _parsed(path):
+            yield pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
+
+
+def _settled(kind: pa.DataType) -> pa.DataType:
+    """The type as it is, but text that looks like a date stays text."""
+    return pa.string() if pa.types.is_timestamp(kind) else kind
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Blocks of whole lines that hold something."""
+    with path.open("rb") as file:
+        if file.read(3) != b"\xef\xbb\xbf":
+            file.seek(0)
+        while block := file.read(_BLOCK):
+            block += file.readline()
+            if block.strip():
+                yield block
+
+
+@contextmanager
+def _parsed(path: Path):
+    """Turns what the parser says into a PoolError."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        said = str(error).splitlines()[0][:200]
+        raise PoolError(
+            f"{path} cannot be read: {said}", hint="correct that row, or write the pool as Parquet"
+        ) from error
+    except PermissionError as error:
+        raise PoolError(f"{path} may not be read", hint="check its permissions") from error
+
+
+@contextmanager
+def _replacing(target: Path):
+    """A temporary file that becomes target when the block succeeds, and vanishes when it fails."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,13 @@
+"""Quantiles of the posterior of a model-based estimate: as right as the surrogate is."""
+
+import numpy as np
+
+from activetest.evidence import Estimate, Interval
+
+
+def interval(estimate: Estimate, level: float) -> Interval:
+    """Equal-tailed credible interval for one mean (d = 1), from the surrogate's members (Kossen 2022; ALT-MAS eq. 3)."""
+    tail = (1 - level) / 2
+    lower, upper = np.quantile(estimate.draws[:, 0], [tail, 1 - tail])
+    method = "exact" if estimate.exact else "credible"
+    return Interval(float(lower), float(upper), level, method, float(estimate.variance[0, 0]))

@@ -1,0 +1,72 @@
+"""Losses, elementwise and never reduced: loss(outputs, labels (R, K)) -> (R, K).
+
+K labels are scored per row at once: one for an item whose label is known, all classes (or all quadrature
+nodes of a predictive distribution) for one whose label is not. Labels are class codes or real values.
+"""
+
+import numpy as np
+
+from activetest.evidence import Array, Outputs
+
+# The smallest probability a log-loss is taken of: one confident mistake costs at most 27.6 nats.
+LOG_LOSS_FLOOR = 1e-12
+
+
+def zero_one(outputs: Outputs, labels: Array) -> Array:
+    """1 where the predicted class is not the label."""
+    return (labels != outputs.pred[:, None]).astype(float)
+
+
+def log_loss(outputs: Outputs, labels: Array) -> Array:
+    """Negative log-probability of the label, in nats; probabilities below 1e-12 count as 1e-12."""
+    return -np.log(np.maximum(_at(outputs.probs, labels), LOG_LOSS_FLOOR))
+
+
+def brier(outputs: Outputs, labels: Array) -> Array:
+    """Squared distance between the probabilities and the label's corner of the simplex, in [0, 2] (Brier 1950)."""
+    probs = outputs.probs.astype(float)
+    return 1 + (probs**2).sum(axis=1)[:, None] - 2 * _at(probs, labels)
+
+
+def squared(outputs: Outputs, labels: Array) -> Array:
+    """(prediction - label)^2, in squared units of the label."""
+    return (outputs.pred[:, None] - labels) ** 2
+
+
+def absolute(outputs: Outputs, labels: Array) -> Array:
+    """|prediction - label|, in units of the label."""
+    return np.abs(outputs.pred[:, None] - labels)
+
+
+def signed(outputs: Outputs, labels: Array) -> Array:
+    """prediction - label, in units of the label."""
+    return outputs.pred[:, None] - labels
+
+
+def _at(probs: Array, labels: Array) -> Array:
+    """Probability of each label, as float64."""
+    return np.take_along_axis(probs, labels.astype(np.int64), axis=1).astype(float)
+
+
+def loss(name: str):
+    """The loss of that name."""
+    return {
+        "zero_one": zero_one,
+        "log_loss": log_loss,
+        "brier": brier,
+        "squared": squared,
+        "absolute": absolute,
+        "signed": signed,
+    }[name]
+
+
+def bounds(name: str) -> tuple[float, float]:
+    """Smallest and largest value the loss can take; infinite where it has no useful bound."""
+    return {
+        "zero_one": (0.0, 1.0),
+        "log_loss": (0.0, np.inf),
+        "brier": (0.0, 2.0),
+        "squared": (0.0, np.inf),
+        "absolute": (0.0, np.inf),
+        "signed": (-np.inf, np.inf),
+    }[name]

@@ -1,0 +1,8 @@
+"""Brier score: the mean squared distance between probabilities and labels, summed over classes (Brier 1950)."""
+
+from activetest.metrics._metric import Metric, first
+
+
+def metric() -> Metric:
+    """Mean Brier loss, in [0, 2]; half of it is what binary scorers often call by this name."""
+    return Metric("brier", ("brier",), first, upper=2.0)

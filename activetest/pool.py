@@ -1,0 +1,231 @@
+"""The pool: a Parquet file, a folder of them, or a URI that pyarrow opens; never read whole."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from activetest import groups as grouping
+from activetest import pool_columns, pool_outputs
+from activetest.errors import PoolChanged, PoolError
+from activetest.evidence import Array
+from activetest.identities import Text
+from activetest.pool_classes import width, with_classes
+from activetest.pool_columns import BadRow
+from activetest.pool_files import Files, Piece
+from activetest.pool_notices import notices
+from activetest.pool_roles import is_vector, understand
+from activetest.pool_schema import Schema, Wishes
+
+
+@dataclass(frozen=True)
+class Block:
+    """At most 65,536 rows, read and checked; parts that were not wanted are None or empty.
+
+    start     position of the first row in the pool
+    ids       (R,) the ids
+    checked   the outputs, and what had to be put right
+    features  a (R,) or (R, W) array per feature column; missing values are NaN
+    groups    per group of the schema, codes (R,) and the names they stand for
+    """
+
+    start: int
+    ids: Text | None
+    checked: pool_outputs.Checked | None
+    features: list[Array]
+    groups: list[tuple[Array, list[str]]]
+
+
+class Pool:
+    """Columns with roles, and the rows in pieces.
+
+    uri      where it is, as given
+    schema   the role of every column
+    notices  plain sentences: what was understood, and what was ignored
+    """
+
+    def __init__(
+        self, uri: str, schema: Schema, files: Files | None = None, said: tuple[str, ...] = ()
+    ):
+        """A pool whose schema is known already: nothing is read until it is asked for."""
+        self.uri, self.schema, self.notices = uri, schema, said
+        self.files = files or Files(uri)
+
+    @staticmethod
+    def open(
+        uri: str,
+        *,
+        id=None,
+        outputs=None,
+        features=None,
+        groups=(),
+        task=None,
+        positive=None,
+        threshold: float = 0.5,
+        classes=None,
+    ) -> "Pool":
+        """Look at the pool and give every column its role.
+
+        id, outputs, features, groups   names of columns, where convention does not find them
+        task                            "classification" or "regression"
+        positive, threshold             of a binary pool
+        classes                         their names, in the order of the outputs
+        Raises PoolError for a pool that cannot be read or understood, ChoiceError for a wish it
+        cannot meet.
+        """
+        uri = str(uri)
+        files = Files(uri)
+        wishes = Wishes(
+            id,
+            _names(outputs),
+            _names(features),
+            _names(groups) or (),
+            task,
+            positive,
+            threshold,
+            _names(classes),
+        )
+        schema = understand(files.schema, wishes)
+        pool = Pool(uri, schema, files)
+        if not pool.rows:
+            raise PoolError(
+                f"the pool {uri} has no rows", hint="give a pool with at least one item"
+            )
+        if schema.task == "classification":
+            pool.schema = with_classes(pool, wishes)
+        pool.notices = notices(pool.schema, files.schema, pool.rows)
+        return pool
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The row groups, in order."""
+        return self.files.pieces
+
+    @property
+    def rows(self) -> int:
+        """Number of items."""
+        return sum(piece.rows for piece in self.pieces)
+
+    def batches(self, columns, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """Columns of a piece, at most 65,536 rows at a time."""
+        return self.files.batches(list(columns), piece)
+
+    def blocks(
+        self, piece: Piece, *, ids=True, outputs=True, features=True, groups=True
+    ) -> Iterator[Block]:
+        """The piece, checked; only the columns of the parts that are wanted are read.
+
+        Raises PoolError naming the column and the row for the first value that cannot be right.
+        """
+        schema = self.schema
+        wanted = [
+            *([schema.id] if ids and schema.id else []),
+            *(schema.output_columns if outputs else ()),
+            *(schema.features if features else ()),
+            *(schema.group_columns if groups else ()),
+        ]
+        start = piece.start
+        for batch in self.batches(dict.fromkeys(wanted), piece):
+            try:
+                block = Block(
+                    start,
+                    self._ids(batch, start) if ids else None,
+                    pool_outputs.read(batch, schema) if outputs else None,
+                    pool_columns.columns(batch, schema.features, self._widths) if features else [],
+                    _groups(batch, schema) if groups else [],
+                )
+            except BadRow as bad:
+                raise PoolError(
+                    f"{self._where(batch, start, bad.row)}: {bad.problem}", hint=bad.hint
+                ) from None
+            yield block
+            start += batch.num_rows
+
+    def feature_names(self) -> list[str]:
+        """The column that each feature comes from; a list column as often as it is long."""
+        return [name for name in self.schema.features for _ in range(self._widths.get(name, 1))]
+
+    @cached_property
+    def _widths(self) -> dict[str, int]:
+        """Length of the lists in each list column among the features, as in the first rows."""
+        table = self.files.schema
+        lists = [name for name in self.schema.features if is_vector(table.field(name).type)]
+        return {name: width(self, name) for name in lists}
+
+    def _ids(self, batch: pa.RecordBatch, start: int) -> Text:
+        """The ids of a batch, row numbers where the pool has none."""
+        if self.schema.id is None:
+            return pool_columns.row_numbers(start, batch.num_rows)
+        return pool_columns.text(batch.column(self.schema.id), self.schema.id)
+
+    def check(self) -> None:
+        """Raises PoolChanged when a column of the schema is gone or can no longer play its role."""
+        schema = self.schema
+        wishes = Wishes(schema.id, schema.outputs, schema.features, schema.groups, schema.task)
+        table = self.files.schema
+        try:
+            found = understand(table, wishes)
+            if (found.task, found.kind) != (schema.task, schema.kind):
+                column = table.field(schema.outputs[0])
+                raise PoolError(f"column {column.name!r} is {column.type}")
+            for column in (schema.pred, schema.std):
+                if column is not None and column not in table.names:
+                    raise PoolError(f"the pool has no column {column!r}")
+            if schema.kind == "prob-list" and width(self, schema.outputs[0]) != len(schema.classes):
+                raise PoolError(
+                    f"column {schema.outputs[0]!r} does not hold {len(schema.classes)} classes"
+                )
+        except PoolError as error:
+            raise PoolChanged(
+                f"{self.uri} is not the pool this study was made for: {error.problem}",
+                hint="restore the pool, or start another study with --study DIR",
+            ) from error
+
+    def show(self, rows, columns) -> dict[str, list]:
+        """The values of columns at pool positions, in the order of rows.
+
+        Raises PoolError for unknown columns.
+        """
+        columns = list(columns)
+        for column in columns:
+            if column not in self.files.schema.names:
+                raise PoolError(
+                    f"the pool has no column {column!r}",
+                    hint=f"its columns are {', '.join(self.files.schema.names[:12])}",
+                )
+        rows = np.asarray(rows, np.int64)
+        shown: dict[str, list] = {column: [None] * len(rows) for column in columns}
+        for piece in self.pieces:
+            inside = np.flatnonzero((rows >= piece.start) & (rows < piece.start + piece.rows))
+            if not columns or not len(inside):
+                continue
+            table = pa.Table.from_batches(self.batches(columns, piece)).take(
+                pa.array(rows[inside] - piece.start)
+            )
+            for column in columns:
+                for place, value in zip(inside, table.column(column).to_pylist(), strict=True):
+                    shown[column][place] = value
+        return shown
+
+    def _where(self, batch: pa.RecordBatch, start: int, row: int) -> str:
+        """Names a row for an error."""
+        place = f"row {start + row:,} of {self.uri} (counting from 0)"
+        if self.schema.id not in batch.schema.names:
+            return place
+        id = batch.column(self.schema.id)[row].as_py()
+        return place if id is None else f"{place}, id {str(id)!r}"
+
+
+def _groups(batch: pa.RecordBatch, schema: Schema) -> list[tuple[Array, list[str]]]:
+    """Codes and names of each group of the schema."""
+    parts = {column: pool_columns.encoded(batch.column(column)) for column in schema.group_columns}
+    return [grouping.local(group, parts) for group in schema.groups]
+
+
+def _names(wish) -> tuple[str, ...] | None:
+    """One name or several, as a tuple."""
+    if wish is None:
+        return None
+    return (wish,) if isinstance(wish, str) else tuple(str(name) for name in wish)

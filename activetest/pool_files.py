@@ -1,0 +1,184 @@
+"""The files of a pool: where they are, how they are read, and what can be wrong with them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from activetest.errors import PoolError
+
+# Rows decoded at once: large enough for fast arithmetic, small enough for the processor's cache
+# and for memory.
+BATCH = 65536
+
+# Bytes of a column read at once: row groups of any size then take no more memory than small ones.
+_BUFFER = 2**18
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One row group: the unit of work of a pass.
+
+    number     position among all pieces of the pool
+    path       file
+    row_group  position inside the file
+    start      position of the first row in the pool
+    rows       number of rows
+    """
+
+    number: int
+    path: str
+    row_group: int
+    start: int
+    rows: int
+
+
+class Files:
+    """The Parquet files behind a path or URI, sorted by name; footers are read on first use."""
+
+    def __init__(self, uri: str):
+        """Raises PoolError when there is nothing at uri."""
+        self.uri = uri
+        self.remote = "://" in uri
+        self._filesystem, root = _locate(uri, self.remote)
+        self._found = _listing(self._filesystem, root, uri)
+
+    def stamp(self) -> list:
+        """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
+        return [
+            [found.path if self.remote else found.base_name, found.size, found.mtime_ns]
+            for found in self._found
+        ]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Columns of the first file; those of the others are the same."""
+        return next(iter(self._footers.values())).schema.to_arrow_schema()
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The row groups that have rows, in order."""
+        pieces, start = [], 0
+        for path, footer in self._footers.items():
+            for group in range(footer.num_row_groups):
+                if rows := footer.row_group(group).num_rows:
+                    pieces.append(Piece(len(pieces), path, group, start, rows))
+                    start += rows
+        return tuple(pieces)
+
+    def batches(self, columns: list[str], piece: Piece) -> Iterator[pa.RecordBatch]:
+        """The piece, at most 65,536 rows at a time, decoded in the calling thread.
+
+        Raises PoolError where the file is damaged.
+        """
+        footer = self._footers[piece.path]
+        with _readable(piece.path, f"row group {piece.row_group} of {piece.path} cannot be read"):
+            with self._filesystem.open_input_file(piece.path) as source:
+                # A remote store is asked once per row group; a local file is read page by page.
+                file = pq.ParquetFile(
+                    source, metadata=footer, pre_buffer=self.remote, buffer_size=_BUFFER
+                )
+                yield from file.iter_batches(
+                    BATCH, row_groups=[piece.row_group], columns=columns, use_threads=False
+                )
+
+    @cached_property
+    def _footers(self) -> dict:
+        """Footer of each file.
+
+        Raises PoolError for files that are no Parquet or whose columns differ.
+        """
+        footers = {found.path: self._footer(found) for found in self._found}
+        first = self._found[0].path
+        for path, footer in footers.items():
+            _reject_other_columns(
+                footers[first].schema.to_arrow_schema(),
+                footer.schema.to_arrow_schema(),
+                first,
+                path,
+            )
+        return footers
+
+    def _footer(self, found: fs.FileInfo):
+        """Footer of one file. Raises PoolError when it is no whole Parquet file."""
+        with _readable(found.path, f"{found.path} cannot be read"):
+            with self._filesystem.open_input_file(found.path) as source:
+                head = source.read(4)
+                if head == b"PAR1" and (
+                    found.size < 12 or source.read_at(4, found.size - 4) != b"PAR1"
+                ):
+                    raise PoolError(
+                        f"{found.path} is truncated: its last bytes are missing",
+                        hint="copy or write the file again",
+                    )
+                if head != b"PAR1":
+                    state = "is empty (0 bytes)" if not head else "is not a Parquet file"
+                    raise PoolError(
+                        f"{found.path} {state}",
+                        hint="give a .parquet, .csv or .jsonl file, or a folder of .parquet files",
+                    )
+                return pq.read_metadata(source)
+
+
+def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
+    """The file system and the path in it. Raises PoolError for a URI that pyarrow does not know."""
+    if not remote:
+        return fs.LocalFileSystem(), str(Path(uri).expanduser())
+    with _readable(uri, f"{uri} cannot be opened"):
+        return fs.FileSystem.from_uri(uri)
+
+
+def _listing(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:
+    """The file, or the .parquet files below the folder, hidden ones left out."""
+    with _readable(uri, f"{uri} cannot be opened"):
+        found = filesystem.get_file_info(root)
+        if found.type == fs.FileType.NotFound:
+            raise PoolError(f"there is no file or folder {uri}", hint="check the path of the pool")
+        if found.type != fs.FileType.Directory:
+            return [found]
+        below = filesystem.get_file_info(fs.FileSelector(root, recursive=True))
+    files = [
+        f
+        for f in below
+        if f.type == fs.FileType.File and f.extension == "parquet" and f.base_name[0] not in "._"
+    ]
+    if not files:
+        raise PoolError(
+            f"the folder {uri} holds no .parquet file", hint="give the folder that the files are in"
+        )
+    return sorted(files, key=lambda file: file.path)
+
+
+def _reject_other_columns(first: pa.Schema, other: pa.Schema, first_path: str, path: str) -> None:
+    """Raises PoolError when two files of a folder differ in a column or its type."""
+    for field in first:
+        if field.name not in other.names:
+            raise PoolError(
+                f"{path} has no column {field.name!r}, {first_path} has",
+                hint="all files need the same columns",
+            )
+        if other.names.count(field.name) == 1 and other.field(field.name).type != field.type:
+            raise PoolError(
+                f"column {field.name!r} is {field.type} in {first_path} "
+                f"and {other.field(field.name).type} in {path}",
+                hint="write all files with the same types",
+            )
+
+
+@contextmanager
+def _readable(path: str, problem: str):
+    """Turns what pyarrow and the file system say into a PoolError."""
+    try:
+        yield
+    except PermissionError as error:
+        raise PoolError(f"{path} may not be read", hint="check its permissions") from error
+    except (pa.ArrowException, OSError) as error:
+        said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise PoolError(
+            f"{problem}: {said}", hint="the file is damaged or out of reach; write or copy it again"
+        ) from error

@@ -1,0 +1,61 @@
+"""Reports as JSON: one document, versioned, null for what does not exist, never NaN."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+
+from activetest.report import SCHEMA_VERSION, Counts, Line, Report
+
+
+def render(report: Report) -> str:
+    """The whole report; groups are {column: value} or null."""
+    return _document(
+        {
+            "pool": report.pool,
+            "fingerprint": report.fingerprint,
+            "seed": report.seed,
+            "metric": report.metric,
+            "surrogate": report.surrogate,
+            "acquisition": report.acquisition,
+            "floor": report.floor,
+            "counts": asdict(report.counts),
+            "estimates": [_estimate(line) for line in report.estimates],
+            "notes": list(report.notes),
+            "gates": [asdict(gate) if is_dataclass(gate) else gate for gate in report.gates],
+        }
+    )
+
+
+def status(counts: Counts, coming: str = "") -> str:
+    """Where a study stands; coming says what `next` would do."""
+    return _document({"counts": asdict(counts), "next": coming or None})
+
+
+def simulation(results: Sequence[dict]) -> str:
+    """One object per strategy, metric and budget."""
+    return _document({"results": list(results)})
+
+
+def _estimate(line: Line) -> dict:
+    fields = asdict(line)
+    named = {"metric": fields.pop("metric"), "class": fields.pop("class_name")}
+    return named | {"group": fields.pop("group")} | fields
+
+
+def _document(content: dict) -> str:
+    document = {"schema_version": SCHEMA_VERSION} | content
+    return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value):
+    """The same with numpy's numbers made plain, and null where a number is not finite."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

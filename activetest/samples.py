@@ -1,0 +1,200 @@
+"""From a log to samples: the answered draws, and what was predictable before each, for any metric and group."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Log, Rows, Sample
+from activetest.metrics._losses import bounds
+from activetest.metrics._metric import Metric
+from activetest.passes import map_reduce
+from activetest.rounds import observed
+
+
+@dataclass(frozen=True)
+class Group:
+    """The whole pool (no column), or the rows of one code in one column of the codes."""
+
+    name: str
+    size: int
+    column: int | None = None
+    code: int | None = None
+
+    def holds(self, codes: Array) -> Array:
+        """(R,) 1.0 where rows with these codes belong to the group."""
+        if self.column is None:
+            return np.ones(len(codes))
+        return (codes[:, self.column] == self.code).astype(float)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A log in arrays, for all statistics of the pool (T) and, last, whether the item could be answered.
+
+    used            number of draws that estimates use: whole rounds whose earlier draws are all answered
+    whole           False when even the first round is incomplete, and its answered beginning is used
+    stats, brought_stats   (D, T + 1) and (B, T + 1), zero for an item that was declined
+    codes, brought_codes   (D, columns) and (B, columns) codes of the groups
+    groups          the whole pool first
+    """
+
+    log: Log
+    used: int
+    whole: bool
+    stats: Array
+    brought_stats: Array
+    codes: Array
+    brought_codes: Array
+    statistics: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+def gather(log: Log, cache) -> Evidence:
+    """Everything that samples need, looked up once."""
+    drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
+    used, whole = _used(log)
+    return Evidence(
+        log=log,
+        used=used,
+        whole=whole,
+        stats=_answered(drawn, log.labels, log.status, cache.statistics),
+        brought_stats=_answered(brought, log.brought_labels, log.brought_status, cache.statistics),
+        codes=drawn.codes,
+        brought_codes=brought.codes,
+        statistics=cache.statistics,
+        groups=_groups(cache),
+    )
+
+
+def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sample:
+    """The sample for one metric: its statistics and, where any item was declined, the share that can be answered."""
+    log, used, group = evidence.log, evidence.used, group or evidence.groups[0]
+    declined = bool((log.status == DECLINED).any() or (log.brought_status == DECLINED).any())
+    columns = [evidence.statistics.index(name) for name in metric.statistics] + [-1] * declined
+    member, brought_member = group.holds(evidence.codes), group.holds(evidence.brought_codes)
+    stats = evidence.stats[:, columns] * member[:, None]
+    brought = evidence.brought_stats[:, columns] * brought_member[:, None]
+    before = np.cumsum(stats, axis=0) - stats
+    before += (log.brought_round <= log.round[:, None]).astype(float) @ brought
+    imputed, imputed_sum, left, remaining, doubt = _predicted(log, group.name, member, columns)
+    known, known_brought = log.status != PENDING, log.brought_status != PENDING
+    total = stats[known].sum(axis=0) + brought[known_brought].sum(axis=0)
+    unknown = group.size - int(member[known].sum() + brought_member[known_brought].sum())
+    seen = np.concatenate(
+        [stats[known & (member > 0)], brought[known_brought & (brought_member > 0)]]
+    )
+    return Sample(
+        stats=stats[:used],
+        probs=log.probs[:used],
+        weights=_weights(evidence.groups[0].size, used),
+        known_sum=before[:used],
+        imputed=imputed[:used],
+        imputed_sum=imputed_sum[:used],
+        inside=member[:used],
+        left=left[:used],
+        doubt=doubt[:used],
+        size=group.size,
+        total=total,
+        unknown=unknown,
+        tally=_tally(seen, metric),
+        uniform=bool(np.allclose(log.probs[:used] * remaining[:used], 1, rtol=1e-6)),
+        limits=_limits(metric, total, unknown, group.size, declined),
+    )
+
+
+def _used(log: Log) -> tuple[int, bool]:
+    """Draws that estimates use, and whether they are whole rounds.
+
+    Steps need every earlier draw answered, and a fixed interval must not end inside a round: where the
+    answered beginning ends could depend on the answers. A label that a round knew and that was then taken
+    back ends it as well.
+    """
+    waiting = np.flatnonzero(log.status == PENDING)
+    answered = int(waiting[0]) if len(waiting) else len(log.rows)
+    taken_back = log.brought_round[log.brought_status == PENDING]
+    if len(taken_back):
+        answered = min(answered, int(np.searchsorted(log.round, taken_back.min())))
+    if answered == len(log.rows):
+        return answered, True
+    start = int(np.searchsorted(log.round, log.round[answered]))
+    return (start, True) if start else (answered, answered == 0)
+
+
+def _answered(rows: Rows, labels: Array, status: Array, statistics: tuple[str, ...]) -> Array:
+    """(., T + 1) statistics of labelled items and 1; zeros for the others."""
+    stats = np.zeros((len(labels), len(statistics) + 1))
+    labelled = status == LABELLED
+    if labelled.any():
+        some = replace(rows, outputs=rows.outputs[labelled])
+        stats[labelled, :-1] = observed(some, labels[labelled], statistics)
+        stats[labelled, -1] = 1
+    return stats
+
+
+def _groups(cache) -> tuple[Group, ...]:
+    """The whole pool, then every value of every group column, in the order in which rounds record them."""
+    groups = [Group("", cache.size)]
+    for column, (name, values) in enumerate(
+        zip(cache.group_names, cache.group_values, strict=True)
+    ):
+
+        def sizes(piece, column=column, count=len(values)):
+            return np.bincount(cache.rows(*piece).codes[:, column], minlength=count)
+
+        counts = map_reduce(cache.chunks(), sizes, np.add)
+        groups += [
+            Group(f"{name}={value}", int(counts[code]), column, code)
+            for code, value in enumerate(values)
+        ]
+    return tuple(groups)
+
+
+def _weights(size: int, used: int) -> Array:
+    """(M,) weights proportional to 1 / (n (n - 1)), n = N - m + 1 for the m-th draw; they are LURE's.
+
+    Items that were brought do not count: weights that reacted to them would react to labels.
+    """
+    ahead = size - np.arange(used, dtype=float)
+    # The last of all N draws knows everything: its term is the exact mean.
+    weights = 1 / (ahead * np.maximum(ahead - 1, 1e-300))
+    return weights / weights.sum() if used else weights
+
+
+def _predicted(log: Log, group: str, member: Array, columns: list[int]):
+    """What was predictable before each draw: imputed, imputed_sum, left, rows left of the whole pool, doubt.
+
+    A round that was drawn before the group was asked for recorded nothing about it: zeros, as without a surrogate.
+    """
+    shape = (len(log.rows), len(columns))
+    imputed, imputed_sum, doubt = np.zeros(shape), np.zeros(shape), np.zeros((*shape, 4))
+    left, remaining = np.zeros(len(log.rows)), np.zeros(len(log.rows))
+    for each in log.history:
+        here = log.round == each.number
+        remaining[here] = each.count[0] - np.arange(here.sum())
+        if group not in each.groups:
+            continue
+        place, inside = each.groups.index(group), member[here]
+        # The last column, where there is one, is whether an item can be answered: imputed as certain.
+        guess = np.column_stack([each.imputed, np.ones(len(inside))])[:, columns] * inside[:, None]
+        whole = np.append(each.imputed_sum[place], each.count[place])[columns]
+        imputed[here] = guess
+        imputed_sum[here] = whole - (np.cumsum(guess, axis=0) - guess)
+        left[here] = each.count[place] - (np.cumsum(inside) - inside)
+        doubt[here] = np.concatenate([each.doubt[place], np.zeros((1, 4))])[columns]
+    return imputed, imputed_sum, left, remaining, doubt
+
+
+def _tally(stats: Array, metric: Metric) -> Array:
+    """(d,) labels on the rarer side of the middle of a bounded statistic."""
+    above = (stats > np.mean(bounds(metric.statistics[0]))).sum(axis=0)
+    return np.minimum(above, len(stats) - above)
+
+
+def _limits(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
+    """(2, d) means that what is known leaves possible: the rest at its lower and at its upper bound."""
+    low, high = bounds(metric.statistics[0])
+    if declined:
+        # Over answerable items only, whose number is not known: nothing sharper than the bounds.
+        return np.array([[low, 0.0], [high, 1.0]])
+    ends = np.array([[low], [high]]) * unknown if unknown else 0.0
+    return np.broadcast_to((total + ends) / size, (2, len(total)))

@@ -1,0 +1,48 @@
+"""Scores become recorded draws: successive sampling without replacement, by an exponential race.
+
+Every row j holds a key -log(u_j) / s_j, u_j hashed from (seed, round, id); the n smallest keys, in order,
+are n successive draws in which the probability of the next is its strength over the strength of what is left
+(Efraimidis and Spirakis 2006). So q is exact, and a draw does not depend on how the pool was cut into chunks.
+"""
+
+import numpy as np
+
+from activetest.evidence import Array
+from activetest.hashing import uniforms
+
+
+def strengths(scores: Array, free: Array, floor: float) -> Array:
+    """(R,) draw probabilities of the first pick: scores with a share `floor` spread evenly over free rows.
+
+    scores (R,) at least zero; free (R,) bool. Rows that are not free get zero. Where no score is above zero
+    every free row is as likely as another. Raises ValueError for scores that are negative or not finite.
+    """
+    scores = np.where(free, scores, 0.0)
+    if not np.isfinite(scores).all() or (scores < 0).any():
+        raise ValueError("scores must be finite and not negative")
+    total, count = scores.sum(), free.sum()
+    if total == 0:
+        return free / count
+    return (1 - floor) * scores / total + floor * free / count
+
+
+def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
+    """(count,) rows in the order drawn: those with the smallest keys. Rows of strength zero never win."""
+    with np.errstate(divide="ignore"):
+        keys = -np.log(uniforms(hashes, seed, stream)) / strength
+    count = min(count, np.count_nonzero(strength))
+    winners = (
+        np.argpartition(keys, count - 1)[:count] if count < len(keys) else np.arange(len(keys))
+    )
+    return winners[np.argsort(keys[winners], kind="stable")][:count]
+
+
+def probabilities(strength: Array, drawn: Array) -> Array:
+    """(n,) probability of each successive draw given those before it, from what is left at each."""
+    taken = strength[drawn]
+    # Summed from the back where little is left: only then is q = 1 for the last row exact.
+    if len(drawn) == np.count_nonzero(strength):
+        left = np.cumsum(taken[::-1])[::-1]
+    else:
+        left = strength.sum() - np.concatenate([[0.0], np.cumsum(taken)[:-1]])
+    return np.minimum(taken / left, 1.0)

@@ -1,0 +1,14 @@
+"""Beliefs of a surrogate that has a probability for every class."""
+
+import numpy as np
+
+from activetest.evidence import Array, Beliefs, Rows
+from activetest.metrics._losses import loss
+
+
+def over_classes(rows: Rows, probs: Array, statistics: tuple[str, ...]) -> Beliefs:
+    """Outcomes are the classes: probs (R, C), stakes the loss each class would cost."""
+    classes = np.broadcast_to(np.arange(probs.shape[1]), probs.shape)
+    return Beliefs(
+        probs.astype(float), np.stack([loss(name)(rows.outputs, classes) for name in statistics])
+    )

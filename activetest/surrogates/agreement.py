@@ -1,0 +1,184 @@
+"""Agreement: is the black box right here? Bayesian logistic regression on its own confidence and the features.
+
+Nobody who only has predictions has training data, and a model of the classes learned from a few dozen labels
+ruins every estimate built on it. This one models a single bit per item. Its prior is the black box itself:
+with no labels, P(right) is the box's confidence. What an error costs, given that there is one, is first
+what the box's other probabilities say, and then corrected by one learned factor per predicted class.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.errors import ChoiceError
+from activetest.evidence import Array, Beliefs, Known, Rows
+
+# Prior standard deviations: slope of the confidence's logit (mean 1), intercept and features (mean 0).
+_SLOPE, _INTERCEPT, _FEATURE, _CLASS = 1.0, 1.0, 0.5, 0.5
+# With more classes than this, predicted classes get no intercepts of their own.
+_MOST_EFFECTS = 30
+# Pseudo-observations that hold the cost factors at 1, over all classes and for one class.
+_COST_PRIOR = 2.0
+
+
+def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
+    """The posterior mode and covariance after M labels; deterministic.
+
+    Raises ChoiceError for a regression pool.
+    """
+    del rng
+    if not known.classes:
+        raise ChoiceError(
+            "the surrogate 'agreement' asks whether a class is right, and this pool predicts values",
+            hint="activetest init POOL --surrogate residual",
+        )
+    rows = known.rows
+    effects = known.classes if known.classes <= _MOST_EFFECTS else 0
+    design = _columns_of(rows, effects)
+    mean, deviation = np.zeros(design.shape[1]), np.full(design.shape[1], _FEATURE)
+    deviation[:effects], deviation[effects] = _CLASS, _INTERCEPT
+    if rows.outputs.probs is not None:
+        # The design's first column is the logit of the black box's confidence.
+        mean[effects + 1], deviation[effects + 1] = 1.0, _SLOPE
+    right = (known.labels == rows.outputs.pred).astype(float)
+    mode, covariance = _laplace(design, right, mean, deviation)
+    return Agreement(effects, mode, covariance, *_costs(known, right == 0))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """mode (D,), covariance (D, D): intercept first; cost, noise (T, classes) factors on mean and variance when wrong."""
+
+    effects: int
+    mode: Array
+    covariance: Array
+    cost: Array
+    noise: Array
+
+    def params(self) -> dict:
+        """JSON-ready parameters."""
+        arrays = {
+            name: getattr(self, name).tolist() for name in ("mode", "covariance", "cost", "noise")
+        }
+        return {"effects": self.effects, **arrays}
+
+    def beliefs(self, rows: Rows) -> Beliefs:
+        """Outcomes [right, wrong], from the posterior mode."""
+        wrong = _sigmoid(-self._logits(rows, self.mode))
+        mean, spread = self._when_wrong(rows)
+        return Beliefs(
+            _columns(1 - wrong, wrong),
+            _columns(rows.right, mean),
+            _columns(np.zeros_like(spread), spread),
+        )
+
+    def members(self, count: int, rng: np.random.Generator) -> Array:
+        """(K, D) draws from the posterior of the coefficients."""
+        return rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
+
+    def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
+        """(K, T) sum over rows of each statistic's expectation under each member, and of its variance."""
+        wrong = _sigmoid(-self._logits(rows, members.T))
+        mean, spread = self._when_wrong(rows)
+        gap = mean - rows.right
+        # h is right + gap B with B ~ Bernoulli(wrong), and has variance `spread` besides when wrong.
+        total = rows.right.sum(axis=1, dtype=float) + wrong.T @ gap.T
+        return total, wrong.T @ (gap**2 + spread).T - (wrong**2).T @ (gap**2).T
+
+    def _logits(self, rows: Rows, weights: Array) -> Array:
+        """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""
+        weights = weights.astype(np.float32)
+        logits = rows.design @ weights[self.effects + 1 :] + weights[self.effects]
+        return logits + weights[rows.outputs.pred] if self.effects else logits
+
+    def _when_wrong(self, rows: Rows) -> tuple[Array, Array]:
+        """(T, R) mean and variance of each statistic given an error, with the learned factors."""
+        cost, noise = self.cost.astype(np.float32), self.noise.astype(np.float32)
+        codes = rows.outputs.pred
+        return rows.wrong * cost[:, codes], rows.spread * noise[:, codes]
+
+
+def restore(params: dict) -> Agreement:
+    """The surrogate that params() described."""
+    arrays = {
+        name: np.array(params[name], float) for name in ("mode", "covariance", "cost", "noise")
+    }
+    return Agreement(params["effects"], **arrays)
+
+
+def _columns(right: Array, wrong: Array) -> Array:
+    """(..., 2) view whose outcomes lie in memory one after the other: arithmetic on one of them is contiguous."""
+    return np.moveaxis(np.stack([right, wrong]), 0, -1)
+
+
+def _columns_of(rows: Rows, effects: int) -> Array:
+    """(M, D) one column per predicted class, the intercept, the rows' design."""
+    one_hot = np.eye(effects)[rows.outputs.pred] if effects else np.empty((len(rows.design), 0))
+    return np.column_stack([one_hot, np.ones(len(rows.design)), rows.design.astype(float)])
+
+
+def _sigmoid(logits: Array) -> Array:
+    """(...,) logistic function; overflow in exp means 0, and that is right."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-logits))
+
+
+def _laplace(design: Array, right: Array, mean: Array, deviation: Array) -> tuple[Array, Array]:
+    """Mode and inverse Hessian of the log-posterior, by Newton's method with halved steps.
+
+    Halving until the objective falls is what keeps separable and heavy-tailed designs from diverging.
+    """
+    precision, weights = deviation**-2, mean.copy()
+
+    def objective(weights):
+        logits = design @ weights
+        return (
+            np.logaddexp(0, logits).sum() - right @ logits + 0.5 * precision @ (weights - mean) ** 2
+        )
+
+    value = objective(weights)
+    for _ in range(100):
+        probs = _sigmoid(design @ weights)
+        gradient = design.T @ (probs - right) + precision * (weights - mean)
+        hessian = (design.T * (probs * (1 - probs))) @ design + np.diag(precision)
+        step = np.linalg.solve(hessian, gradient)
+        decrement = gradient @ step
+        if decrement < 1e-10:
+            break
+        size = 1.0
+        while (
+            moved := objective(weights - size * step)
+        ) > value - 0.25 * size * decrement and size > 1e-6:
+            size /= 2
+        weights, value = weights - size * step, moved
+    return weights, np.linalg.inv(hessian)
+
+
+def _costs(known: Known, wrong: Array) -> tuple[Array, Array]:
+    """(T, classes) factors on the black box's own mean and variance of each statistic given an error.
+
+    Observed over expected, shrunk to 1 over all classes, and to that again for each predicted class.
+    """
+    codes = known.rows.outputs.pred[wrong]
+    shape = (len(known.statistics), known.classes)
+    cost, noise = np.ones(shape), np.ones(shape)
+    for t in range(shape[0]):
+        observed = known.stats[wrong, t]
+        expected, spread = (
+            part[t, wrong].astype(float) for part in (known.rows.wrong, known.rows.spread)
+        )
+        cost[t] = _shrunk_ratio(observed, expected, codes, known.classes)
+        noise[t] = _shrunk_ratio(
+            (observed - cost[t, codes] * expected) ** 2, spread, codes, known.classes
+        )
+    return cost, noise
+
+
+def _shrunk_ratio(observed: Array, expected: Array, codes: Array, classes: int) -> Array:
+    """(classes,) sum of observed over sum of expected by code, shrunk to the overall ratio, and that to 1."""
+    if len(expected) == 0 or expected.sum() == 0:
+        return np.ones(classes)
+    prior = _COST_PRIOR * expected.mean()
+    overall = (prior + observed.sum()) / (prior + expected.sum())
+    by_code = [np.bincount(codes, values, minlength=classes) for values in (observed, expected)]
+    return (prior * overall + by_code[0]) / (prior + by_code[1])

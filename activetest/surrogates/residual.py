@@ -1,0 +1,137 @@
+"""Residual: what does the black box's prediction miss here? Bayesian linear regression of label minus prediction.
+
+The regression twin of `agreement`: its prior is the black box itself (mean zero), and its spread may grow
+with the prediction, the box's own deviation and the features (log-linear variance, a shrunk gamma regression
+of the squared residuals).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.errors import ChoiceError
+from activetest.evidence import Array, Beliefs, Known, Rows
+from activetest.expectation import moments
+from activetest.surrogates._gaussian import over_nodes
+
+# Prior standard deviations: of mean coefficients in units of the residual's spread, of log-variance slopes.
+_MEAN, _LOG_VARIANCE = 0.3, 0.3
+# Before any label the residual's variance is taken as this share of the predictions' variance.
+_GUESS, _GUESS_WEIGHT = 0.25, 2.0
+
+
+def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
+    """The posterior after M labels; deterministic. Raises ChoiceError for a classification pool."""
+    del rng
+    if known.classes:
+        raise ChoiceError(
+            "the surrogate 'residual' predicts values, and this pool predicts classes",
+            hint="activetest init POOL --surrogate agreement",
+        )
+    residual = known.labels - known.rows.outputs.pred
+    design = np.column_stack([np.ones(len(residual)), known.rows.design.astype(float)])
+    guess = _GUESS * known.scale**2
+    scale = (_GUESS_WEIGHT * guess + residual @ residual) / (_GUESS_WEIGHT + len(residual))
+    log_variance = np.zeros(design.shape[1])
+    log_variance[0] = np.log(scale)
+    for _ in range(3):
+        weights = np.exp(-design @ log_variance)
+        precision = (design.T * weights) @ design + np.eye(design.shape[1]) / (_MEAN**2 * scale)
+        covariance = np.linalg.inv(precision)
+        mode = covariance @ (design.T @ (weights * residual))
+        # A fitted mean hides part of the spread: add back what the posterior does not know.
+        squares = (residual - design @ mode) ** 2 + np.einsum(
+            "md,de,me->m", design, covariance, design
+        )
+        log_variance = _gamma_regression(design, squares, log_variance, np.log(scale))
+    return Residual(known.statistics, mode, covariance, log_variance, len(residual))
+
+
+@dataclass(frozen=True)
+class Residual:
+    """mode (D,) and covariance (D, D) of the mean's coefficients, log_variance (D,); intercept first."""
+
+    statistics: tuple[str, ...]
+    mode: Array
+    covariance: Array
+    log_variance: Array
+    labels: int
+
+    def params(self) -> dict:
+        """JSON-ready parameters."""
+        arrays = {
+            name: getattr(self, name).tolist() for name in ("mode", "covariance", "log_variance")
+        }
+        return {"statistics": list(self.statistics), "labels": self.labels, **arrays}
+
+    def beliefs(self, rows: Rows) -> Beliefs:
+        """Outcomes are nodes of N(pred + mean residual, residual variance + what is not known of its mean)."""
+        design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
+        doubt = np.einsum("rd,de,re->r", design, self.covariance, design)
+        return self._nodes(rows, design, self.mode, self.log_variance, doubt)
+
+    def members(self, count: int, rng: np.random.Generator) -> Array:
+        """(K, D + 1) draws of the mean's coefficients and of the log-variance's intercept."""
+        mean = rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
+        level = rng.normal(0, np.sqrt(2 / (_GUESS_WEIGHT + self.labels)), size=(count, 1))
+        return np.hstack([mean, level])
+
+    def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
+        """(K, T) sum over rows of each statistic's expectation under each member, and of its variance."""
+        design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
+        sums = []
+        for member in members:
+            log_variance = self.log_variance + member[-1] * np.eye(len(self.mode))[0]
+            sums.append(
+                [
+                    part.sum(axis=1)
+                    for part in moments(self._nodes(rows, design, member[:-1], log_variance, 0.0))
+                ]
+            )
+        mean, variance = np.moveaxis(np.array(sums), 1, 0)
+        return mean, variance
+
+    def _nodes(self, rows: Rows, design: Array, mode: Array, log_variance: Array, doubt) -> Beliefs:
+        # exp of a linear extrapolation can explode on heavy-tailed features: at most e^3 times the level.
+        log_variance = log_variance[0] + np.clip(design[:, 1:] @ log_variance[1:], -3, 3)
+        return over_nodes(
+            rows, rows.outputs.pred + design @ mode, np.exp(log_variance) + doubt, self.statistics
+        )
+
+
+def restore(params: dict) -> Residual:
+    """The surrogate that params() described."""
+    arrays = {
+        name: np.array(params[name], float) for name in ("mode", "covariance", "log_variance")
+    }
+    return Residual(tuple(params["statistics"]), labels=params["labels"], **arrays)
+
+
+def _gamma_regression(design: Array, squares: Array, start: Array, level: float) -> Array:
+    """(D,) shrunk coefficients of log E[square], by damped Newton steps on the gamma likelihood with shape 1/2."""
+    precision = np.full(design.shape[1], _LOG_VARIANCE**-2)
+    precision[0] = _GUESS_WEIGHT / 2
+    center = np.zeros(design.shape[1])
+    center[0] = level
+
+    def objective(weights):
+        logs = design @ weights
+        with np.errstate(over="ignore"):
+            return (
+                0.5 * (logs + squares * np.exp(-logs)).sum()
+                + 0.5 * precision @ (weights - center) ** 2
+            )
+
+    weights, value = start, objective(start)
+    for _ in range(30):
+        ratio = squares * np.exp(-(design @ weights))
+        gradient = 0.5 * design.T @ (1 - ratio) + precision * (weights - center)
+        # Expected curvature: always positive definite, where the observed one need not be.
+        step = np.linalg.solve(0.5 * design.T @ design + np.diag(precision), gradient)
+        size = 1.0
+        while (moved := objective(weights - size * step)) > value and size > 1e-6:
+            size /= 2
+        if value - moved < 1e-9:
+            break
+        weights, value = weights - size * step, moved
+    return weights

@@ -1,0 +1,271 @@
+"""activetest simulate: replay strategies on a pool whose labels are all known, through the same code as `next` and `report`."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from activetest import assess, cache, catalog, labels, rounds, samples
+from activetest.choices import checked, metrics_of
+from activetest.errors import ChoiceError, LabelError, NotEstimable
+from activetest.evidence import LABELLED, Array, Choices, Log, Round
+from activetest.pool import Pool
+from activetest.report import SimulatedStrategy
+
+ESTIMATORS = ("doubly-robust", "lure", "ase", "iid")
+ACQUISITIONS = ("optimal", "uniform")
+_PIECES_PER_WORKER = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every run does.
+
+    strategies   choices to draw with, one study each
+    estimators, metrics   what to estimate; budgets (increasing) when to; batch labels at a time
+    """
+
+    strategies: tuple[Choices, ...]
+    estimators: tuple[str, ...]
+    metrics: tuple[str, ...]
+    budgets: tuple[int, ...]
+    batch: int
+    seed: int
+
+
+def simulate(
+    pool: Pool,
+    key: str | Path,
+    *,
+    budgets: tuple[int, ...] = (50, 100, 200),
+    runs: int = 200,
+    batch: int = 10,
+    seed: int = 0,
+    surrogates: tuple[str, ...] = (),
+    acquisitions: tuple[str, ...] = ACQUISITIONS,
+    estimators: tuple[str, ...] = ESTIMATORS,
+    metrics: tuple[str, ...] = (),
+    aim: str | None = None,
+    floor: float = Choices.floor,
+    level: float = Choices.level,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[SimulatedStrategy]:
+    """One result per surrogate, acquisition, estimator, metric and budget that exists.
+
+    The answer key is a label file with a row for every item. Same seed, same results, however many
+    workers. Raises LabelError for a key with gaps and ChoiceError for choices that make no sense.
+    """
+    if runs < 2 or batch < 1 or not budgets or min(budgets) < 2:
+        raise ChoiceError(
+            "a simulation needs 2 runs, batches of 1 and budgets of 2, or more",
+            "--runs 200 --budget 100",
+        )
+    roles = pool.schema.to_dict() | {"uri": pool.uri}
+    surrogates = surrogates or (("residual",) if roles["task"] == "regression" else ("agreement",))
+    metrics = metrics or metrics_of(roles)
+    strategies = [
+        checked(
+            {
+                "metric": aim or metrics[0],
+                "metrics": metrics,
+                "surrogate": surrogate,
+                "acquisition": acquisition,
+            }
+            | {"floor": floor, "level": level},
+            roles,
+            where="--surrogate, --acquisition, --metric",
+        )
+        for surrogate, acquisition in product(surrogates, acquisitions)
+    ]
+    for name in estimators:
+        catalog.load("estimators", name)
+    plan = Plan(tuple(strategies), estimators, metrics, tuple(sorted(set(budgets))), batch, seed)
+    with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
+        made = cache.build(pool, Path(folder) / "cache")
+        truth = answers(made, key, regression=roles["task"] == "regression")
+        if plan.budgets[-1] > made.size:
+            raise ChoiceError(
+                f"a budget of {plan.budgets[-1]} is more than the pool's {made.size} items",
+                "ask for less",
+            )
+        outcomes = _outcomes(made, truth, plan, runs, workers or _processors(), progress)
+        return list(_results(made, truth, plan, outcomes))
+
+
+def answers(made: cache.Cache, key: str | Path, *, regression: bool) -> Array:
+    """(N,) class code or value of every item, from a label file. Raises LabelError for gaps and strangers."""
+    rows = [row for row in labels.read(key) if row.status == LABELLED]
+    at = made.find([row.id for row in rows])
+    if (at < 0).any():
+        raise LabelError(
+            f"{key}: id {rows[int(np.argmin(at))].id!r} is not in the pool",
+            "give this pool's answer key",
+        )
+    codes = {name: float(code) for code, name in enumerate(made.classes)}
+    truth = np.full(made.size, np.nan)
+    for row, place in zip(rows, at, strict=True):
+        try:
+            truth[place] = float(row.label) if regression else codes[row.label]
+        except (ValueError, KeyError):
+            raise LabelError(
+                f"{key}, line {row.line}: {row.label!r} is not a label of this pool", "correct it"
+            ) from None
+    if np.isnan(truth).any():
+        missing = made.ids([int(np.argmax(np.isnan(truth)))])[0]
+        raise LabelError(
+            f"{key} has no label for {np.isnan(truth).sum()} of {made.size} items, id {missing!r} first",
+            "a simulation needs the label of every item",
+        )
+    return truth
+
+
+def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> dict:
+    """{(estimator, metric, budget): (estimate, lower, upper)} of one study that buys labels from the truth."""
+    log, found = Log.empty(), {}
+    for budget in plan.budgets:
+        while len(log.rows) < budget:
+            count = min(plan.batch, budget - len(log.rows))
+            log = _answered(log, rounds.plan(log, made, choices, seed=seed, count=count), truth)
+        evidence = samples.gather(log, made)
+        imputation = (
+            assess.impute(log, made, choices, seed=seed) if "ase" in plan.estimators else None
+        )
+        for name in plan.metrics:
+            metric = catalog.load("metrics", name).metric()
+            sample = samples.sample(evidence, metric)
+            if imputation is not None:
+                sample = assess.told(sample, metric, imputation)
+            for estimator in plan.estimators:
+                try:
+                    made_of = assess.estimate(sample, estimator)
+                except NotEstimable:
+                    continue
+                interval = assess.interval(metric, made_of, choices.level)
+                value = metric.smooth(np.clip(made_of.mean, *made_of.limits))
+                found[estimator, name, budget] = (value, interval.lower, interval.upper)
+    return found
+
+
+def _answered(log: Log, drawn: Round, truth: Array) -> Log:
+    """The log after a round whose items were all labelled."""
+    count = len(drawn.rows)
+    return replace(
+        log,
+        rows=np.append(log.rows, drawn.rows),
+        probs=np.append(log.probs, drawn.probs),
+        round=np.append(log.round, np.full(count, drawn.number)),
+        status=np.append(log.status, np.full(count, LABELLED)),
+        labels=np.append(log.labels, truth[drawn.rows]),
+        history=(*log.history, drawn),
+    )
+
+
+def _outcomes(made, truth: Array, plan: Plan, runs: int, workers: int, progress) -> dict:
+    """{(strategy, estimator, metric, budget): (runs, 3) estimates with both ends, NaN where there was none}."""
+    size = max(1, runs // (workers * _PIECES_PER_WORKER))
+    tasks = [
+        (strategy, first, min(first + size, runs))
+        for first in range(0, runs, size)
+        for strategy in range(len(plan.strategies))
+    ]
+    outcomes: dict = {}
+    done = 0
+    for (strategy, first, stop), found in zip(
+        tasks, _played(made, truth, plan, tasks, workers), strict=True
+    ):
+        for number, one in enumerate(found, start=first):
+            for what, values in one.items():
+                table = outcomes.setdefault((strategy, *what), np.full((runs, 3), np.nan))
+                table[number] = values
+        done += stop - first
+        progress(done, runs * len(plan.strategies))
+    return outcomes
+
+
+def _played(made, truth: Array, plan: Plan, tasks: list, workers: int) -> Iterator[list[dict]]:
+    """The runs of every task, in order; in processes of their own where there are several workers."""
+    if workers == 1:
+        _prepare(str(made.folder), truth, plan)
+        yield from map(_play, tasks)
+        return
+    # Spawned, not forked: a fork would inherit locks of threads that are not there.
+    context = get_context("spawn")
+    processors = context.SimpleQueue()
+    for worker in range(workers):
+        processors.put(worker)
+    scene = (str(made.folder), truth, plan, processors)
+    with ProcessPoolExecutor(workers, context, _prepare, scene) as pool:
+        yield from pool.map(_play, tasks)
+
+
+_scene: tuple = ()
+
+
+def _prepare(folder: str, truth: Array, plan: Plan, processors=None) -> None:
+    """Open the cache once per worker; a worker keeps to one processor, and so to one thread."""
+    global _scene
+    if processors is not None and hasattr(os, "sched_setaffinity"):
+        mine = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {mine[processors.get() % len(mine)]})
+    _scene = (cache.open(Path(folder)), truth, plan)
+
+
+def _play(task: tuple[int, int, int]) -> list[dict]:
+    """The runs of one task; run r of every strategy has the same seed."""
+    made, truth, plan = _scene
+    strategy, first, stop = task
+    return [
+        run(made, truth, plan, plan.strategies[strategy], plan.seed * 1_000_003 + r)
+        for r in range(first, stop)
+    ]
+
+
+def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[SimulatedStrategy]:
+    stats = rounds.observed(made.rows(0, made.size), truth, made.statistics)
+    for (strategy, estimator, name, budget), table in outcomes.items():
+        metric = catalog.load("metrics", name).metric()
+        values = stats[:, [made.statistics.index(each) for each in metric.statistics]]
+        choices = plan.strategies[strategy]
+        yield _result(choices, estimator, metric, budget, table[~np.isnan(table[:, 0])], values)
+
+
+def _result(
+    choices: Choices, estimator: str, metric, budget: int, table: Array, values: Array
+) -> SimulatedStrategy:
+    """Errors against the truth, and against the closed-form error of uniform draws."""
+    size, mean = len(values), values.mean(axis=0)
+    truth, slope = metric.smooth(mean), metric.gradient(mean)
+    one = float(slope @ np.atleast_2d(np.cov(values, rowvar=False)) @ slope)
+    errors = (table[:, 0] - truth) ** 2
+    mse = errors.mean()
+    saved = one / budget * (1 - budget / size) / mse if mse > 0 else np.inf
+    inside = (table[:, 1] - 1e-12 <= truth) & (truth <= table[:, 2] + 1e-12)
+    return SimulatedStrategy(
+        surrogate=choices.surrogate,
+        acquisition=choices.acquisition,
+        estimator=estimator,
+        metric=metric.name,
+        budget=budget,
+        runs=len(table),
+        rmse=float(np.sqrt(mse)),
+        bias=float(table[:, 0].mean() - truth),
+        labels_saved=float(saved),
+        labels_saved_se=float(saved * errors.std(ddof=1) / mse / np.sqrt(len(table)))
+        if mse > 0
+        else 0.0,
+        label_ratio=float(one / (mse + one / size) / budget),
+        coverage=float(inside.mean()),
+        width=float((table[:, 2] - table[:, 1]).mean()),
+    )
+
+
+def _processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

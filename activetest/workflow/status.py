@@ -1,0 +1,42 @@
+"""activetest status: where the study stands, and what `next` would do."""
+
+from activetest.evidence import DECLINED, LABELLED
+from activetest.report import Counts
+from activetest.study import Study, settled
+
+
+def status(study: Study) -> tuple[Counts, str]:
+    """The counts, and a sentence about what `next` would do. Reads the ledger only."""
+    record = study.ledger.record()
+    known = settled(record.answers)
+    drawn = [known[draw.id][0] if draw.id in known else None for draw in record.draws]
+    brought = [id for id in record.brought if id in known]
+    counts = Counts(
+        n_pool=study.ledger.rows,
+        drawn=len(drawn),
+        labelled=drawn.count(LABELLED),
+        pending=drawn.count(None),
+        declined=drawn.count(DECLINED),
+        brought=len(brought),
+        rounds=record.draws[-1].round if record.draws else 0,
+        budget=study.choices.budget,
+    )
+    return counts, _coming(counts, len(record.brought), study)
+
+
+def _coming(counts: Counts, brought: int, study: Study) -> str:
+    """What `next` would do, and whether the budget still allows it."""
+    left = counts.n_pool - counts.drawn - brought
+    choices = study.choices
+    if counts.pending:
+        coming = f"next shows the {counts.pending} pending items again; next --new draws others"
+    elif not left:
+        coming = "nothing is left to draw: every item is drawn or labelled"
+    else:
+        coming = (
+            f"next draws from {left:,} items: surrogate {choices.surrogate}, acquisition "
+            f"{choices.acquisition} for {choices.metric}"
+        )
+    if choices.budget is not None and counts.labelled + counts.pending >= choices.budget:
+        return f"the budget of {choices.budget} labels is used up; {coming}"
+    return coming

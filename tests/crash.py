@@ -1,0 +1,168 @@
+"""Kill a command at every line of the program, and look at what is left. Run by test_crash.py.
+
+usage: crash.py FOLDER COMMAND [again]
+FOLDER holds a pool, label files and perhaps a study, and stays as it is. Each line is the last one when it
+is reached for the first time; with `again`, also every other time.
+"""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from activetest import catalog, cli, ledger, study
+from activetest.evidence import PENDING
+from activetest.study import Study
+from activetest.workflow import ingest, init, next
+
+# Loaded once here rather than in every child, like the parser below.
+for family, method in (
+    ("surrogates", "agreement"),
+    ("acquisition", "optimal"),
+    ("metrics", "error"),
+):
+    catalog.load(family, method)
+
+STEPS = {module.__file__ for module in (cli, ledger, study, ingest, init, next)}
+COMMANDS = {
+    "init": ["init", "pool.parquet", "--seed", "1"],
+    "next": ["next", "--n", "3"],
+    "next --new": ["next", "--n", "3", "--new"],
+    "next -o": ["next", "--n", "3", "-o", "batch.csv"],
+    "ingest": ["ingest", "labels.csv"],
+    "ingest --replace": ["ingest", "other.csv", "--replace"],
+    "ingest --undo": ["ingest", "--undo"],
+}
+
+
+def main(folder: Path, name: str, *again: str) -> int:
+    """Prints how many times the command was killed, and says where a check failed."""
+    words = COMMANDS[name]
+    with contextlib.redirect_stdout(io.StringIO()):
+        cli.main([words[0], "--help"])
+    before = in_child(folder, lambda at: snapshot())
+    after = in_child(folder, lambda at: (run(words), snapshot()))[1]
+    line = 0
+    while True:
+        line += 1
+        with tempfile.TemporaryDirectory() as room:
+            at = Path(room) / "at"
+            shutil.copytree(folder, at)
+            if not killed(at, line, words, bool(again)):
+                print(line - 1)
+                return 0
+            problem = in_child(at, lambda _: check(words, before, after), copy=False)
+            if problem:
+                print(f"killed at line {line}: {problem}", file=sys.stderr)
+                return 1
+
+
+def run(words: list[str]) -> tuple[int, str]:
+    """Exit code and output of a command."""
+    with open("output", "w+", encoding="utf-8") as output:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(sys.stderr):
+            code = cli.main(words)
+        output.seek(0)
+        return code, output.read()
+
+
+def snapshot() -> list | None:
+    """Draws with their probabilities, answers in order, sums of rounds; None without a study."""
+    if not Path(".activetest/study.toml").exists():
+        return None
+    at = Study.open()
+    record = at.ledger.record()
+    log = at.log(at.cache())
+    sums = [[round.number, round.imputed_sum.tolist()] for round in log.history]
+    return [list(map(list, record.draws)), list(map(list, record.answers)), sums]
+
+
+def check(words: list[str], before, after) -> str | None:
+    """What is wrong with the folder after the kill, if anything."""
+    left = snapshot()
+    if left not in (before, after):
+        return f"half of it happened: {left}"
+    batch = Path("batch.csv")
+    if batch.exists() and batch.read_text().count("\n") != 4:
+        return f"a torn batch: {batch.read_text()}"
+    if words[0] == "next" and left == after and "--new" in words:
+        words = ["next"]
+    if left == before or words[0] == "next":
+        code, _ = run(words)
+        if code:
+            return f"the second time it failed with {code}"
+    if snapshot() != after:
+        return f"the second time it ended elsewhere: {snapshot()}"
+    if words[0] == "next" and "-o" not in words:
+        return shown_is_pending()
+    return None
+
+
+def shown_is_pending() -> str | None:
+    """Whether the batch on show is what was drawn and has no answer."""
+    at = Study.open()
+    log, record = at.log(at.cache()), at.ledger.record()
+    pending = [d.id for d, s in zip(record.draws, log.status, strict=True) if s == PENDING]
+    _, output = run(["next"])
+    shown = [line.split(",")[0] for line in output.splitlines()[1:]]
+    return None if shown == pending else f"shown {shown}, pending {pending}"
+
+
+def killed(at: Path, line: int, words: list[str], again: bool) -> bool:
+    """Whether the command came to its line number `line`, and died of it."""
+    child = os.fork()
+    if not child:
+        os.chdir(at)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        reached = set()
+
+        def trace(frame, event, _):
+            if frame.f_code.co_filename not in STEPS:
+                return None
+            if event == "line":
+                place = (frame.f_code.co_filename, frame.f_lineno)
+                reached.add((len(reached), *place) if again else place)
+            if len(reached) == line:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        sys.settrace(trace)
+        code, _ = run(words)
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status):
+        assert os.WEXITSTATUS(status) == 0
+        return False
+    return True
+
+
+def in_child(folder: Path, job: Callable, *, copy: bool = True):
+    """What job says, in a process of its own (whose threads end with it) and in a copy of the folder."""
+    with tempfile.TemporaryDirectory() as room:
+        at = Path(room) / "at" if copy else folder
+        if copy:
+            shutil.copytree(folder, at)
+        answer = Path(room) / "answer"
+        child = os.fork()
+        if not child:
+            try:
+                os.chdir(at)
+                answer.write_text(json.dumps(job(at)))
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+        return json.loads(answer.read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

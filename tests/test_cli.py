@@ -1,0 +1,237 @@
+"""What people see: data on standard output, talk on standard error, and four exit codes."""
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from activetest import __version__
+from activetest.cli import app, main
+from activetest.study import Study
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = [sys.executable, "-m", "activetest"]
+
+
+def program(*words: str, **options) -> subprocess.CompletedProcess:
+    """The program in a process of its own, with pipes for its streams."""
+    env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    options = {"capture_output": True, "text": True, "timeout": 120} | options
+    return subprocess.run([*PROGRAM, *words], env=env, **options)
+
+
+def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 40)
+    assert main(["init", "pool.parquet", "--seed", "1", "--group", "place", "--budget", "9"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "created .activetest"
+    assert out.splitlines()[-2:] == [
+        "draws: optimal for error, surrogate agreement",
+        "seed: 1",
+    ]
+    assert err == ""
+
+    assert main(["next", "--n", "2", "-o", "batch.csv"]) == 0
+    assert capsys.readouterr() == ("", "round 1: 2 items drawn, written to batch.csv\n")
+    assert main(["next"]) == 0
+    out, err = capsys.readouterr()
+    assert out == Path("batch.csv").read_text()
+    assert err == "2 items still waiting for labels (--new draws others)\n"
+
+    Path("batch.csv").write_text(out.replace(",\n", ",cat\n"))
+    assert main(["ingest", "batch.csv", "--dry-run"]) == 0
+    assert main(["ingest", "batch.csv"]) == 0
+    assert main(["ingest", "batch.csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "batch.csv: 2 new; 0 items pending; nothing was written",
+        "batch.csv: 2 new; 0 items pending",
+        "batch.csv: 0 new, 2 known already; 0 items pending",
+    ]
+    assert main(["status"]) == 0
+    shown = capsys.readouterr().out
+    assert "labelled  2" in shown
+    assert "next draws from 38 items" in shown
+    assert main(["ingest", "--undo"]) == 0
+    assert capsys.readouterr().out.startswith("taken back: 2 answers of batch.csv, which came at ")
+    assert main(["next", "--format", "jsonl", "--show", "x1,x2", "--show", "place"]) == 0
+    assert capsys.readouterr().out.startswith('{"id": "item-')
+
+
+def test_a_used_up_pool_is_no_error(study, capsys):
+    choose(study, 40)
+    assert main(["next", "--new"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "nothing is left to draw: every item of the pool is drawn or labelled\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["nxt"], "No such command 'nxt'"),
+        (["next", "--m", "3"], "No such option"),
+        (["next", "--n", "three"], "Invalid value for '--n'"),
+        (["next", "--format", "xml"], "no format is called 'xml'"),
+        (["status", "--format", "xml"], "no render method is called 'xml'"),
+        (["init"], "Missing argument 'POOL'"),
+        (["init", "nowhere.parquet"], "nowhere.parquet"),
+        (["init", "pool.parquet", "--seed", "-1"], "--seed -1"),
+        (["ingest"], "ingest takes a file, or --undo alone"),
+        (["ingest", "labels.csv", "--undo"], "ingest takes a file, or --undo alone"),
+        (["ingest", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["next", "--study", "nowhere"], "there is no study in"),
+        (["next", "-o", "pool.parquet/x.csv"], "cannot write pool.parquet/x.csv"),
+    ],
+)
+def test_wrong_input_is_a_problem_and_a_hint_and_code_2(study, capsys, words, problem):
+    before = study.ledger.record()
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, second = err.splitlines()
+    assert first.startswith("error: ")
+    assert problem in first
+    assert second.startswith("hint:  ")
+    assert study.ledger.record() == before
+
+
+def test_a_bug_keeps_its_traceback(study, monkeypatch):
+    monkeypatch.setattr("activetest.workflow.next.choose", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["next"])
+
+
+def test_the_version_and_the_help_go_to_standard_output(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"activetest {__version__}\n", "")
+    assert main([]) == 0
+    alone = capsys.readouterr().out
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.strip() == alone.strip()
+    assert "ingest" in alone
+
+
+@pytest.mark.parametrize("setting", ["GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "NO_COLOR"])
+@pytest.mark.parametrize("words", [["--help"], ["next", "--help"], ["nxt"], ["status"]])
+def test_there_is_no_colour_in_pipes(study, setting, words):
+    done = program(*words, env={setting: "1"})
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stdout + done.stderr
+
+
+def test_the_help_starts_without_the_heavy_libraries():
+    code = "import sys; from activetest.cli import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {"numpy", "pyarrow", "scipy", "sklearn", "torch", "sqlite3", "rich"}
+
+
+def test_libraries_of_linear_algebra_get_one_thread_unless_the_user_says_otherwise():
+    code = "import activetest.cli, os; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    for given, wanted in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        env = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")} | given
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env | {"PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == wanted
+
+
+@pytest.mark.parametrize("words", [["next"], ["status"], ["--help"], ["--version"]])
+def test_a_reader_who_leaves_is_not_bothered(study, words):
+    read, write = os.pipe()
+    os.close(read)
+    done = program(*words, capture_output=False, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert done.returncode == 0
+    assert "Error" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_a_full_disk_behind_standard_output_loses_no_draw(study):
+    with open("/dev/full", "w") as full:
+        done = program(
+            "next", "--n", "3", capture_output=False, stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write to standard output: No space left")
+    drawn = [draw.id for draw in study.ledger.record().draws]
+    assert [row["id"] for row in choose(study, 1).rows] == drawn
+
+
+def allow(size: int):
+    """For a child: no file may grow beyond this size, as on a disk that is full."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("words", [["next", "--n", "5"], ["ingest", "labels.csv"]])
+def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, words):
+    label_file(*(f"item-{row},cat" for row in range(40)))
+    before = study.ledger.record()
+    done = program(*words, preexec_fn=allow(4096))
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: cannot write ")
+    assert done.stdout == ""
+    assert Study.open().ledger.record() == before
+    assert program(*words).returncode == 0
+
+
+def test_a_disk_that_fills_up_during_init_leaves_no_study(folder, write_pool):
+    write_pool(folder / "pool.parquet", 2000)
+    done = program("init", "pool.parquet", preexec_fn=allow(4096))
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: cannot write ")
+    assert [path.name for path in folder.iterdir()] == ["pool.parquet"]
+
+
+@pytest.mark.parametrize("where", ["pool.parquet/study", "/proc/study"])
+def test_a_folder_where_not_even_root_may_write(folder, write_pool, where):
+    write_pool(folder / "pool.parquet", 20)
+    done = program("init", "pool.parquet", "--study", where)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: cannot write ")
+    assert "--study" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["pool.parquet"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+def test_what_the_system_refuses_anywhere_is_not_a_traceback(study, monkeypatch, capsys, code):
+    def refuse(*_, **__):
+        raise OSError(code, os.strerror(code), "some/file")
+
+    monkeypatch.setattr("activetest.workflow.status.status", refuse)
+    assert main(["status"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: cannot write some/file: {os.strerror(code)}")
+
+
+def test_an_interrupt_ends_the_program_by_the_signal():
+    code = "import activetest.cli as c; c.main = lambda: (_ for _ in ()).throw(KeyboardInterrupt)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; c.run()"], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""
+
+
+def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 20)
+    init("pool.parquet", study_folder="elsewhere", seed=1)
+    (folder / "labels.csv").write_text("id,label\nitem-1,cat\n")
+    for words in (["init", "pool.parquet"], ["next"], ["ingest", "labels.csv"], ["status"]):
+        assert main([*words, "--study", "elsewhere"]) == 0, capsys.readouterr().err
+    assert len(Study.open("elsewhere").ledger.record().draws) == 10
+
+
+def test_every_command_has_a_sentence_of_help():
+    assert all(command.callback.__doc__ for command in app.registered_commands)

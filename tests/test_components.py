@@ -1,0 +1,117 @@
+"""Features become a few standardised principal components."""
+
+import numpy as np
+import pytest
+
+from activetest import components
+
+
+def components(features: list, chunk: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    """The components, learned and applied chunk by chunk."""
+    chunks = [[c[k : k + chunk] for c in features] for k in range(0, len(features[0]), chunk)]
+    first = components.pilot(chunks[0])
+    total = components.measure(chunks[0], first)
+    for more in chunks[1:]:
+        total = total + components.measure(more, first)
+    onto = components.projection(total, first)
+    parts = [components.project(part, onto) for part in chunks]
+    return np.concatenate([rows for rows, _ in parts]), sum(missing for _, missing in parts)
+
+
+def exact(matrix: np.ndarray) -> np.ndarray:
+    """The leading principal components of the standardised columns, each with variance one."""
+    spread = matrix.std(axis=0)
+    standard = (matrix - matrix.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+    left, sizes, _ = np.linalg.svd(standard, full_matrices=False)
+    return left[:, sizes > 1e-6][:, : components.COMPONENTS] * np.sqrt(len(matrix))
+
+
+def correlated(rng, rows: int = 3000, width: int = 12) -> np.ndarray:
+    scales = np.linspace(3, 0.2, width)
+    return (rng.standard_normal((rows, width)) * scales) @ rng.standard_normal((width, width))
+
+
+def same_up_to_sign(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
+    return np.allclose(np.abs((one * other).mean(axis=0)), 1, atol=tolerance)
+
+
+def test_components_are_those_of_the_singular_value_decomposition():
+    matrix = correlated(np.random.default_rng(1))
+    found, missing = components(list(matrix.T.astype(np.float32)))
+    assert found.shape == (3000, components.COMPONENTS) and not missing.any()
+    assert same_up_to_sign(found, exact(matrix), 1e-4)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(found.std(axis=0), 1, atol=1e-4)
+
+
+def test_list_columns_and_single_columns_are_the_same_features():
+    matrix = correlated(np.random.default_rng(2)).astype(np.float32)
+    apart, _ = components(list(matrix.T))
+    together, _ = components([matrix[:, :5], matrix[:, 5], matrix[:, 6:]])
+    np.testing.assert_allclose(together, apart, atol=1e-4)
+
+
+def test_chunks_do_not_matter():
+    matrix = correlated(np.random.default_rng(3))
+    one, _ = components([matrix], chunk=3000)
+    other, _ = components([matrix], chunk=211)
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_large_numbers_with_small_differences_keep_them():
+    rng = np.random.default_rng(4)
+    seconds = 1_700_000_000 + rng.integers(0, 1000, 3000)
+    found, _ = components([seconds])
+    standard = (seconds - seconds.mean()) / seconds.std()
+    np.testing.assert_allclose(np.abs(found[:, 0]), np.abs(standard), atol=1e-3)
+
+
+def test_huge_numbers_do_not_overflow():
+    rng = np.random.default_rng(5)
+    found, missing = components([rng.integers(0, 2**62, 3000), rng.standard_normal(3000) * 1e30])
+    assert np.isfinite(found).all() and found.shape[1] == 2 and not missing.any()
+
+
+def test_constant_and_repeated_features_add_no_component():
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal(3000)
+    found, _ = components([x, np.full(3000, 7.25), 2 * x + 1, np.full(3000, 1e9 + 0.1)])
+    assert found.shape == (3000, 1)
+    np.testing.assert_allclose(found[:, 0], (x - x.mean()) / x.std(), atol=1e-4)
+
+
+def test_constant_features_alone_leave_no_component():
+    found, missing = components([np.full(100, 3.0), np.full(100, np.nan)])
+    assert found.shape == (100, 0)
+    assert missing.tolist() == [0, 100]
+
+
+@pytest.mark.parametrize("gap", [np.nan, np.inf, -np.inf])
+def test_a_missing_value_stands_at_its_columns_mean(gap):
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal(3000)
+    holes = np.arange(0, 3000, 10)
+    x[holes] = gap
+    found, missing = components([x])
+    assert missing.tolist() == [len(holes)]
+    np.testing.assert_allclose(found[holes], 0, atol=1e-4)
+    there = np.delete(x, holes)
+    expected = (there - there.mean()) / there.std()
+    kept = np.delete(found[:, 0], holes)
+    np.testing.assert_allclose(np.corrcoef(kept, expected)[0, 1], 1, atol=1e-6)
+
+
+def test_many_features_give_the_leading_components_by_iteration():
+    rng = np.random.default_rng(8)
+    spectrum = np.concatenate([[40, 30, 22, 16, 12, 9, 7, 5], np.full(1192, 0.5)])
+    basis = np.linalg.qr(rng.standard_normal((1200, 1200)))[0]
+    matrix = (basis * spectrum) @ basis.T
+    values, vectors = components._leading(matrix, 8)
+    np.testing.assert_allclose(values, spectrum[:8], rtol=1e-8)
+    np.testing.assert_allclose(np.abs((vectors * basis[:, :8]).sum(axis=0)), 1, rtol=1e-6)
+
+
+def test_the_covariance_of_many_features_looks_at_some_rows_only():
+    assert components.stride(1_000_000, 64) == 1
+    assert components.stride(10_000, 4096) == 1
+    assert components.stride(10_000_000, 4096) > 50

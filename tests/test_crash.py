@@ -1,0 +1,65 @@
+"""Whatever kills a command, nothing is lost, nothing happens by halves and nothing is drawn again."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def scene(folder, write_pool, label_file):
+    """scene(command) prepares a folder in which the command has something to do."""
+
+    def prepare(command: str) -> Path:
+        at = folder / "scene"
+        at.mkdir()
+        os.chdir(at)
+        write_pool(at / "pool.parquet", 12)
+        label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
+        label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
+        if command != "init":
+            init("pool.parquet", seed=1)
+            study = Study.open()
+            if command in ("next --new", "ingest"):
+                choose(study, 2)
+            if command in ("ingest --replace", "ingest --undo"):
+                ingest(study, "labels.csv")
+        return at
+
+    return prepare
+
+
+def kill_everywhere(at: Path, *arguments: str) -> int:
+    """How many times the driver killed the command."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "crash.py"), str(at), *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("command", ["next", "ingest", "ingest --undo"])
+def test_a_kill_at_any_line_loses_nothing_and_draws_nothing_again(scene, command):
+    # Fewer would mean that the driver did not see the program's lines.
+    assert kill_everywhere(scene(command), command) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    ["init", "next", "next --new", "next -o", "ingest", "ingest --replace", "ingest --undo"],
+)
+def test_a_kill_at_any_line_and_any_time_loses_nothing(scene, command):
+    assert kill_everywhere(scene(command), command, "again") > 100

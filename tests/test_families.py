@@ -1,0 +1,210 @@
+"""What every acquisition and surrogate owes, and every method its reader."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from activetest import catalog
+from activetest.errors import ActivetestError
+from activetest.evidence import Beliefs, Known, Outputs, Rows
+from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
+from activetest.metrics._losses import bounds, loss
+from activetest.metrics._outcomes import right_and_wrong
+
+SIZE, CLASSES = 40, 3
+POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}
+# Methods of this project's own, or older than papers: their docstrings explain them instead.
+OWN = {"uniform", "agreement", "residual", "shrunk-t", "model", "iid"}
+
+
+def pool_rows(kind: str) -> Rows:
+    """SIZE rows of a pool of that kind, with three design columns."""
+    rng = np.random.default_rng(3)
+    design = rng.normal(size=(SIZE, 3)).astype(np.float32)
+    probs = rng.dirichlet(np.ones(CLASSES), size=SIZE).astype(np.float32)
+    outputs = {
+        "classes": Outputs(probs.argmax(axis=1), probs),
+        "hard labels": Outputs(probs.argmax(axis=1)),
+        "values": Outputs(rng.normal(size=SIZE), std=np.full(SIZE, 0.5)),
+    }[kind]
+    constants = (None, None, None)
+    if kind != "values":
+        constants = right_and_wrong(outputs, STATISTICS[POOLS[kind]])
+    codes = np.zeros((SIZE, 0), np.int64)
+    hashes = rng.integers(2**63, size=SIZE, dtype=np.uint64)
+    return Rows(np.arange(SIZE), hashes, outputs, design, codes, *constants)
+
+
+def shuffled(rows: Rows, order: np.ndarray) -> Rows:
+    """The same rows in another order."""
+    constants = (
+        part if part is None else part[:, order] for part in (rows.right, rows.wrong, rows.spread)
+    )
+    one_each = (
+        part[order] for part in (rows.index, rows.hashes, rows.outputs, rows.design, rows.codes)
+    )
+    return Rows(*one_each, *constants)
+
+
+def known(kind: str, count: int) -> Known:
+    """The first count rows of the pool with labels; some are not what the box says."""
+    rows = shuffled(pool_rows(kind), np.arange(count))
+    rng = np.random.default_rng(4)
+    if kind == "values":
+        labels = rows.outputs.pred + rng.normal(scale=0.5, size=count)
+    else:
+        labels = np.where(rng.random(count) < 0.3, 0, rows.outputs.pred).astype(float)
+    statistics = STATISTICS[POOLS[kind]]
+    stats = [loss(name)(rows.outputs, labels[:, None])[:, 0] for name in statistics]
+    table = np.reshape(stats, (len(statistics), count)).T
+    classes = 0 if kind == "values" else CLASSES
+    return Known(rows, labels, table, statistics, classes, scale=1.0)
+
+
+def beliefs() -> Beliefs:
+    """Two targets, three outcomes, four members."""
+    rng = np.random.default_rng(5)
+    draws = rng.dirichlet(np.ones(CLASSES), size=(4, SIZE))
+    stakes = rng.random((2, SIZE, CLASSES))
+    return Beliefs(draws.mean(axis=0), stakes, 0.1 * rng.random(stakes.shape), draws)
+
+
+def usable(name: str, kind: str, count: int = 15):
+    """The surrogate, fitted, or None where it says that this kind of pool is not for it."""
+    try:
+        return catalog.load("surrogates", name).fit(
+            known(kind, count), rng=np.random.default_rng(7)
+        )
+    except ActivetestError as refused:
+        assert refused.hint
+        return None
+
+
+FAMILIES = {
+    "acquisition": "score",
+    "estimators": "estimate",
+    "intervals": "interval",
+    "surrogates": "fit",
+    "metrics": "metric",
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family in FAMILIES for name in catalog.names(family)]
+)
+def test_every_method_explains_itself_and_cites_its_source(family, name):
+    module = catalog.load(family, name)
+    verb = getattr(module, FAMILIES[family])
+    assert module.__doc__
+    assert verb.__doc__
+    if family != "metrics" and name not in OWN:
+        assert re.search(r"\b(19|20)\d\d\b", module.__doc__ + verb.__doc__)
+
+
+# --- acquisition
+
+
+@pytest.mark.parametrize("name", catalog.names("acquisition"))
+def test_acquisitions_give_every_row_a_finite_score_that_is_not_negative(name):
+    scores = catalog.load("acquisition", name).score(beliefs(), np.random.default_rng(1))
+    assert scores.shape == (SIZE,)
+    assert np.isfinite(scores).all()
+    assert (scores >= 0).all()
+
+
+@pytest.mark.parametrize("name", catalog.names("acquisition"))
+def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
+    order = np.random.default_rng(8).permutation(SIZE)
+    one = beliefs()
+    other = Beliefs(
+        one.probs[order], one.stakes[:, order], one.noise[:, order], one.draws[:, order]
+    )
+    score = catalog.load("acquisition", name).score
+    np.testing.assert_allclose(
+        score(other, np.random.default_rng(1)), score(one, np.random.default_rng(1))[order]
+    )
+
+
+# --- surrogates
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize("count", [0, 1, 15])
+def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(name, kind, count):
+    surrogate = usable(name, kind, count)
+    if surrogate is None:
+        return
+    believed = surrogate.beliefs(pool_rows(kind))
+    outcomes = believed.probs.shape[1]
+    assert believed.probs.shape == (SIZE, outcomes)
+    assert believed.stakes.shape == (len(STATISTICS[POOLS[kind]]), SIZE, outcomes)
+    assert np.isfinite(believed.stakes).all()
+    assert (believed.probs >= 0).all()
+    np.testing.assert_allclose(believed.probs.sum(axis=1), 1, rtol=1e-5)
+    assert believed.noise is None or (believed.noise >= 0).all()
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("name", catalog.names("surrogates"))
+def test_surrogates_follow_the_rows_when_they_are_shuffled(name, kind):
+    surrogate = usable(name, kind)
+    if surrogate is None:
+        return
+    order = np.random.default_rng(9).permutation(SIZE)
+    rows = pool_rows(kind)
+    one, other = surrogate.beliefs(rows), surrogate.beliefs(shuffled(rows, order))
+    np.testing.assert_allclose(other.probs, one.probs[order], rtol=1e-5)
+    np.testing.assert_allclose(other.stakes, one.stakes[:, order], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("name", catalog.names("surrogates"))
+def test_surrogates_come_back_from_their_parameters(name, kind):
+    surrogate = usable(name, kind)
+    if surrogate is None:
+        return
+    params = json.loads(json.dumps(surrogate.params()))
+    again = catalog.load("surrogates", name).restore(params)
+    rows = pool_rows(kind)
+    np.testing.assert_array_equal(again.beliefs(rows).probs, surrogate.beliefs(rows).probs)
+    np.testing.assert_array_equal(again.beliefs(rows).stakes, surrogate.beliefs(rows).stakes)
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("name", catalog.names("surrogates"))
+def test_surrogates_have_members_whose_totals_are_finite(name, kind):
+    surrogate = usable(name, kind)
+    if surrogate is None:
+        return
+    members = surrogate.members(5, np.random.default_rng(10))
+    mean, variance = surrogate.totals(pool_rows(kind), members)
+    shape = (5, len(STATISTICS[POOLS[kind]]))
+    assert mean.shape == shape
+    assert variance.shape == shape
+    assert np.isfinite(mean).all()
+    assert (variance >= -1e-9).all()
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_every_kind_of_pool_has_a_surrogate(kind):
+    assert any(usable(name, kind) is not None for name in catalog.names("surrogates"))
+
+
+# --- losses and metrics
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_losses_stay_within_their_bounds(kind):
+    labels = known(kind, SIZE).labels
+    for name in STATISTICS[POOLS[kind]]:
+        values = loss(name)(pool_rows(kind).outputs, labels[:, None])
+        low, high = bounds(name)
+        assert values.shape == (SIZE, 1)
+        assert ((low <= values) & (values <= high)).all()
+
+
+def test_every_metric_belongs_to_a_task():
+    assert set(catalog.names("metrics")) <= {*CLASSIFICATION, *HARD_LABELS, *REGRESSION}

@@ -1,0 +1,116 @@
+"""Label files as people make them."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activetest import labels
+from activetest.errors import LabelConflict, LabelError
+from activetest.evidence import DECLINED, LABELLED, PENDING
+from activetest.labels import Label
+
+
+def read(text: str | bytes) -> list[Label]:
+    content = text.encode() if isinstance(text, str) else text
+    return labels.read("-", stdin=io.BytesIO(content))
+
+
+def test_a_row_says_who_labelled_which_item_how():
+    rows = read("id,label,annotator,status\na,cat,ann,\nb,,bob,declined\nc,,,skipped\nd,,,\n")
+    assert rows == [
+        Label(2, "a", "ann", LABELLED, "cat"),
+        Label(3, "b", "bob", DECLINED, ""),
+        Label(4, "c", "", DECLINED, ""),
+        Label(5, "d", "", PENDING, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,label\na,cat\n",
+        "\ufeffid,label\r\na,cat\r\n",
+        "id,label\ra,cat\r",
+        "label,id\ncat,a",
+        '"id","label"\n"a","cat"\n\n\n',
+        "\n id , label \na, cat \n",
+        "id,label,pixel_1\na,cat,0.5\n",
+        "id,label,status\na,cat,Labelled\n",
+    ],
+)
+def test_all_of_these_say_the_same(text):
+    assert [(row.id, row.label, row.status) for row in read(text)] == [("a", "cat", LABELLED)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "standard input is empty"),
+        ("\n\n", "standard input is empty"),
+        ("id;label\na;cat\n", "separated by semicolons"),
+        ("id\tlabel\na\tcat\n", "separated by tabs"),
+        ("id|label\na|cat\n", "separated by vertical bars"),
+        ("item,label\na,cat\n", "no column 'id'; it has item, label"),
+        ("id,answer\na,cat\n", "no column 'label'"),
+        ("a,cat\n", "no column 'id'"),
+        ("id,label,label\na,cat,cat\n", "two columns are called 'label'"),
+        ("id,label\na,cat\nb,dog,owl\n", "line 3: 3 fields, and the header has 2"),
+        ("id,label\na\n", "line 2: 1 fields"),
+        ("id,label\n,cat\n", "line 2: the id is empty"),
+        ("id,label,status\na,cat,done\n", "line 2: 'done' is no status"),
+        ("id,label,status\na,,labelled\n", "line 2: labelled, but the label is empty"),
+        ("id,label,status\na,cat,declined\n", "line 2: declined, but there is a label"),
+        ('id,label\na,"cat\n', "line 2: unexpected end of data"),
+        (b"id,label\na,cat\nb,\xe9t\xe9\n", "line 3: not UTF-8"),
+        ("id,label\na,cat\n".encode("utf-16"), "line 1: not UTF-8"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(text, problem):
+    with pytest.raises(LabelError) as error:
+        read(text)
+    assert problem in error.value.problem
+    assert error.value.hint
+
+
+def test_a_row_said_twice_counts_once_and_a_blank_one_contradicts_nothing():
+    rows = read("id,label\na,\na,cat\na,cat\na,\nb,\nb,\n")
+    assert [(row.id, row.label) for row in rows] == [("a", "cat"), ("b", "")]
+
+
+def test_two_labels_for_one_item_are_a_conflict_that_names_both_lines():
+    with pytest.raises(
+        LabelConflict, match="'a' is labelled 'cat' in line 2 and labelled 'dog' in line 4"
+    ):
+        read("id,label\na,cat\nb,cat\na,dog\n")
+
+
+def test_two_annotators_may_differ():
+    assert len(read("id,label,annotator\na,cat,ann\na,dog,bob\n")) == 2
+
+
+def test_a_file_that_is_not_there_or_is_a_folder_is_a_label_error(tmp_path):
+    with pytest.raises(LabelError, match="there is no file"):
+        labels.read(tmp_path / "labels.csv")
+    with pytest.raises(LabelError, match="cannot be read"):
+        labels.read(tmp_path)
+
+
+_words = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)
+
+
+@given(st.dictionaries(_words, _words.map(str.strip).filter(bool), min_size=1))
+def test_whatever_a_csv_writer_wrote_is_read_back(answers):
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("id", "label"), *answers.items()])
+    assert {row.id: row.label for row in read(text.getvalue())} == answers
+
+
+@given(st.binary())
+def test_no_bytes_are_worse_than_a_label_error(content):
+    try:
+        read(b"id,label\n" + content)
+    except LabelError:
+        pass

@@ -1,0 +1,184 @@
+"""The ledger keeps what it was given, all or none, and says when somebody else wrote."""
+
+import sqlite3
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from activetest.errors import StorageError, StudyError
+from activetest.evidence import DECLINED, LABELLED, Round
+from activetest.ledger import MIGRATIONS, Answer, Ledger, LedgerMoved
+
+
+@pytest.fixture
+def ledger(tmp_path) -> Ledger:
+    return Ledger.create(tmp_path / "ledger.db", seed=7, fingerprint="abc", rows=100)
+
+
+def a_round(number: int, rows: list[int]) -> Round:
+    """A round of one statistic and two groups, with numbers that decimal places cannot hold."""
+    rng = np.random.default_rng(number)
+    return Round(
+        number=number,
+        rows=np.array(rows),
+        probs=rng.random(len(rows)) / 3,
+        choices={"metric": "error", "floor": 0.35, "groups": ["a*b"]},
+        params={"mode": [1 / 3, -1e-17]},
+        statistics=("zero_one",),
+        groups=("", "place=tree"),
+        imputed=rng.random((len(rows), 1)),
+        imputed_sum=rng.random((2, 1)),
+        count=np.array([90, 40]),
+        doubt=rng.random((2, 1, 4)),
+    )
+
+
+def add(ledger: Ledger, *answers: tuple, source: str = "file") -> None:
+    """Answers (id, label) by nobody in particular."""
+    answers = [Answer(id, "", LABELLED, label) for id, label in answers]
+    ledger.add_answers(answers, source=source, revision=ledger.record().revision)
+
+
+def draw(ledger: Ledger, number: int, *rows: int) -> None:
+    revision = ledger.record().revision
+    ledger.record_round(a_round(number, rows), [f"i{row}" for row in rows], revision=revision)
+
+
+def test_a_round_comes_back_bit_for_bit(ledger):
+    first, second = a_round(1, [4, 2]), a_round(2, [9])
+    ledger.record_round(first, ["i4", "i2"], revision=0)
+    ledger.record_round(second, ["i9"], revision=1)
+    again = Ledger(ledger.path).rounds(np.array([4, 2, 9]))
+    for given, kept in zip((first, second), again, strict=True):
+        for field in fields(Round):
+            one, other = getattr(given, field.name), getattr(kept, field.name)
+            assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+    assert [draw.prob for draw in ledger.record().draws] == [*first.probs, *second.probs]
+    assert len(ledger.rounds(np.array([4, 2]))) == 1
+
+
+def test_what_was_computed_from_an_older_revision_is_refused(ledger):
+    add(ledger, ("i1", "cat"))
+    before = ledger.record()
+    with pytest.raises(LedgerMoved):
+        ledger.record_round(a_round(1, [4]), ["i4"], revision=before.revision - 1)
+    with pytest.raises(LedgerMoved):
+        ledger.add_answers([], source="late", revision=before.revision - 1)
+    assert ledger.record() == before
+
+
+def test_no_item_is_drawn_twice(ledger):
+    draw(ledger, 1, 4)
+    before = ledger.record()
+    with pytest.raises(sqlite3.IntegrityError):
+        draw(ledger, 2, 5, 4)
+    assert ledger.record() == before
+
+
+def test_of_two_answers_by_one_annotator_the_later_counts_and_the_earlier_is_kept(ledger):
+    add(ledger, ("i1", "cat"), ("i2", "dog"))
+    add(ledger, ("i1", "owl"), source="later")
+    assert {a.id: a.label for a in ledger.record().answers} == {"i1": "owl", "i2": "dog"}
+    with sqlite3.connect(ledger.path) as db:
+        events = db.execute("SELECT label FROM events WHERE id = 'i1' ORDER BY number").fetchall()
+    assert events == [("cat",), ("owl",)]
+    assert ledger.undo().source == "later"
+    assert {a.id: a.label for a in ledger.record().answers} == {"i1": "cat", "i2": "dog"}
+
+
+def test_files_are_taken_back_one_by_one_the_last_first(ledger):
+    for number in range(3):
+        add(ledger, (f"i{number}", "cat"), source=f"file {number}")
+    assert [ledger.undo().source for _ in range(3)] == ["file 2", "file 1", "file 0"]
+    assert ledger.undo() is None
+    assert ledger.record().answers == ()
+
+
+def test_annotators_are_told_apart(ledger):
+    answers = [Answer("i1", "ann", LABELLED, "cat"), Answer("i1", "bob", DECLINED, "")]
+    ledger.add_answers(answers, source="file", revision=0)
+    assert ledger.record().answers == tuple(answers)
+
+
+def test_brought_labels_know_the_first_round_that_knew_them(ledger):
+    add(ledger, ("i1", "cat"))
+    draw(ledger, 1, 50)
+    add(ledger, ("i2", "cat"), ("i50", "dog"))
+    assert ledger.record().brought == {"i1": 1, "i2": None}
+    draw(ledger, 2, 51)
+    assert ledger.record().brought == {"i1": 1, "i2": 2}
+
+
+def test_a_label_that_no_round_knew_leaves_no_trace_when_taken_back(ledger):
+    add(ledger, ("i1", "cat"))
+    ledger.undo()
+    draw(ledger, 1, 50)
+    assert ledger.record().brought == {}
+
+
+def test_a_label_that_a_round_knew_is_remembered_when_taken_back(ledger):
+    add(ledger, ("i1", "cat"))
+    draw(ledger, 1, 50)
+    ledger.undo()
+    draw(ledger, 2, 51)
+    record = ledger.record()
+    assert record.answers == ()
+    assert record.brought == {"i1": 1}
+
+
+def test_a_full_disk_is_a_storage_error_and_changes_nothing(ledger):
+    draw(ledger, 1, 1, 2)
+    before = ledger.record()
+    pages = ledger._db.execute("PRAGMA page_count").fetchone()[0]
+    ledger._db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StorageError, match="full"):
+        add(ledger, *((f"i{row}" * 10, "cat") for row in range(2000)))
+    assert ledger.record() == before
+    assert Ledger(ledger.path).record() == before
+
+
+def test_a_folder_that_takes_no_journal_is_a_storage_error(ledger):
+    (ledger.path.parent / "ledger.db-journal").mkdir()
+    with pytest.raises(StorageError, match="ledger.db"):
+        add(ledger, ("i1", "cat"))
+
+
+@pytest.mark.parametrize("where", ["below-a-file", "nowhere"])
+def test_a_ledger_cannot_be_made_where_no_folder_is(where, tmp_path):
+    (tmp_path / "below-a-file").write_text("not a folder")
+    with pytest.raises(StorageError):
+        Ledger.create(tmp_path / where / "ledger.db", seed=1, fingerprint="a", rows=1)
+
+
+def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):
+    with sqlite3.connect(ledger.path) as db:
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    content = ledger.path.read_bytes()
+    with pytest.raises(StudyError, match="newer version") as error:
+        Ledger(ledger.path)
+    assert "upgrade" in error.value.hint
+    assert ledger.path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
+def test_a_file_that_is_no_ledger_is_refused(tmp_path, content):
+    path = tmp_path / "ledger.db"
+    path.write_bytes(content)
+    with pytest.raises(StudyError, match="ledger.db"):
+        Ledger(path)
+
+
+def test_a_torn_ledger_is_called_damaged(ledger):
+    draw(ledger, 1, *range(90))
+    content = bytearray(ledger.path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    ledger.path.write_bytes(content)
+    with pytest.raises(StudyError, match="damaged"):
+        Ledger(ledger.path).record()
+
+
+def test_a_ledger_that_is_missing_is_not_made_anew(tmp_path):
+    with pytest.raises(StudyError, match="missing"):
+        Ledger(tmp_path / "ledger.db")
+    assert list(tmp_path.iterdir()) == []

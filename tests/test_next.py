@@ -1,0 +1,168 @@
+"""A batch is on the disk before it is seen, and seen again until it is answered."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
+from activetest.workflow import next as verb
+from activetest.workflow.ingest import ingest, undo
+from activetest.workflow.init import init
+from activetest.workflow.next import Batch, choose, save
+from activetest.study import Study
+
+ROOT = Path(__file__).parents[1]
+
+
+def ids(batch: Batch) -> list[str]:
+    return [row["id"] for row in batch.rows]
+
+
+def draws(study: Study) -> list[tuple]:
+    return [(draw.round, draw.id, draw.prob) for draw in study.ledger.record().draws]
+
+
+def test_the_pending_batch_is_shown_until_it_is_answered(study, label_file):
+    first = choose(study, 4)
+    assert (first.round, first.repeated, len(set(ids(first)))) == (1, False, 4)
+    before = draws(study)
+    again = choose(study, 2)
+    assert (again.rows, again.repeated) == (first.rows, True)
+    assert draws(study) == before
+    ingest(study, label_file(*(f"{id},cat" for id in ids(first)[1:])))
+    assert ids(choose(study, 4)) == ids(first)[:1]
+    ingest(study, label_file(f"{ids(first)[0]},dog"))
+    second = choose(study, 4)
+    assert (second.round, second.repeated) == (2, False)
+    assert not set(ids(second)) & set(ids(first))
+
+
+def test_new_always_draws_and_all_pending_items_are_shown_in_order(study):
+    first, second = choose(study, 2), choose(study, 3, new=True)
+    assert second.round == 2
+    assert ids(choose(study, 1)) == ids(first) + ids(second)
+
+
+def test_the_same_study_draws_the_same_items(folder, write_pool):
+    write_pool(folder / "pool.parquet", 40)
+    drawn = []
+    for name in ("one", "two"):
+        init("pool.parquet", study_folder=name, seed=5)
+        study = Study.open(name)
+        choose(study, 3)
+        choose(study, 3, new=True)
+        drawn.append(draws(study))
+    assert drawn[0] == drawn[1]
+
+
+def test_probabilities_are_those_of_draws_without_replacement(study):
+    choose(study, 40)
+    probs = [draw.prob for draw in study.ledger.record().draws]
+    assert all(0 < prob <= 1 for prob in probs)
+    assert probs[-1] == pytest.approx(1)
+
+
+def test_brought_items_are_not_drawn_even_when_taken_back_after_a_round_knew_them(
+    study, label_file
+):
+    every = study.cache().ids(range(40))
+    ingest(study, label_file(*(f"{id},cat" for id in every[:30])))
+    choose(study, 2)
+    undo(study)
+    assert set(ids(choose(study, 40, new=True))) <= set(every[30:])
+    assert choose(study, 5, new=True).rows == []
+
+
+def test_a_pool_that_is_used_up_gives_an_empty_batch(study):
+    assert len(choose(study, 100).rows) == 40
+    empty = choose(study, 1, new=True)
+    assert empty == Batch(None, [], False)
+    assert "nothing is left" in empty.summary()
+    assert len(choose(study, 1).rows) == 40
+
+
+def test_columns_of_the_pool_are_shown_beside_the_ids(study):
+    batch = choose(study, 3, show=("x1", "place"))
+    assert batch.columns == ("id", "label", "x1", "place")
+    shown = study.open_pool().show(study.cache().find(ids(batch)), ("x1",))["x1"]
+    assert [row["x1"] for row in batch.rows] == shown
+    assert batch.to_csv().splitlines()[0] == "id,label,x1,place"
+    objects = [json.loads(line) for line in batch.to("jsonl").splitlines()]
+    assert objects == batch.rows
+
+
+@pytest.mark.parametrize(
+    ("count", "show", "error", "problem"),
+    [
+        (0, (), ChoiceError, "--n is 0"),
+        (-3, (), ChoiceError, "--n is -3"),
+        (3, ("colour",), PoolError, "no column 'colour'"),
+        (3, ("label",), ChoiceError, "--show label"),
+    ],
+)
+def test_a_bad_wish_draws_nothing(study, count, show, error, problem):
+    with pytest.raises(error, match=problem):
+        choose(study, count, show=show)
+    assert draws(study) == []
+
+
+def test_a_batch_is_saved_and_ids_with_commas_are_quoted(study, folder):
+    batch = save(study, folder / "batch.csv", "csv", lambda: choose(study, 2))
+    assert (folder / "batch.csv").read_text() == batch.to_csv()
+    assert Batch(1, [{"id": 'a,"b"', "label": ""}], False).to_csv() == 'id,label\n"a,""b""",\n'
+
+
+@pytest.mark.parametrize(
+    "where", ["nowhere/batch.csv", "pool.parquet/batch.csv", ".", "/proc/x.csv"]
+)
+def test_a_file_that_cannot_be_written_is_found_out_before_anything_is_drawn(study, folder, where):
+    with pytest.raises(StorageError, match="cannot write"):
+        save(study, folder / where, "csv", lambda: choose(study, 2))
+    assert draws(study) == []
+
+
+def test_a_file_with_labels_that_nobody_ingested_is_not_overwritten(study, folder, label_file):
+    batch = choose(study, 2)
+    path = label_file(f"{ids(batch)[0]},cat")
+    with pytest.raises(LabelError, match="1 labels the study does not know"):
+        save(study, path, "csv", lambda: choose(study, 2))
+    ingest(study, path)
+    save(study, path, "csv", lambda: choose(study, 2))
+    assert path.read_text() == f"id,label\n{ids(batch)[1]},\n"
+
+
+def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
+    study, label_file, monkeypatch
+):
+    """The other process writes between reading the ledger and recording the round."""
+    path = label_file(*(f"item-{row},cat" for row in range(20)))
+    plan, seen = verb.plan, []
+
+    def plan_slowly(log, *rest, **others):
+        seen.append(len(log.brought_rows))
+        if len(seen) == 1:
+            ingest(Study.open(), path)
+        return plan(log, *rest, **others)
+
+    monkeypatch.setattr(verb, "plan", plan_slowly)
+    batch = choose(study, 5)
+    assert seen == [0, 20]
+    assert not {f"item-{row}" for row in range(20)} & set(ids(batch))
+
+
+def test_concurrent_processes_get_disjoint_batches(study, folder):
+    code = "from activetest.cli import main; raise SystemExit(main(['next', '--new', '--n', '4']))"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    outputs = [process.communicate(timeout=120) for process in running]
+    assert [process.returncode for process in running] == [0] * 4, outputs
+    batches = [output.splitlines()[1:] for output, _ in outputs]
+    assert [len(batch) for batch in batches] == [4] * 4
+    assert len({line for batch in batches for line in batch}) == 16
+    assert sorted({draw[0] for draw in draws(study)}) == [1, 2, 3, 4]

@@ -1,0 +1,161 @@
+"""Pools that cannot serve: each says what is wrong, where, and what to do about it."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest import cache
+from activetest.errors import ActivetestError, ChoiceError, PoolError
+from activetest.pool import Pool
+
+NAN, INF = float("nan"), float("inf")
+TWO = pa.list_(pa.float32(), 2)
+
+
+def build(folder, columns: dict, **wishes):
+    """The cache of a pool with these columns."""
+    path = folder / "pool.parquet"
+    pq.write_table(pa.table(columns), path)
+    return cache.build(Pool.open(path, **wishes), folder / "cache")
+
+
+BAD = {
+    "no outputs": ({"id": [1], "f": [1.0]}, "no column holds the model's outputs"),
+    "no rows": ({"id": pa.array([], pa.int64()), "pred": pa.array([], pa.int64())}, "has no rows"),
+    "null id": ({"id": ["a", None], "pred": [0, 1]}, "row 1 .* 'id' is null"),
+    "id twice": ({"id": ["a", "b", "a"], "pred": [0, 1, 1]}, "rows 0 and 2 .* same id 'a'"),
+    "fractional id": ({"id": [1.0, 2.0], "pred": [0, 1]}, "'id' is double"),
+    "nan in a list": ({"prob": [[0.5, 0.5], [NAN, 1.0]]}, "row 1 .*'prob' holds NaN"),
+    "null in a list": ({"prob": [[0.5, 0.5], [None, 1.0]]}, "row 1 .*'prob' holds NaN"),
+    "null list": ({"prob": pa.array([[0.5, 0.5], None], TWO)}, "row 1 .*'prob' is null"),
+    "infinity": ({"prob": [[0.5, 0.5], [INF, 1.0]]}, "row 1 .*infinity"),
+    "both infinities": ({"prob": [[INF, -INF], [0.0, 1.0]]}, "row 0 .*infinity"),
+    "sum": ({"prob": [[0.5, 0.5], [0.5, 0.6]]}, "row 1 .* sum to 1.1"),
+    "negative": ({"prob": [[0.5, 0.5], [-0.2, 1.2]]}, "row 1 .*-0.2 for class '0'"),
+    "ragged": ({"prob": [[0.5, 0.5], [0.2, 0.3, 0.5]]}, "row 1 .* 3 numbers where others have 2"),
+    "one class": ({"prob": [[1.0], [1.0]]}, "lists of 1"),
+    "prob is text": ({"prob": ["[0.5, 0.5]"]}, "'prob' is string"),
+    "one probability": ({"prob_a": [0.5]}, "'prob_a' is the only probability"),
+    "text probability": ({"prob_a": ["0.5"], "prob_b": [0.5]}, "'prob_a' is string"),
+    "nan probability": ({"prob_a": [0.5, NAN], "prob_b": [0.5, 0.5]}, "row 1 .*NaN"),
+    "score above one": ({"score": [0.5, 1.5]}, "row 1 .*'score' is 1.5"),
+    "nan score": ({"score": [0.5, NAN]}, "row 1 .*'score' is nan"),
+    "null score": ({"score": [0.5, None]}, "row 1 .*'score' is nan"),
+    "nan prediction": ({"pred": [0.5, NAN]}, "row 1 .*'pred' is nan"),
+    "infinite prediction": ({"pred": [0.5, -INF]}, "row 1 .*'pred' is -inf"),
+    "null class": ({"pred": ["a", None]}, "row 1 .*'pred' is null"),
+    "odd prediction": ({"pred": [[0], [1]]}, "'pred' is list"),
+    "unknown class": ({"prob": [[0.5, 0.5]], "pred": ["cat"]}, "row 0 .*'pred' is 'cat'.*0, 1"),
+    "negative std": ({"pred": [0.5, 1.5], "pred_std": [1.0, -1.0]}, "row 1 .*'pred_std' is -1"),
+    "nan std": ({"pred": [0.5, 1.5], "pred_std": [1.0, NAN]}, "row 1 .*'pred_std' is nan"),
+    "ragged feature": ({"pred": [0, 1], "f": [[1.0], [1.0, 2.0]]}, "row 1 .*'f' has a list of 2"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_pool_is_a_named_error_with_a_hint_and_leaves_no_cache(tmp_path, name):
+    columns, problem = BAD[name]
+    with pytest.raises(PoolError) as caught:
+        build(tmp_path, columns)
+    assert re.search(problem, caught.value.problem)
+    assert caught.value.hint
+    assert [path.name for path in tmp_path.iterdir()] == ["pool.parquet"]
+
+
+WISHES = {
+    "unknown id": ({"id": "key"}, "no column 'key'"),
+    "unknown outputs": ({"outputs": ("p",)}, "no column 'p'"),
+    "unknown feature": ({"features": ("x",)}, "no column 'x'"),
+    "text feature": ({"features": ("name",)}, "'name' is string"),
+    "unknown group": ({"groups": ("g*name",)}, "no column 'g'"),
+    "list group": ({"groups": ("prob",)}, "'prob' is list"),
+    "too many classes": ({"classes": ("a", "b", "c")}, "3 classes, the outputs have 2"),
+    "class twice": ({"classes": ("a", "a")}, "twice"),
+    "unknown positive": ({"positive": "spam"}, "'spam' is none of the classes 0, 1"),
+    "unknown task": ({"task": "ranking"}, "'ranking'"),
+    "not regression": ({"task": "regression", "outputs": ("prob",)}, "'prob' does not hold"),
+}
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_a_wish_that_the_pool_cannot_meet_is_a_named_error(tmp_path, name):
+    wishes, problem = WISHES[name]
+    columns = {"id": [1, 2], "prob": [[0.5, 0.5], [0.1, 0.9]], "name": ["x", "y"]}
+    with pytest.raises(ActivetestError, match=problem) as caught:
+        build(tmp_path, columns, **wishes)
+    assert caught.value.hint
+
+
+def test_a_threshold_outside_the_unit_interval_is_an_error(tmp_path):
+    with pytest.raises(ChoiceError, match="threshold"):
+        build(tmp_path, {"score": [0.5]}, threshold=1.5)
+
+
+def test_a_column_with_too_many_values_is_no_group(tmp_path):
+    with pytest.raises(PoolError, match="'g' has more than 1,000"):
+        build(tmp_path, {"pred": [0] * 1001, "g": list(range(1001))}, groups=("g",))
+
+
+def test_two_columns_of_one_name_are_an_error(tmp_path):
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["pred", "pred"])
+    pq.write_table(table, tmp_path / "pool.parquet")
+    with pytest.raises(PoolError, match="two columns are called 'pred'"):
+        Pool.open(tmp_path / "pool.parquet")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(PoolError, match="no file or folder .*nowhere.parquet"):
+        Pool.open(tmp_path / "nowhere.parquet")
+
+
+def test_an_unknown_kind_of_address_is_named():
+    with pytest.raises(PoolError, match="carrier-pigeon"):
+        Pool.open("carrier-pigeon://coop/pool.parquet")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(b"", "is empty"), (b"id,pred\n1,2\n", "is not a Parquet file"), (b"PAR1", "is truncated")],
+)
+def test_a_file_that_is_no_parquet_is_named(tmp_path, content, problem):
+    (tmp_path / "pool.parquet").write_bytes(content)
+    with pytest.raises(PoolError, match=f"pool.parquet {problem}"):
+        Pool.open(tmp_path / "pool.parquet")
+
+
+def test_a_folder_without_parquet_is_named(tmp_path):
+    with pytest.raises(PoolError, match="holds no .parquet file"):
+        Pool.open(tmp_path)
+
+
+def test_files_of_a_folder_must_have_the_same_columns(tmp_path):
+    pq.write_table(pa.table({"id": [1], "pred": [1]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "b.parquet")
+    with pytest.raises(PoolError, match="b.parquet has no column 'pred'"):
+        Pool.open(tmp_path)
+    pq.write_table(pa.table({"id": [2], "pred": ["x"]}), tmp_path / "b.parquet")
+    with pytest.raises(PoolError, match="'pred' is int64 in .*a.parquet and string in .*b.parquet"):
+        Pool.open(tmp_path)
+
+
+def test_a_parquet_file_cut_off_anywhere_is_a_named_error(tmp_path):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"id": np.arange(500), "pred": np.arange(500) % 3}), path)
+    whole = path.read_bytes()
+    for size in range(4, len(whole), 61):
+        path.write_bytes(whole[:size])
+        with pytest.raises(PoolError, match="truncated"):
+            Pool.open(path)
+
+
+def test_a_damaged_parquet_file_is_a_named_error(tmp_path):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"id": np.arange(5000), "pred": np.arange(5000) % 3}), path)
+    whole = bytearray(path.read_bytes())
+    whole[4:400] = b"\xff" * 396
+    path.write_bytes(whole)
+    with pytest.raises(PoolError, match="row group 0 of .* cannot be read"):
+        cache.build(Pool.open(path), tmp_path / "cache")

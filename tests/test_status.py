@@ -1,0 +1,38 @@
+"""Status counts what the ledger holds and says what next would do."""
+
+from dataclasses import replace
+
+from activetest.report import Counts
+from activetest.workflow.ingest import ingest
+from activetest.workflow.next import choose
+from activetest.workflow.status import status
+
+
+def test_a_fresh_study_has_everything_to_draw(study):
+    assert status(study) == (
+        Counts(40, 0, 0, 0, 0, 0, 0, None),
+        "next draws from 40 items: surrogate agreement, acquisition optimal for error",
+    )
+
+
+def test_every_draw_is_labelled_pending_or_declined_and_brought_labels_are_apart(study, label_file):
+    study.update(replace(study.choices, budget=4))
+    first, second, third, _ = (row["id"] for row in choose(study, 4).rows)
+    stranger = next(f"item-{n}" for n in range(40) if f"item-{n}" not in str(study.ledger.record()))
+    lines = (f"{first},cat,", f"{second},dog,", f"{third},,declined", f"{stranger},owl,")
+    ingest(study, label_file(*lines, header="id,label,status"))
+    counts, coming = status(study)
+    assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4)
+    assert coming == "next shows the 1 pending items again; next --new draws others"
+    choose(study, 1, new=True)
+    assert status(study)[1].startswith("the budget of 4 labels is used up; next shows the 2")
+
+
+def test_a_pool_that_is_used_up_is_said_to_be(study, label_file):
+    ingest(study, label_file(*(f"item-{row},cat" for row in range(40))))
+    assert status(study)[1].startswith("nothing is left to draw")
+
+
+def test_status_needs_no_pool(study, folder):
+    (folder / "pool.parquet").unlink()
+    assert status(study)[0].n_pool == 40

@@ -1,0 +1,195 @@
+"""A study folder is there as a whole or not at all, found like git finds its own, and editable."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
+from activetest.evidence import DECLINED, LABELLED, PENDING, Choices
+from activetest.ledger import Answer
+from activetest.study import Study, settled
+from activetest.workflow.ingest import ingest
+from activetest.workflow.next import choose
+
+CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
+ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
+
+
+def create(folder, **changes) -> Study:
+    given = {"pool": ROLES, "choices": CHOICES, "seed": 3, "fingerprint": "f", "rows": 9}
+    return Study.create(folder, **given | changes)
+
+
+def test_a_study_comes_back_as_it_was_written(folder):
+    pool = ROLES | {"positive": 'a "quoted" \\ é \x7f \n name', "outputs": ["score"]}
+    create(folder / "here" / ".activetest", pool=pool)
+    study = Study.open(folder / "here")
+    assert study.choices == CHOICES
+    assert study.pool == pool | {"uri": "../pool.parquet"}
+    assert (study.seed, study.ledger.fingerprint, study.ledger.rows) == (3, "f", 9)
+
+
+def test_a_study_is_found_from_below_by_its_folder_and_by_the_environment(folder, monkeypatch):
+    create(folder / ".activetest")
+    below = folder / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert Study.open().folder == folder / ".activetest"
+    create(folder / "other", seed=4)
+    assert Study.open(folder / "other").seed == 4
+    monkeypatch.setenv("ACTIVETEST_STUDY", str(folder / "other"))
+    assert Study.open().seed == 4
+    assert Study.open(folder).seed == 3
+
+
+def test_no_study_says_how_to_start_one(folder):
+    with pytest.raises(StudyError, match="there is no study in") as error:
+        Study.open()
+    assert "activetest init" in error.value.hint
+    with pytest.raises(StudyError, match="nowhere"):
+        Study.open(folder / "nowhere")
+
+
+def test_a_study_is_never_created_over_another(folder):
+    create(folder / ".activetest")
+    with pytest.raises(StudyError, match="already"):
+        create(folder / ".activetest", seed=5)
+    (folder / ".activetest" / "study.toml").unlink()
+    with pytest.raises(StudyError, match="already"):
+        create(folder / ".activetest", seed=5)
+
+
+@pytest.mark.parametrize("where", ["file/study", "/proc/study", "/proc/self/study"])
+def test_a_folder_that_cannot_be_written_is_a_storage_error(folder, where):
+    (folder / "file").write_text("a regular file")
+    with pytest.raises(StorageError, match="cannot write .*study") as error:
+        create(folder / where)
+    assert "--study" in error.value.hint
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_a_creation_that_fails_leaves_nothing(folder):
+    with pytest.raises(ChoiceError):
+        create(folder / ".activetest", choices=replace(CHOICES, metric="rmse"))
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('metric = "acuracy"', "no metric 'acuracy'"),
+        ('metric = "rmse"', "no metric 'rmse'"),
+        ("metric = 3", "metric is 3"),
+        ("metrics = []", "metrics is []"),
+        ('acquisition = "balld"', "no acquisition is called 'balld'"),
+        ('surrogate = "oracle"', "no surrogate is called 'oracle'"),
+        ("floor = 1.5", "floor is 1.5"),
+        ("floor = nan", "floor is nan"),
+        ('floor = "high"', "floor is 'high'"),
+        ("level = 95", "level is 95"),
+        ("budget = 0", "budget is 0"),
+        ("budget = true", "budget is True"),
+        ('groups = ["c"]', "'c' is not a group"),
+        ("colour = 1", "there is no choice 'colour'"),
+        ("floor = ", "is not TOML"),
+        ("[extra]", "there is no section 'extra'"),
+    ],
+)
+def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
+    path = create(folder / ".activetest").folder / "study.toml"
+    key = line.split(" ")[0]
+    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
+    path.write_text("\n".join([*kept, line]))
+    with pytest.raises(ChoiceError) as error:
+        Study.open()
+    assert problem in error.value.problem
+    assert "study.toml" in error.value.problem
+
+
+def test_a_good_edit_holds_for_the_rounds_to_come(study):
+    choose(study, 2)
+    path = study.folder / "study.toml"
+    path.write_text(path.read_text().replace("floor = 0.35", "floor = 1"))
+    choose(Study.open(), 2, new=True)
+    first, second = Study.open().log(study.cache()).history
+    assert (first.choices["floor"], second.choices["floor"]) == (0.35, 1)
+
+
+def test_choices_are_updated_whole(study):
+    study.update(replace(study.choices, floor=0.5))
+    again = Study.open()
+    assert again.choices == study.choices
+    assert again.pool == study.pool
+    assert again.uri == study.uri
+    assert sorted(path.name for path in study.folder.iterdir()) == [
+        "cache",
+        "ledger.db",
+        "study.toml",
+    ]
+
+
+def test_a_study_and_its_pool_can_be_moved_together(study, folder, monkeypatch):
+    batch = choose(study, 3)
+    (folder / "project").mkdir()
+    for name in (".activetest", "pool.parquet"):
+        shutil.move(folder / name, folder / "project" / name)
+    monkeypatch.chdir(folder / "project")
+    moved = Study.open()
+    assert moved.cache().size == 40
+    assert choose(moved, 3).rows == batch.rows
+
+
+def test_a_changed_pool_is_refused_and_its_restored_self_is_not(study, folder, write_pool):
+    pool = folder / "pool.parquet"
+    content = pool.read_bytes()
+    write_pool(pool, 40, seed=9)
+    with pytest.raises(PoolChanged, match="pool.parquet"):
+        choose(study, 2)
+    assert study.ledger.record().draws == ()
+    pool.write_bytes(content)
+    assert len(choose(study, 2).rows) == 2
+
+
+def test_the_cache_is_rebuilt_when_it_is_gone_or_damaged(study):
+    before = study.cache().hashes.copy()
+    shutil.rmtree(study.folder / "cache")
+    assert np.array_equal(study.cache().hashes, before)
+    (study.folder / "cache" / "manifest.json").write_text("{")
+    assert np.array_equal(study.cache().hashes, before)
+
+
+def answer(id: str, annotator: str, label: str) -> Answer:
+    return Answer(id, annotator, LABELLED if label else DECLINED, label)
+
+
+def test_the_majority_of_annotators_decides_and_of_equals_the_earliest():
+    answers = [answer("a", who, said) for who, said in [("1", "dog"), ("2", "cat"), ("3", "cat")]]
+    answers += [answer("b", "1", "dog"), answer("b", "2", "cat")]
+    answers += [answer("c", "1", ""), answer("c", "2", "cat"), answer("d", "1", "")]
+    assert settled(answers) == {
+        "a": (LABELLED, "cat"),
+        "b": (LABELLED, "dog"),
+        "c": (LABELLED, "cat"),
+        "d": (DECLINED, ""),
+    }
+
+
+def test_the_log_holds_draws_in_order_and_brought_labels_apart(study, label_file):
+    cache = study.cache()
+    ids = [row["id"] for row in choose(study, 3).rows]
+    stranger = next(id for id in cache.ids(range(40)) if id not in ids)
+    lines = (f"{ids[0]},owl,", f"{ids[2]},,declined", f"{stranger},cat,")
+    ingest(study, label_file(*lines, header="id,label,status"))
+    log = study.log(cache)
+    assert cache.ids(log.rows) == ids
+    assert log.status.tolist() == [LABELLED, PENDING, DECLINED]
+    assert log.labels[0] == cache.classes.index("owl")
+    assert np.isnan(log.labels[1:]).all()
+    assert cache.ids(log.brought_rows) == [stranger]
+    assert log.brought_status.tolist() == [LABELLED]
+    assert log.brought_round.tolist() == [2]
+    assert len(log.history) == 1
+    assert np.array_equal(log.history[0].rows, log.rows)
+    assert np.array_equal(log.history[0].probs, log.probs)
