@@ -1,4 +1,7 @@
-"""From samples to estimates and intervals. `report` and `simulate` both call these; there is no other way to a number."""
+"""From samples to estimates and intervals.
+
+`report` and `simulate` both call these; there is no other way to a number.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +24,10 @@ _MEMBERS, _MEMBER_ROWS = 200, 20_000
 class Imputation:
     """What the surrogate that knows every label thinks of all items without one.
 
-    mean (T,) sums of expectations; posterior (K, T) members' sums with labels drawn; count of the items
+    mean         (T,) sums of expectations
+    posterior    (K, T) members' sums, with labels drawn
+    count        number of such items
+    statistics   (T,) names
     """
 
     mean: Array
@@ -33,8 +39,8 @@ class Imputation:
 def impute(log: Log, cache, choices: Choices, *, seed: int) -> Imputation:
     """Ask the surrogate about the rest of the pool.
 
-    The mean is summed over every row; how far members differ from it is measured on at most 40,000 rows,
-    spread evenly over the unknown ones, and scaled up.
+    The mean is summed over every row; how far members differ from it is measured on at most 40,000
+    rows, spread evenly over the unknown ones, and scaled up.
     """
     number = len(log.history) + 1
     surrogate = learn(log, cache, choices, rng=generator(seed, number, "fit"))
@@ -77,13 +83,16 @@ def told(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
 
 
 def estimate(sample: Sample, estimator: str) -> Estimate:
-    """One of the family's estimates of the mean statistic (d = 1), over the items that can be answered."""
+    """The named estimate of the mean statistic (d = 1), over the items that can be answered."""
     made = catalog.load("estimators", estimator).estimate(sample)
     return made if len(made.mean) == 1 else _answerable(made)
 
 
 def interval(metric: Metric, estimate: Estimate, level: float, *, group: bool = False) -> Interval:
-    """The metric's interval: made for the mean of its statistic, then sent through its monotone smooth map."""
+    """The metric's interval: made for its mean statistic (d = 1), sent through its smooth map.
+
+    The map has to be monotone. Its variance stays that of the mean statistic.
+    """
     low, high = bounds(metric.statistics[0])
     if estimate.draws is not None:
         made = catalog.load("intervals", "credible").interval(estimate, level)
@@ -99,7 +108,10 @@ def interval(metric: Metric, estimate: Estimate, level: float, *, group: bool = 
 
 
 def one_draw(sample: Sample, estimate: Estimate, metric: Metric) -> float:
-    """Variance of the statistic over the pool (the group): what one uniform draw would have."""
+    """Variance of the statistic (d = 1) over the pool (the group): what one uniform draw has.
+
+    NaN where no draw fell into the group and the statistic is not the zero-one loss.
+    """
     mean = estimate.mean[0]
     if metric.statistics == ("zero_one",):
         return float(np.clip(mean, 0, 1) * (1 - np.clip(mean, 0, 1)))

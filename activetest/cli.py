@@ -4,7 +4,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ import typer
 from typer import Argument, Option
 
 from activetest import __version__
+from activetest import cli_options as options
 from activetest.errors import ActivetestError, ChoiceError, StorageError
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
@@ -31,19 +32,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
-Names = list[str] | None
-Count = Annotated[int, Option("--n", help="How many items to draw.")]
-
-
-def _names(help: str, *names: str):
-    """An option that may be given again, and whose values may be joined by commas."""
-    return Annotated[Names, Option(*names, metavar="NAME", help=help + " Again for more.")]
-
-
-def _format(*formats: str):
-    return Annotated[str, Option("--format", metavar="|".join(formats), help="What to print.")]
-
 
 @app.callback(invoke_without_command=True)
 def start(
@@ -59,17 +47,17 @@ def start(
 
 @app.command()
 def init(
-    pool: Annotated[str, Argument(help="Parquet file or folder, CSV, JSON Lines, or an address.")],
-    study: Folder = None,
+    pool: options.PoolAddress,
+    study: options.Folder = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Look, say, and change nothing.")] = False,
-    id: Annotated[str | None, Option("--id", help="Column of ids.")] = None,
-    outputs: _names("Column of the model's outputs.", "--outputs") = None,
-    features: _names("Column of features.", "--features") = None,
-    group: _names("Column of groups; A*B is a product.", "--group") = None,
-    task: Annotated[str | None, Option(help="classification or regression.")] = None,
-    classes: _names("Names of the classes, in order.", "--classes") = None,
-    positive: Annotated[str | None, Option(help="Positive class of a binary pool.")] = None,
-    threshold: Annotated[float | None, Option(help="Score that makes it positive.")] = None,
+    id: options.Id = None,
+    outputs: options.Outputs = None,
+    features: options.Features = None,
+    group: options.names("Column of groups; A*B is a product.", "--group") = None,
+    task: options.Task = None,
+    classes: options.Classes = None,
+    positive: options.Positive = None,
+    threshold: options.Threshold = None,
     metric: Annotated[str | None, Option(help="Metric that draws aim at.")] = None,
     surrogate: Annotated[str | None, Option(help="What predicts the labels.")] = None,
     acquisition: Annotated[str | None, Option(help="What draws prefer.")] = None,
@@ -92,12 +80,12 @@ def init(
 
 @app.command("next")
 def next_items(
-    count: Count = 10,
+    count: options.Count = 10,
     new: Annotated[bool, Option("--new", help="Draw even if a batch is pending.")] = False,
-    show: _names("Column of the pool to print beside each id.", "--show") = None,
+    show: options.names("Column of the pool to print beside each id.", "--show") = None,
     output: Annotated[Path | None, Option("-o", "--output", help="Write to this file.")] = None,
-    format: _format("csv", "jsonl") = "csv",
-    study: Folder = None,
+    format: options.formats("csv", "jsonl") = "csv",
+    study: options.Folder = None,
 ):
     """Show the pending batch, or draw the next items to label."""
     from activetest.study import Study
@@ -118,7 +106,7 @@ def ingest(
     replace: Annotated[bool, Option("--replace", help="Let labels contradict earlier.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Count, and change nothing.")] = False,
     undo: Annotated[bool, Option("--undo", help="Take the last file back.")] = False,
-    study: Folder = None,
+    study: options.Folder = None,
 ):
     """Bring labels into the study: all rows of a file, or none."""
     from activetest.study import Study
@@ -137,7 +125,9 @@ def ingest(
 
 
 @app.command()
-def report(format: _format("text", "json", "markdown") = "text", study: Folder = None):
+def report(
+    format: options.formats("text", "json", "markdown") = "text", study: options.Folder = None
+):
     """Estimate how good the model is, with intervals."""
     from activetest import catalog
     from activetest.study import Study
@@ -148,7 +138,9 @@ def report(format: _format("text", "json", "markdown") = "text", study: Folder =
 
 
 @app.command()
-def status(format: _format("text", "json", "markdown") = "text", study: Folder = None):
+def status(
+    format: options.formats("text", "json", "markdown") = "text", study: options.Folder = None
+):
     """Say where the study stands, and what next would do."""
     from activetest import catalog
     from activetest.study import Study
@@ -156,6 +148,54 @@ def status(format: _format("text", "json", "markdown") = "text", study: Folder =
 
     renderer = catalog.load("render", format)
     _print(renderer.status(*status(Study.open(study))))
+
+
+@app.command()
+def simulate(
+    pool: options.PoolAddress,
+    labels: Annotated[str, Option("--labels", metavar="KEY", help="CSV with all labels.")],
+    budget: Annotated[list[int], Option(help="Labels to buy. Again for more.")] = [50, 100, 200],  # noqa: B006
+    runs: Annotated[int, Option(help="Studies per strategy.")] = 200,
+    batch: Annotated[int, Option(help="Labels per round.")] = 10,
+    seed: Annotated[int, Option(help="Of every random number.")] = 0,
+    surrogate: options.names("What predicts the labels.", "--surrogate") = None,
+    acquisition: options.names("What draws prefer.", "--acquisition") = None,
+    estimator: options.names("What to estimate with.", "--estimator") = None,
+    metric: options.names("What to estimate; draws aim at the first.", "--metric") = None,
+    floor: Annotated[float | None, Option(help="Share of draws spread evenly.")] = None,
+    level: Annotated[float | None, Option(help="Confidence of every interval.")] = None,
+    id: options.Id = None,
+    outputs: options.Outputs = None,
+    features: options.Features = None,
+    task: options.Task = None,
+    classes: options.Classes = None,
+    positive: options.Positive = None,
+    threshold: options.Threshold = None,
+    format: options.formats("text", "json", "markdown") = "text",
+):
+    """Replay strategies on a pool whose labels are all known: error, labels saved, coverage."""
+    from dataclasses import asdict
+
+    from activetest import catalog
+    from activetest.pool import Pool
+    from activetest.workflow.simulate import simulate
+
+    renderer = catalog.load("render", format)
+    columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
+    columns |= {"outputs": _split(outputs), "features": _split(features)}
+    wishes = {"surrogates": _split(surrogate), "acquisitions": _split(acquisition)}
+    wishes |= {"estimators": _split(estimator), "metrics": _split(metric)}
+    results = simulate(
+        Pool.open(pool, **_given(columns | {"classes": _split(classes)})),
+        labels,
+        budgets=tuple(budget),
+        runs=runs,
+        batch=batch,
+        seed=seed,
+        progress=_progress(),
+        **_given(wishes | {"floor": floor, "level": level}),
+    )
+    _print(renderer.simulation([asdict(result) for result in results]))
 
 
 @app.command()
@@ -225,13 +265,28 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
-def _split(values: Names) -> tuple[str, ...] | None:
+def _split(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(name for value in values for name in value.split(",")) if values else None
 
 
-def _one_of(formats: Sequence[str], format: str) -> None:
-    if format not in formats:
-        raise ChoiceError(f"no format is called {format!r}", f"choose from {', '.join(formats)}")
+def _given(wishes: dict) -> dict:
+    return {name: value for name, value in wishes.items() if value is not None}
+
+
+def _progress() -> Callable[[int, int], None]:
+    """Counts runs on one line of standard error, when somebody is there to see it."""
+
+    def show(done: int, total: int) -> None:
+        end = "\r" if done < total else "\r\x1b[K"
+        print(f"{done} of {total} runs", end=end, file=sys.stderr, flush=True)
+
+    watched = sys.stdout.isatty() and sys.stderr.isatty()
+    return show if watched else lambda done, total: None
+
+
+def _one_of(known: Sequence[str], format: str) -> None:
+    if format not in known:
+        raise ChoiceError(f"no format is called {format!r}", f"choose from {', '.join(known)}")
 
 
 def _understood(made) -> str:

@@ -1,8 +1,9 @@
 """The nouns that every part of the program speaks in. Plain arrays with names; no behaviour.
 
-Axes, everywhere: N pool, R rows of a chunk, C outcomes, K members (draws of a surrogate), T statistics of
-items, G groups (the first is always the whole pool), D draws, M draws used by an estimate, d statistics of
-one metric.
+Axes, everywhere: N pool, R rows of a chunk, C outcomes, K members (draws of a surrogate), T
+statistics of items, G groups (the first is always the whole pool), D draws of a log (columns of a
+design where there is one), B labels that were brought, M draws used by an estimate, d statistics
+of one metric.
 """
 
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ PENDING, LABELLED, DECLINED = 0, 1, 2
 class Choices:
     """What the user decided for the rounds to come; a round records the choices it was drawn with.
 
-    metric        what draws aim at
-    metrics       what is reported
+    metric                   what draws aim at
+    metrics                  what is reported
     surrogate, acquisition   names in the catalogue
-    floor         share of the draw probability that is spread evenly over what remains, in [0, 1]
-    level         of every interval
-    budget        labels the user means to buy, or None
-    groups        names of group columns, products written "A*B"
+    floor                    share of the draw probability that is spread evenly over what remains,
+                             in [0, 1]
+    level                    of every interval
+    budget                   labels the user means to buy, or None
+    groups                   names of group columns, products written "A*B"
     """
 
     metric: str
@@ -51,8 +53,10 @@ class Outputs:
     std: Array | None = None
 
     def __getitem__(self, index) -> "Outputs":
-        pick = lambda array: None if array is None else array[index]
-        return Outputs(self.pred[index], pick(self.probs), pick(self.std))
+        """The outputs of some of the rows; index is whatever an array takes."""
+        probs = None if self.probs is None else self.probs[index]
+        std = None if self.std is None else self.std[index]
+        return Outputs(self.pred[index], probs, std)
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,15 @@ class Rows:
     index    (R,) position of each row in the pool
     hashes   (R,) uint64 hash of each row's id
     outputs  what the black box said
-    design   (R, D) float32 columns for linear surrogates: the model's own confidence (classification) or
-             prediction (regression) first, then standardised principal components of the features
-    codes    (R, G - 1) integer code of each group column's value
+    design   (R, D) float32 columns for linear surrogates: the model's own confidence
+             (classification) or prediction (regression) first, then standardised principal
+             components of the features
+    codes    (R, columns) integer code of each group column's value
     right    (T, R) value of each statistic when the black box is right
     wrong    (T, R) its mean over the other classes, as likely as the black box thinks them
     spread   (T, R) its variance over them
-    (right, wrong and spread are None for regression, where outcomes are not right or wrong)
+
+    right, wrong and spread are None for regression, where outcomes are not right or wrong.
     """
 
     index: Array
@@ -107,7 +113,7 @@ class Beliefs:
 
     probs   (R, C) plug-in probability of each outcome
     stakes  (T, R, C) value of statistic t under outcome c
-    noise   (T, R, C) variance of that value inside an outcome, or None where an outcome leaves no doubt
+    noise   (T, R, C) variance of that value inside an outcome; None where that leaves no doubt
     draws   (K, R, C) the members' probabilities, or None where they were not asked for
     """
 
@@ -124,15 +130,15 @@ class Round:
     number        1, 2, ...
     rows          (n,) pool positions in the order drawn
     probs         (n,) probability of each draw, given all before it
-    choices       names and numbers the round was drawn with
+    choices       the fields of Choices that the round was drawn with
     params        the surrogate's parameters, JSON-ready: enough to predict again
     statistics    (T,) names of the statistics below
     groups        (G,) names of the groups below; the first is "" (everything)
     imputed       (n, T) the surrogate's expectation of each statistic at each drawn item
     imputed_sum   (G, T) its sum over what was neither known nor drawn when the round began
     count         (G,) number of such rows
-    doubt         (G, T, 4) sums over the same rows of r v, r g^2, r g, r, with r = 1/q - 1 at the round's
-                  start, g the expectation and v the variance under the surrogate
+    doubt         (G, T, 4) sums over the same rows of r v, r g^2, r g and r, where r = 1/q - 1 at
+                  the round's start, g the expectation and v the variance under the surrogate
     """
 
     number: int
@@ -152,14 +158,14 @@ class Round:
 class Log:
     """What was drawn, in order, and what is known: the only input of every estimate.
 
-    rows, probs, round    (D,) pool position, probability, number of the round of each draw
-    status                (D,) PENDING, LABELLED or DECLINED
-    labels                (D,) class code or value as float; NaN unless labelled
-    brought_rows          (B,) pool positions of labels that were never drawn
-    brought_status        (B,) LABELLED, DECLINED, or PENDING for one that was known once and taken back
-    brought_labels        (B,)
-    brought_round         (B,) first round that knew it (one more than the last round when none did yet)
-    history               the rounds, in order
+    rows, probs, round   (D,) pool position, probability and number of the round of each draw
+    status               (D,) PENDING, LABELLED or DECLINED
+    labels               (D,) class code or value as float; NaN unless labelled
+    brought_rows         (B,) pool positions of items whose labels were brought without a draw
+    brought_status       (B,) LABELLED or DECLINED; PENDING where the answer was taken back
+    brought_labels       (B,) as labels
+    brought_round        (B,) first round that knew it; one more than the last when none did yet
+    history              the rounds, in order
     """
 
     rows: Array
@@ -183,26 +189,31 @@ class Log:
 
 @dataclass(frozen=True)
 class Sample:
-    """The answered draws of a log, with what was predictable before each, for d statistics of one group.
+    """The answered draws of a log and what was predictable before each, for one metric and group.
+
+    The d statistics are the metric's. Where any item was declined, one more is last: 1.0 for an
+    item that was answered.
 
     stats         (M, d) statistics of the drawn item; zero outside the group
-    probs         (M,) probability of the draw
+    probs         (M,) probability of the draw, given all before it
     weights       (M,) weight of each draw's step in the estimate, summing to one
-    known_sum     (M, d) sum of the statistics over everything known before the draw
-    imputed       (M, d) the surrogate's expectation of the drawn item's statistics; zero outside the group
-    imputed_sum   (M, d) its sum over everything in the group that was not known before the draw
+    known_sum     (M, d) sum of the statistics over all in the group that was known before the draw
+    imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
+    imputed_sum   (M, d) its sum over all in the group that was not known before the draw
     inside        (M,) 1.0 where the drawn item is in the group
-    left          (M,) members of the group not known before the draw
-    doubt         (M, d, 4) see Round; of the round the draw belongs to
+    left          (M,) members of the group that were not known before the draw
+    doubt         (M, d, 4) the sums of the draw's round over the group, see Round
     size          members of the group
-    total         (d,) sum of the statistics over everything known now
+    total         (d,) sum of the statistics over all in the group that is known now
     unknown       members of the group about which nothing is known now
-    tally         (d,) number of labels seen in the group whose statistic is nearer to its upper bound, or to
-                  its lower one, whichever is rarer; only for statistics with two bounds
+    tally         (d,) labels seen in the group whose statistic is nearer to its upper bound, or to
+                  its lower one, whichever are fewer; zero without two bounds
     uniform       every draw was as likely as any other
     limits        (2, d) smallest and largest mean that what is known leaves possible
-    surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked for
-    posterior     (K, d) members' sums over the unknown, their labels drawn; None where not asked for
+    surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked
+    posterior     (K, d) members' sums over the unknown, labels drawn; None where it was not asked
+
+    imputed, imputed_sum, left and doubt are zero where the round recorded nothing about the group.
     """
 
     stats: Array
@@ -228,13 +239,13 @@ class Sample:
 class Estimate:
     """An estimated mean of d statistics, before any metric's smooth map.
 
-    mean             (d,)
-    variance         (d, d) estimated sampling variance
-    terms            (M, d) one unbiased term per draw, in draw order; empty for model-based estimates
-    weights          (M,) their weights
-    tally, limits    as in Sample
-    inside           (M,) 1.0 where the draw fell into the group; empty for model-based estimates
-    model_variance   (d, d) variance of this estimate that the surrogate expects; zeros for model-based ones
+    mean             (d,) the estimate
+    variance         (d, d) its estimated sampling variance; model-based: posterior variance
+    terms            (M, d) one unbiased term per draw, in draw order; model-based: empty
+    weights          (M,) their weights, summing to one; model-based: empty
+    tally, limits    (d,) and (2, d), as in Sample
+    inside           (M,) 1.0 where the draw fell into the group; model-based: empty
+    model_variance   (d, d) sampling variance that the surrogate expects; model-based: zeros
     draws            (K, d) posterior draws of the mean; None for design-based estimates
     exact            everything is known: the mean is the truth
     """
@@ -252,13 +263,17 @@ class Estimate:
 
     @property
     def freedom(self) -> float:
-        """Effective degrees of freedom of the variance."""
+        """Effective degrees of freedom of the variance; infinite for model-based estimates."""
         return max(1 / (self.weights**2).sum() - 1, 1.0) if len(self.weights) else np.inf
 
 
 @dataclass(frozen=True)
 class Interval:
-    """[lower, upper] at a level, the name of the method that made it, and the variance it trusted."""
+    """[lower, upper] at a level, the method that made it, and the variance it trusted.
+
+    method     name in the catalogue, or "exact" where everything is known
+    variance   of the mean statistic; 0.0 where the interval is exact
+    """
 
     lower: float
     upper: float

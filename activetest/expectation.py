@@ -6,7 +6,7 @@ from activetest.evidence import Array, Beliefs
 
 
 def moments(beliefs: Beliefs) -> tuple[Array, Array]:
-    """(T, R) expectation and (T, R) variance of each statistic over outcomes, inner noise included."""
+    """(T, R) expectation and (T, R) variance of each statistic over outcomes, with inner noise."""
     mean = _expect(beliefs.probs, beliefs.stakes)
     variance = _expect(beliefs.probs, (beliefs.stakes - mean[..., None]) ** 2)
     if beliefs.noise is not None:

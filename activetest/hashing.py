@@ -8,7 +8,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mix(words: Array) -> Array:
-    """(R,) uint64 -> (R,) uint64: the splitmix64 finaliser, a bijection in which every input bit matters."""
+    """(R,) uint64 -> (R,) uint64: the splitmix64 finaliser, a bijection that uses every bit."""
     with np.errstate(over="ignore"):
         words = words + _GOLDEN
         words ^= words >> np.uint64(30)

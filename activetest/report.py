@@ -1,4 +1,4 @@
-"""What is said about a study, before any formatting. Every output format renders this one object."""
+"""What is said about a study, before any formatting. Every output format renders this object."""
 
 from dataclasses import dataclass, field
 
@@ -7,16 +7,20 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Line:
-    """One estimate. Fields that do not exist are None, and then reason says why.
+    """One estimate. Where it does not exist its numbers are None, and reason says why.
 
-    class_name       the class of a per-class metric
-    group            {column: value}, or None for the whole pool
-    n_labeled        labels the estimate used
-    n_pool           size of the pool (of the group)
-    n_eff            labels that uniform draws would have needed for this variance
-    labels_saved     n_eff / n_labeled
-    max_weight_share largest share of one draw in the estimate
-    headline         whether this is the line to read first
+    metric, estimator   names in the catalogue
+    estimate            value of the metric
+    lower, upper        its interval, at level
+    method              the interval's name; "exact" where everything is known, "none" without one
+    n_labeled           labels the estimate used
+    n_pool              size of the pool (of the group)
+    n_eff               labels that uniform draws would have needed for this variance
+    labels_saved        n_eff / n_labeled
+    max_weight_share    largest share of one draw in the estimate
+    class_name          the class of a per-class metric
+    group               {column: value}, or None for the whole pool
+    headline            whether this is the line to read first
     """
 
     metric: str
@@ -39,7 +43,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Counts:
-    """Where the study stands."""
+    """Where the study stands.
+
+    n_pool     items of the pool
+    drawn      draws so far: labelled, pending (not answered yet) and declined ones
+    brought    answers that are known although nobody drew the item
+    rounds     rounds drawn so far
+    budget     labels the user means to buy, or None
+    """
 
     n_pool: int
     drawn: int
@@ -55,8 +66,13 @@ class Counts:
 class Report:
     """Everything `activetest report` says.
 
-    notes   plain sentences: what to know before believing a number
-    gates   verdicts, in the order asked
+    pool, fingerprint                        address of the pool, and the hash of its contents
+    seed                                     of the study
+    metric, surrogate, acquisition, floor    what draws aim at, and how: see Choices
+    counts                                   where the study stands
+    estimates                                one line per estimate, groups last
+    notes                                    plain sentences: what to know before believing a number
+    gates                                    verdicts, in the order asked
     """
 
     pool: str
@@ -76,9 +92,14 @@ class Report:
 class SimulatedStrategy:
     """How one way to draw and estimate fared over many simulated studies.
 
-    labels_saved   mean squared error of uniform draws (closed form) over this one's; _se its Monte-Carlo error
-    label_ratio    uniform labels that reach the same error, over the budget
-    coverage       share of runs whose interval holds the truth; width is the interval's mean
+    budget            labels each study bought
+    runs              studies in which the estimate existed
+    rmse, bias        of the estimate against the truth, in the metric's units
+    labels_saved      mean squared error of uniform draws (closed form) over this one's
+    labels_saved_se   its Monte-Carlo standard error
+    label_ratio       uniform labels that reach the same error, over the budget
+    coverage          share of runs whose interval holds the truth
+    width             mean width of the interval
     """
 
     surrogate: str

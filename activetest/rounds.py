@@ -1,22 +1,52 @@
-"""From a log to the next draws: learn from the labels, score what is left, race. `next` and `simulate` both call plan."""
+"""From a log to the next draws: learn from the labels, score what is left, race.
 
-from dataclasses import asdict
+`next` and `simulate` both call plan.
+"""
+
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from activetest import catalog, sampling
 from activetest.errors import NotEstimable
 from activetest.evidence import LABELLED, Array, Beliefs, Choices, Known, Log, Round, Rows
-from activetest.metrics._losses import loss
 from activetest.expectation import moments
+from activetest.metrics._losses import loss
 from activetest.passes import map_reduce
 
 
-def plan(log: Log, cache, choices: Choices, *, seed: int, count: int) -> Round:
-    """The next round: up to count draws with their probabilities, and the sums that estimates will need.
+@dataclass(frozen=True)
+class Frozen:
+    """The scores of one round, before anything is drawn from them.
 
-    Deterministic in (log, pool, choices, seed). Raises NotEstimable when nothing is left to draw.
+    number       of the round
+    params       of the surrogate
+    mean, variance   (T, N) its expectation and variance of each statistic
+    free         (N,) True where an item can be drawn
+    strength     (N,) probability of the first draw
     """
+
+    number: int
+    params: dict
+    mean: Array
+    variance: Array
+    free: Array
+    strength: Array
+
+
+def plan(log: Log, cache, choices: Choices, *, seed: int, count: int) -> Round:
+    """The next round: up to count draws, their probabilities, and the sums estimates will need.
+
+    Deterministic in (log, pool, choices, seed, count). Raises NotEstimable when nothing is left to
+    draw.
+    """
+    frozen = freeze(log, cache, choices, seed=seed)
+    drawn = sampling.race(cache.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
+    return record(frozen, drawn, cache, choices)
+
+
+def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
+    """What the labels so far say about every row. Raises NotEstimable when nothing is left."""
     number = len(log.history) + 1
     free = unseen(log, cache.size)
     if not free.any():
@@ -24,17 +54,21 @@ def plan(log: Log, cache, choices: Choices, *, seed: int, count: int) -> Round:
     surrogate = learn(log, cache, choices, rng=generator(seed, number, "fit"))
     scores, mean, variance = _score(cache, surrogate, choices, rng=generator(seed, number, "score"))
     strength = sampling.strengths(scores, free, choices.floor)
-    drawn = sampling.race(cache.hashes, strength, count, seed=seed, stream=number)
-    imputed_sum, members, doubt = _sums(cache, mean, variance, strength, free)
+    return Frozen(number, surrogate.params(), mean, variance, free, strength)
+
+
+def record(frozen: Frozen, drawn: Array, cache, choices: Choices) -> Round:
+    """The round in which the rows `drawn` came in this order."""
+    imputed_sum, members, doubt = _sums(cache, frozen)
     return Round(
-        number=number,
+        number=frozen.number,
         rows=drawn,
-        probs=sampling.probabilities(strength, drawn),
+        probs=sampling.probabilities(frozen.strength, drawn),
         choices=asdict(choices),
-        params=surrogate.params(),
+        params=frozen.params,
         statistics=cache.statistics,
         groups=group_names(cache),
-        imputed=mean[:, drawn].T.astype(float),
+        imputed=frozen.mean[:, drawn].T.astype(float),
         imputed_sum=imputed_sum,
         count=members,
         doubt=doubt,
@@ -87,7 +121,7 @@ def group_names(cache) -> tuple[str, ...]:
     """(G,) "" for the whole pool, then "column=value" for every value of every group column."""
     named = (
         f"{column}={value}"
-        for column, values in zip(cache.group_names, cache.group_values)
+        for column, values in zip(cache.group_names, cache.group_values, strict=True)
         for value in values
     )
     return ("", *named)
@@ -112,20 +146,21 @@ def _score(cache, surrogate, choices: Choices, *, rng) -> tuple[Array, Array, Ar
         return [(acquisition.score(aimed, rng), *moments(beliefs))]
 
     scored = map_reduce(cache.chunks(), on_piece, lambda one, more: one + more)
-    return tuple(np.concatenate(parts, axis=-1) for parts in zip(*scored))
+    return tuple(np.concatenate(parts, axis=-1) for parts in zip(*scored, strict=True))
 
 
-def _sums(
-    cache, mean: Array, variance: Array, strength: Array, free: Array
-) -> tuple[Array, Array, Array]:
+def _sums(cache, frozen: Frozen) -> tuple[Array, Array, Array]:
     """imputed_sum (G, T), count (G,) and doubt (G, T, 4) of a Round."""
-    statistics = len(mean)
+    statistics = len(frozen.mean)
 
     def on_piece(piece):
         start, stop = piece
-        here = free[start:stop]
-        doubt = np.where(here, 1 / np.where(here, strength[start:stop], 1.0) - 1, 0.0)
-        g, v = mean[:, start:stop].astype(float), variance[:, start:stop].astype(float)
+        here = frozen.free[start:stop]
+        doubt = np.where(here, 1 / np.where(here, frozen.strength[start:stop], 1.0) - 1, 0.0)
+        g, v = (
+            frozen.mean[:, start:stop].astype(float),
+            frozen.variance[:, start:stop].astype(float),
+        )
         terms = np.concatenate([g * here, doubt * v, doubt * g**2, doubt * g, [doubt, here]])
         return _by_group(cache, terms, start, stop)
 

@@ -1,4 +1,7 @@
-"""From a log to samples: the answered draws, and what was predictable before each, for any metric and group."""
+"""From a log to samples: the answered draws and what was predictable before each.
+
+One sample serves one metric and one group.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -13,7 +16,12 @@ from activetest.rounds import observed
 
 @dataclass(frozen=True)
 class Group:
-    """The whole pool (no column), or the rows of one code in one column of the codes."""
+    """The whole pool (no column), or the rows of one code in one column of the codes.
+
+    name           "" for the whole pool, else "column=value"
+    size           members
+    column, code   position in Rows.codes, and the code there; None for the whole pool
+    """
 
     name: str
     size: int
@@ -21,7 +29,7 @@ class Group:
     code: int | None = None
 
     def holds(self, codes: Array) -> Array:
-        """(R,) 1.0 where rows with these codes belong to the group."""
+        """(R,) 1.0 where rows with these codes (R, columns) belong to the group."""
         if self.column is None:
             return np.ones(len(codes))
         return (codes[:, self.column] == self.code).astype(float)
@@ -29,13 +37,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A log in arrays, for all statistics of the pool (T) and, last, whether the item could be answered.
+    """A log in arrays: the pool's T statistics and, last, whether the item could be answered.
 
-    used            number of draws that estimates use: whole rounds whose earlier draws are all answered
-    whole           False when even the first round is incomplete, and its answered beginning is used
-    stats, brought_stats   (D, T + 1) and (B, T + 1), zero for an item that was declined
-    codes, brought_codes   (D, columns) and (B, columns) codes of the groups
-    groups          the whole pool first
+    used                   draws that estimates use: whole rounds, everything before them answered
+    whole                  False where the answered beginning of an unfinished first round is used
+    stats, brought_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
+    codes, brought_codes   (D, columns) and (B, columns) codes of the group columns
+    statistics             (T,) names
+    groups                 the whole pool first
     """
 
     log: Log
@@ -67,7 +76,10 @@ def gather(log: Log, cache) -> Evidence:
 
 
 def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sample:
-    """The sample for one metric: its statistics and, where any item was declined, the share that can be answered."""
+    """The sample for one metric, over the whole pool unless a group is given.
+
+    Its d statistics are the metric's and, where any item was declined, whether one was answered.
+    """
     log, used, group = evidence.log, evidence.used, group or evidence.groups[0]
     declined = bool((log.status == DECLINED).any() or (log.brought_status == DECLINED).any())
     columns = [evidence.statistics.index(name) for name in metric.statistics] + [-1] * declined
@@ -103,11 +115,11 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
 
 
 def _used(log: Log) -> tuple[int, bool]:
-    """Draws that estimates use, and whether they are whole rounds.
+    """Number of draws that estimates use, and whether they are whole rounds.
 
-    Steps need every earlier draw answered, and a fixed interval must not end inside a round: where the
-    answered beginning ends could depend on the answers. A label that a round knew and that was then taken
-    back ends it as well.
+    Steps need every earlier draw answered, and a fixed interval must not end inside a round: where
+    the answered beginning ends could depend on the answers. A label that a round knew and that was
+    then taken back ends it as well.
     """
     waiting = np.flatnonzero(log.status == PENDING)
     answered = int(waiting[0]) if len(waiting) else len(log.rows)
@@ -121,7 +133,7 @@ def _used(log: Log) -> tuple[int, bool]:
 
 
 def _answered(rows: Rows, labels: Array, status: Array, statistics: tuple[str, ...]) -> Array:
-    """(., T + 1) statistics of labelled items and 1; zeros for the others."""
+    """(R, T + 1) statistics of labelled rows and a 1; zeros for the others."""
     stats = np.zeros((len(labels), len(statistics) + 1))
     labelled = status == LABELLED
     if labelled.any():
@@ -132,14 +144,14 @@ def _answered(rows: Rows, labels: Array, status: Array, statistics: tuple[str, .
 
 
 def _groups(cache) -> tuple[Group, ...]:
-    """The whole pool, then every value of every group column, in the order in which rounds record them."""
+    """The whole pool, then every value of every group column: the order in which rounds record."""
     groups = [Group("", cache.size)]
     for column, (name, values) in enumerate(
         zip(cache.group_names, cache.group_values, strict=True)
     ):
 
-        def sizes(piece, column=column, count=len(values)):
-            return np.bincount(cache.rows(*piece).codes[:, column], minlength=count)
+        def sizes(piece, column=column, values=values):
+            return np.bincount(cache.rows(*piece).codes[:, column], minlength=len(values))
 
         counts = map_reduce(cache.chunks(), sizes, np.add)
         groups += [
@@ -150,7 +162,7 @@ def _groups(cache) -> tuple[Group, ...]:
 
 
 def _weights(size: int, used: int) -> Array:
-    """(M,) weights proportional to 1 / (n (n - 1)), n = N - m + 1 for the m-th draw; they are LURE's.
+    """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
 
     Items that were brought do not count: weights that reacted to them would react to labels.
     """
@@ -161,9 +173,11 @@ def _weights(size: int, used: int) -> Array:
 
 
 def _predicted(log: Log, group: str, member: Array, columns: list[int]):
-    """What was predictable before each draw: imputed, imputed_sum, left, rows left of the whole pool, doubt.
+    """What was predictable before each draw.
 
-    A round that was drawn before the group was asked for recorded nothing about it: zeros, as without a surrogate.
+    imputed (D, d), imputed_sum (D, d), left (D,), rows left of the whole pool (D,) and
+    doubt (D, d, 4). A round that was drawn before the group was asked for recorded nothing about
+    it: zeros, as without a surrogate.
     """
     shape = (len(log.rows), len(columns))
     imputed, imputed_sum, doubt = np.zeros(shape), np.zeros(shape), np.zeros((*shape, 4))
@@ -174,7 +188,7 @@ def _predicted(log: Log, group: str, member: Array, columns: list[int]):
         if group not in each.groups:
             continue
         place, inside = each.groups.index(group), member[here]
-        # The last column, where there is one, is whether an item can be answered: imputed as certain.
+        # A last column, for whether an item can be answered, is imputed as certain.
         guess = np.column_stack([each.imputed, np.ones(len(inside))])[:, columns] * inside[:, None]
         whole = np.append(each.imputed_sum[place], each.count[place])[columns]
         imputed[here] = guess
@@ -185,13 +199,16 @@ def _predicted(log: Log, group: str, member: Array, columns: list[int]):
 
 
 def _tally(stats: Array, metric: Metric) -> Array:
-    """(d,) labels on the rarer side of the middle of a bounded statistic."""
-    above = (stats > np.mean(bounds(metric.statistics[0]))).sum(axis=0)
+    """(d,) labels on the rarer side of the middle of a statistic with two bounds, else 0."""
+    low, high = bounds(metric.statistics[0])
+    if not np.isfinite(high - low):
+        return np.zeros(stats.shape[1], np.int64)
+    above = (stats > (low + high) / 2).sum(axis=0)
     return np.minimum(above, len(stats) - above)
 
 
 def _limits(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
-    """(2, d) means that what is known leaves possible: the rest at its lower and at its upper bound."""
+    """(2, d) means that what is known leaves possible: the rest at its lower and upper bound."""
     low, high = bounds(metric.statistics[0])
     if declined:
         # Over answerable items only, whose number is not known: nothing sharper than the bounds.

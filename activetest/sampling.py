@@ -1,8 +1,9 @@
 """Scores become recorded draws: successive sampling without replacement, by an exponential race.
 
-Every row j holds a key -log(u_j) / s_j, u_j hashed from (seed, round, id); the n smallest keys, in order,
-are n successive draws in which the probability of the next is its strength over the strength of what is left
-(Efraimidis and Spirakis 2006). So q is exact, and a draw does not depend on how the pool was cut into chunks.
+Every row j holds a key -log(u_j) / s_j, with u_j hashed from (seed, round, id) and s_j the row's
+strength. The n smallest keys, in order, are n successive draws in which the probability q of the
+next is its strength over the strength of what is left (Efraimidis and Spirakis 2006). So q is
+exact, and a draw does not depend on how the pool was cut into chunks.
 """
 
 import numpy as np
@@ -12,10 +13,11 @@ from activetest.hashing import uniforms
 
 
 def strengths(scores: Array, free: Array, floor: float) -> Array:
-    """(R,) draw probabilities of the first pick: scores with a share `floor` spread evenly over free rows.
+    """(R,) probabilities of the first pick: scores, with a share `floor` spread over free rows.
 
-    scores (R,) at least zero; free (R,) bool. Rows that are not free get zero. Where no score is above zero
-    every free row is as likely as another. Raises ValueError for scores that are negative or not finite.
+    scores (R,) at least zero; free (R,) bool. Rows that are not free get zero, and the floor is
+    spread evenly over the others. Where no score is above zero every free row is as likely as
+    another. Raises ValueError for scores that are negative or not finite.
     """
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
@@ -27,7 +29,11 @@ def strengths(scores: Array, free: Array, floor: float) -> Array:
 
 
 def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
-    """(count,) rows in the order drawn: those with the smallest keys. Rows of strength zero never win."""
+    """(count,) rows in the order drawn: those with the smallest keys.
+
+    hashes (R,) of the rows' ids, strength (R,). Rows of strength zero never win: where fewer than
+    count have any, all of those are drawn.
+    """
     with np.errstate(divide="ignore"):
         keys = -np.log(uniforms(hashes, seed, stream)) / strength
     count = min(count, np.count_nonzero(strength))
@@ -38,7 +44,10 @@ def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) 
 
 
 def probabilities(strength: Array, drawn: Array) -> Array:
-    """(n,) probability of each successive draw given those before it, from what is left at each."""
+    """(n,) probability of each of the drawn rows (n,), given those before it.
+
+    It is the row's strength over what is left of strength (R,) when it is drawn.
+    """
     taken = strength[drawn]
     # Summed from the back where little is left: only then is q = 1 for the last row exact.
     if len(drawn) == np.count_nonzero(strength):

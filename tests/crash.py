@@ -1,8 +1,8 @@
 """Kill a command at every line of the program, and look at what is left. Run by test_crash.py.
 
 usage: crash.py FOLDER COMMAND [again]
-FOLDER holds a pool, label files and perhaps a study, and stays as it is. Each line is the last one when it
-is reached for the first time; with `again`, also every other time.
+FOLDER holds a pool, label files and perhaps a study, and stays as it is. Each line is the last one
+when it is reached for the first time; with `again`, also every other time.
 """
 
 import contextlib
@@ -144,7 +144,7 @@ def killed(at: Path, line: int, words: list[str], again: bool) -> bool:
 
 
 def in_child(folder: Path, job: Callable, *, copy: bool = True):
-    """What job says, in a process of its own (whose threads end with it) and in a copy of the folder."""
+    """What job says, in a process of its own, whose threads end with it, and a copy of folder."""
     with tempfile.TemporaryDirectory() as room:
         at = Path(room) / "at" if copy else folder
         if copy:

@@ -1,6 +1,7 @@
 """What people see: data on standard output, talk on standard error, and four exit codes."""
 
 import errno
+import json
 import os
 import resource
 import signal
@@ -231,6 +232,35 @@ def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, ca
     for words in (["init", "pool.parquet"], ["next"], ["ingest", "labels.csv"], ["status"]):
         assert main([*words, "--study", "elsewhere"]) == 0, capsys.readouterr().err
     assert len(Study.open("elsewhere").ledger.record().draws) == 10
+
+
+def test_a_simulation_is_a_table_or_json(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 40)
+    (folder / "key.csv").write_text(
+        "id,label\n" + "".join(f"item-{row},{'cat' if row % 3 else 'dog'}\n" for row in range(40))
+    )
+    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--budget", "10", "--runs", "4"]
+    words += ["--metric", "error", "--estimator", "lure,doubly-robust"]
+    assert main([*words, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    results = json.loads(out)["results"]
+    assert [result["estimator"] for result in results][:2] == ["lure", "doubly-robust"]
+    assert {(result["budget"], result["runs"]) for result in results} == {(10, 4)}
+    assert err == ""
+    assert main(words) == 0
+    assert "doubly-robust" in capsys.readouterr().out
+
+
+def test_a_report_renders_in_every_format(study, label_file, capsys):
+    lines = (f"{row['id']},cat" for row in choose(study, 10).rows)
+    assert main(["ingest", str(label_file(*lines))]) == 0
+    capsys.readouterr()
+    assert main(["report", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"]["labelled"] == 10
+    assert main(["report"]) == 0
+    assert main(["report", "--format", "markdown"]) == 0
+    assert "doubly-robust" in capsys.readouterr().out
 
 
 def test_every_command_has_a_sentence_of_help():

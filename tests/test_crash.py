@@ -1,4 +1,4 @@
-"""Whatever kills a command, nothing is lost, nothing happens by halves and nothing is drawn again."""
+"""Whatever kills a command, nothing is lost, happens by halves or is drawn again."""
 
 import os
 import subprocess
@@ -62,4 +62,4 @@ def test_a_kill_at_any_line_loses_nothing_and_draws_nothing_again(scene, command
     ["init", "next", "next --new", "next -o", "ingest", "ingest --replace", "ingest --undo"],
 )
 def test_a_kill_at_any_line_and_any_time_loses_nothing(scene, command):
-    assert kill_everywhere(scene(command), command, "again") > 100
+    assert kill_everywhere(scene(command), command, "again") > 80

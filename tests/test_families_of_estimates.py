@@ -92,6 +92,7 @@ def estimate(*, exact: bool = False) -> Estimate:
         weights=one.weights,
         tally=np.array([6.0]),
         limits=np.array([[0.1], [0.8]]),
+        inside=one.inside,
         model_variance=variance,
         draws=draws,
         exact=exact,

@@ -29,7 +29,8 @@ def test_answers_are_counted_by_what_they_are(study, label_file):
     done = ingest(study, path)
     assert (done.new, done.declined, done.blank, done.brought, done.pending) == (3, 1, 1, 1, 1)
     assert str(done) == (
-        f"{path}: 3 new, 1 declined, 1 of items that were never drawn, 1 still blank; 1 items pending"
+        f"{path}: 3 new, 1 declined, 1 of items that were never drawn, 1 still blank; "
+        "1 items pending"
     )
     assert known(study) == {first: "cat", second: "", stranger: "dog"}
 

@@ -16,7 +16,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"workflow", "render"},
-    {"study", "assess"},
+    {"study", "assess", "samples"},
     {"cache", "rounds"},
     {"acquisition", "estimators", "intervals", "surrogates", "pool", "ledger", "convert", "labels"},
     {"choices", "expectation", "groups", "identities", "components", "sampling"},

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
+from activetest.study import Study
 from activetest.workflow import next as verb
 from activetest.workflow.ingest import ingest, undo
 from activetest.workflow.init import init
 from activetest.workflow.next import Batch, choose, save
-from activetest.study import Study
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,4 +1,7 @@
-"""Expected loss: where the model is likely to be wrong. Active Testing (Kossen 2021), eq. (6)-(8), (12), (14)."""
+"""Expected loss: where the model is likely to be wrong.
+
+Active Testing (Kossen 2021), eq. (6)-(8), (12), (14).
+"""
 
 import numpy as np
 
@@ -7,7 +10,7 @@ from activetest.expectation import moments
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:
-    """(R,) surrogate's expectation of the loss, its size where a statistic has a sign; summed over targets."""
+    """(R,) size of the loss that the surrogate expects, summed over target statistics."""
     del rng
     mean, _ = moments(beliefs)
     return np.abs(mean).sum(axis=0)

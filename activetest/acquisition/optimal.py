@@ -1,8 +1,9 @@
-"""Optimal for the doubly robust estimate: where the surrogate's own prediction of the statistic may be off.
+"""Optimal for the doubly robust estimate: where the surrogate's own prediction may be off.
 
-The conditional variance of a step is smallest for q proportional to sqrt(E[(h - g)^2 | x]) (Sawade 2010 for
-importance sampling; Zrnic and Candes 2024 for predictions as control variates). With 0/1 loss this is
-sqrt(p (1 - p)), p the surrogate's probability of an error.
+The conditional variance of a step is smallest for q proportional to sqrt(E[(h - g)^2 | x]), where h
+is the statistic and g its prediction (Sawade 2010 for importance sampling; Zrnic and Candes 2024
+for predictions as control variates). With 0/1 loss this is sqrt(p (1 - p)), p the surrogate's
+probability of an error.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from activetest.expectation import moments
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:
-    """(R,) square root of the statistic's variance under the surrogate, summed over targets before the root."""
+    """(R,) root of the sum of the target statistics' variances under the surrogate."""
     del rng
     _, variance = moments(beliefs)
     return np.sqrt(np.maximum(variance.sum(axis=0), 0.0))

@@ -1,4 +1,4 @@
-"""What every design-based estimate shares: a weighted mean of terms, one per draw, each with mean theta."""
+"""What every design-based estimate shares: a weighted mean of unbiased terms, one per draw."""
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from activetest.evidence import Array, Estimate, Sample
 def weighted(terms: Array, sample: Sample, model_variance: Array) -> Estimate:
     """Weighted mean of (M, d) terms with its martingale variance.
 
-    The terms are uncorrelated given the past, so sum_m w_m^2 (a_m - mean)^2 sees adaptivity and sampling
-    without replacement. When nothing is unknown the estimate is the exact mean and the variance zero.
-    Raises NotEstimable for fewer than two draws that leave something unknown.
+    model_variance is (d, d). The terms are uncorrelated given the past, so
+    sum_m w_m^2 (a_m - mean)^2 sees adaptivity and sampling without replacement. When nothing is
+    unknown the estimate is the exact mean and the variance zero. Raises NotEstimable for fewer than
+    two draws that leave something unknown.
     """
     weights = sample.weights
     if sample.unknown == 0:
@@ -41,10 +42,10 @@ def weighted(terms: Array, sample: Sample, model_variance: Array) -> Estimate:
 
 
 def expected_variance(sample: Sample, slope: Array, shift: Array) -> Array:
-    """(d, d) variance of the estimate that the surrogate expects, for guesses slope g + shift, both (M, d).
+    """(d, d) variance of the estimate that the surrogate expects, for guesses slope g + shift.
 
-    sum_m w_m^2 sum_{R_m} E[(h - slope g - shift)^2] (1 / q - 1) / N^2, from the sums that each
-    round recorded; diagonal, since rounds record no covariances.
+    slope and shift are (M, d). sum_m w_m^2 sum_{R_m} E[(h - slope g - shift)^2] (1 / q - 1) / N^2,
+    from the sums that each round recorded; diagonal, since rounds record no covariances.
     """
     noise, square, linear, constant = np.moveaxis(sample.doubt, -1, 0)
     inner = (

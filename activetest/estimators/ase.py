@@ -1,4 +1,7 @@
-"""Active surrogate estimator (Kossen 2022), eq. (4), with the labels that are known plugged in (ALT-MAS, eq. 2)."""
+"""Active surrogate estimator (Kossen 2022), eq. (4).
+
+The labels that are known are plugged in (ALT-MAS, eq. 2).
+"""
 
 import numpy as np
 
@@ -9,9 +12,10 @@ NEEDS_SURROGATE = True
 
 
 def estimate(sample: Sample) -> Estimate:
-    """Known labels as they are, the surrogate's expectation for the rest: as good as the surrogate, and no better.
+    """Means (d,) of known labels as they are, and of the surrogate's expectation for the rest.
 
-    The spread is the posterior's, and means nothing when the surrogate is wrong.
+    As good as the surrogate, and no better: the spread is the posterior's, and means nothing when
+    the surrogate is wrong. Raises NotEstimable when it was not asked.
     """
     nothing = np.zeros((len(sample.total), len(sample.total)))
     empty = np.empty((0, len(sample.total)))

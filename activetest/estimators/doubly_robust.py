@@ -1,8 +1,9 @@
-"""Doubly robust: LURE with the surrogate's predictions as control variates (Zrnic and Candes 2024, without replacement).
+"""Doubly robust: LURE with the surrogate's predictions as control variates.
 
-Each step is (1/N)[sum of what is known + sum of guesses over the rest + (h - guess) / q]. It is unbiased for any
-guess that was made before the draw, and has little variance for a good one. The guess is the surrogate's
-expectation, levelled and scaled by what earlier draws said about it.
+Zrnic and Candes 2024, here without replacement. Each step is
+(1/N)[sum of what is known + sum of guesses over the rest + (h - guess) / q]. It is unbiased for any
+guess that was made before the draw, and has little variance for a good one. The guess is the
+surrogate's expectation, levelled and scaled by what earlier draws said about it.
 """
 
 import numpy as np
@@ -13,11 +14,14 @@ from activetest.evidence import Array, Estimate, Sample
 NEEDS_SURROGATE = True
 
 # Imaginary draws, made before the first, that agreed with the surrogate.
-_PSEUDO_DRAWS = 20.0
+_PSEUDO_DRAWS = 100.0
 
 
 def estimate(sample: Sample) -> Estimate:
-    """Unbiased whatever the surrogate believes; with nothing imputed and no earlier draw it is LURE."""
+    """Means (d,), unbiased whatever the surrogate believes.
+
+    With nothing imputed and no earlier draw a step is LURE's.
+    """
     center = sample.imputed_sum / np.maximum(sample.left, 1)[:, None]
     level, slope = _calibration(sample, center)
     inside = sample.inside[:, None]
@@ -30,8 +34,9 @@ def estimate(sample: Sample) -> Estimate:
 def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     """(M, d) level and slope of the guess before each draw, from the draws before it.
 
-    level is the surrogate's mean, moved by the weighted mean of the residuals so far; slope is the weighted
-    regression of the statistic on the surrogate's expectation, clipped to [0, 1]: both shrunk to what the surrogate says.
+    level is the surrogate's mean, moved by the weighted mean of the residuals so far; slope is the
+    weighted regression of the statistic on the surrogate's expectation, clipped to [0, 1]: both
+    shrunk to what the surrogate says.
     """
     weight = (sample.inside / (np.maximum(sample.left, 1) * sample.probs))[:, None]
     residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
@@ -49,5 +54,5 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
 
 
 def _before(values: Array) -> Array:
-    """Sum over earlier draws."""
+    """(M, d) sum over earlier draws."""
     return np.cumsum(values, axis=0) - values

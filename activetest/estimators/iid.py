@@ -1,20 +1,19 @@
 """The plain mean of uniform draws: Active Testing (Kossen 2021), eq. (2). The baseline."""
 
-import numpy as np
-
 from activetest.errors import NotEstimable
 from activetest.estimators import lure
 from activetest.evidence import Estimate, Sample
 
 
 def estimate(sample: Sample) -> Estimate:
-    """The mean of what was drawn (identical to LURE when every draw was uniform).
+    """The means (d,) of what was drawn: identical to LURE when every draw was uniform.
 
     Raises NotEstimable when a draw was not uniform: the plain mean is then biased.
     """
     if not sample.uniform:
         raise NotEstimable(
             "the plain mean is biased, because the draws were not uniform",
-            hint="read the doubly-robust or the lure estimate, or start with activetest init --acquisition uniform",
+            hint="read the doubly-robust or the lure estimate, or start with "
+            "activetest init --acquisition uniform",
         )
     return lure.estimate(sample)

@@ -1,7 +1,8 @@
-"""LURE, the levelled unbiased risk estimator: Active Testing (Kossen 2021), eq. (3)-(4); Farquhar 2021.
+"""LURE, the levelled unbiased risk estimator.
 
-Written as a weighted mean of unbiased steps, (1/N)[sum of what is known + h / q], with weights proportional to
-1 / (n (n - 1)), n the number of items left: this is identical to the papers' weights v_m.
+Active Testing (Kossen 2021), eq. (3)-(4); Farquhar 2021. Written as a weighted mean of unbiased
+steps, (1/N)[sum of what is known + h / q], with weights proportional to 1 / (n (n - 1)), n the
+number of items left: this is identical to the papers' weights v_m.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from activetest.evidence import Estimate, Sample
 
 
 def estimate(sample: Sample) -> Estimate:
-    """Unbiased for any draws whose probabilities were positive and known; uses no surrogate."""
+    """Means (d,), unbiased for any draws of known positive probability; uses no surrogate."""
     terms = (sample.known_sum + sample.stats / sample.probs[:, None]) / sample.size
     nothing = np.zeros_like(sample.stats)
     return weighted(terms, sample, expected_variance(sample, nothing, nothing))

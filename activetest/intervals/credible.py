@@ -6,7 +6,10 @@ from activetest.evidence import Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
-    """Equal-tailed credible interval for one mean (d = 1), from the surrogate's members (Kossen 2022; ALT-MAS eq. 3)."""
+    """Equal-tailed credible interval for one mean (d = 1), from the surrogate's members.
+
+    Kossen 2022; ALT-MAS, eq. (3).
+    """
     tail = (1 - level) / 2
     lower, upper = np.quantile(estimate.draws[:, 0], [tail, 1 - tail])
     method = "exact" if estimate.exact else "credible"

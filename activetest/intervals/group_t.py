@@ -1,4 +1,4 @@
-"""Student's t for a group, with as many degrees of freedom as labels inside the group allow."""
+"""Student's t (Student 1908) for a group, with the degrees of freedom its own labels allow."""
 
 import numpy as np
 from scipy.special import stdtrit
@@ -11,8 +11,9 @@ NEEDS_INSIDE = 10
 def interval(estimate: Estimate, level: float) -> Interval:
     """Interval for one mean (d = 1) of a group.
 
-    Few draws fall inside a small group, and their variance collapses when they happen to agree: it is
-    never taken to be less than the surrogate expects.
+    Few draws fall inside a small group, and their variance collapses when they happen to agree: it
+    is never taken to be less than the surrogate expects. The degrees of freedom are the draws
+    inside, less one, and at least two.
     """
     mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
     if estimate.exact:

@@ -1,4 +1,7 @@
-"""Korn-Graubard: Clopper-Pearson at an effective sample size (Korn and Graubard 1998), for statistics that are 0 or 1."""
+"""Korn-Graubard: Clopper-Pearson at an effective sample size, for statistics that are 0 or 1.
+
+Korn and Graubard 1998.
+"""
 
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
@@ -7,12 +10,16 @@ from activetest.evidence import Estimate, Interval
 
 # With fewer labels of the rarer kind than this, the observed variance misses on the dangerous side.
 _RARE = 20
+# A floor under the draws bounds their variance by that of uniform ones over the floor: what the surrogate
+# expects beyond this says that the surrogate is wrong.
+_MOST = 3.0
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
     """Interval for one mean (d = 1) of a statistic that is 0 or 1.
 
-    A statistic that lies between would get an interval far too wide: its variance is not mean (1 - mean).
+    A statistic that lies between would get an interval far too wide: its variance is not
+    mean (1 - mean).
     """
     floor, ceiling = estimate.limits[:, 0]
     mean = float(np.clip(estimate.mean[0], floor, ceiling))
@@ -34,12 +41,14 @@ def interval(estimate: Estimate, level: float) -> Interval:
 def _trusted(estimate: Estimate, uniform: float) -> float:
     """The observed variance, held up while labels of the rarer kind are few.
 
-    uniform is the variance of one uniform draw. The observed variance is then at least what the surrogate
-    expects (a confident one expects too little), and at least its mean with that of uniform draws, weighted
-    by the labels of the rarer kind that were seen and those that are missing.
+    uniform is the variance of one uniform draw. The observed variance is then at least what the
+    surrogate expects (a confident one expects too little), and at least its mean with that of
+    uniform draws, weighted by the labels of the rarer kind that were seen and those that are
+    missing.
     """
     observed, seen = estimate.variance[0, 0], estimate.tally[0]
     if seen >= _RARE:
         return observed
-    mixed = (seen * observed + (_RARE - seen) * uniform / len(estimate.terms)) / _RARE
-    return max(observed, estimate.model_variance[0, 0], mixed)
+    uniform /= len(estimate.terms)
+    mixed = (seen * observed + (_RARE - seen) * uniform) / _RARE
+    return max(observed, min(estimate.model_variance[0, 0], _MOST * uniform), mixed)

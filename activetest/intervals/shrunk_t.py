@@ -1,4 +1,4 @@
-"""Student's t with a variance shrunk to what the surrogate expects, for statistics without bounds."""
+"""Student's t with a variance shrunk to the surrogate's, for statistics without bounds."""
 
 from scipy.special import stdtrit
 
@@ -9,7 +9,10 @@ _PSEUDO_DRAWS = 20
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
-    """Interval for one mean (d = 1): heavy tails that were not met yet enter through the surrogate."""
+    """Interval for one mean (d = 1).
+
+    Heavy tails that were not met yet enter through the variance that the surrogate expects.
+    """
     mean = float(estimate.mean[0])
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)

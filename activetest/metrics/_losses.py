@@ -1,7 +1,8 @@
 """Losses, elementwise and never reduced: loss(outputs, labels (R, K)) -> (R, K).
 
-K labels are scored per row at once: one for an item whose label is known, all classes (or all quadrature
-nodes of a predictive distribution) for one whose label is not. Labels are class codes or real values.
+K labels are scored per row at once: one for an item whose label is known, all classes (or all
+quadrature nodes of a predictive distribution) for one whose label is not. Labels are class codes or
+real values.
 """
 
 import numpy as np
@@ -13,43 +14,46 @@ LOG_LOSS_FLOOR = 1e-12
 
 
 def zero_one(outputs: Outputs, labels: Array) -> Array:
-    """1 where the predicted class is not the label."""
+    """(R, K) 1.0 where the predicted class is not the label."""
     return (labels != outputs.pred[:, None]).astype(float)
 
 
 def log_loss(outputs: Outputs, labels: Array) -> Array:
-    """Negative log-probability of the label, in nats; probabilities below 1e-12 count as 1e-12."""
+    """(R, K) negative log-probability of the label, in nats; below 1e-12 it counts as 1e-12."""
     return -np.log(np.maximum(_at(outputs.probs, labels), LOG_LOSS_FLOOR))
 
 
 def brier(outputs: Outputs, labels: Array) -> Array:
-    """Squared distance between the probabilities and the label's corner of the simplex, in [0, 2] (Brier 1950)."""
+    """(R, K) squared distance of the probabilities from the label's corner of the simplex.
+
+    In [0, 2]: Brier 1950.
+    """
     probs = outputs.probs.astype(float)
     return 1 + (probs**2).sum(axis=1)[:, None] - 2 * _at(probs, labels)
 
 
 def squared(outputs: Outputs, labels: Array) -> Array:
-    """(prediction - label)^2, in squared units of the label."""
+    """(R, K) (prediction - label)^2, in squared units of the label."""
     return (outputs.pred[:, None] - labels) ** 2
 
 
 def absolute(outputs: Outputs, labels: Array) -> Array:
-    """|prediction - label|, in units of the label."""
+    """(R, K) |prediction - label|, in units of the label."""
     return np.abs(outputs.pred[:, None] - labels)
 
 
 def signed(outputs: Outputs, labels: Array) -> Array:
-    """prediction - label, in units of the label."""
+    """(R, K) prediction - label, in units of the label."""
     return outputs.pred[:, None] - labels
 
 
 def _at(probs: Array, labels: Array) -> Array:
-    """Probability of each label, as float64."""
+    """(R, K) probability of each label, as float64."""
     return np.take_along_axis(probs, labels.astype(np.int64), axis=1).astype(float)
 
 
 def loss(name: str):
-    """The loss of that name."""
+    """The loss of that name: one of the functions above."""
     return {
         "zero_one": zero_one,
         "log_loss": log_loss,

@@ -12,10 +12,10 @@ from activetest.evidence import Array
 class Metric:
     """What to compute from the means of statistics.
 
-    name         as on the command line
-    statistics   (d,) names of losses, in the order smooth expects their means
-    smooth       (d,) means -> the metric's value
-    lower, upper range of the value
+    name           as on the command line
+    statistics     (d,) names of losses, in the order smooth expects their means
+    smooth         (d,) means -> the metric's value
+    lower, upper   range of the value
     """
 
     name: str
@@ -36,5 +36,5 @@ class Metric:
 
 
 def first(mean: Array) -> float:
-    """The mean itself."""
+    """The smooth map of a metric that is a mean itself: (1,) means -> the value."""
     return float(mean[0])

@@ -1,8 +1,9 @@
 """What a statistic is worth when the black box is right, and when it is wrong.
 
-A surrogate that only says how likely the black box is to be right needs, per item and statistic, three
-constants: the value when right, and mean and variance of the value over the other classes, taken as likely
-as the black box itself takes them. They depend on outputs alone and are computed once per pool.
+A surrogate that only says how likely the black box is to be right needs, per item and statistic,
+three constants: the value when right, and mean and variance of the value over the other classes,
+taken as likely as the black box itself takes them. They depend on outputs alone and are computed
+once per pool.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Brier score: the mean squared distance between probabilities and labels, summed over classes (Brier 1950)."""
+"""Brier score: the mean squared distance between probabilities and labels (Brier 1950).
+
+The distance is summed over classes.
+"""
 
 from activetest.metrics._metric import Metric, first
 

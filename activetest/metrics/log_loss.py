@@ -4,5 +4,5 @@ from activetest.metrics._metric import Metric, first
 
 
 def metric() -> Metric:
-    """Mean log-loss; one confident mistake costs at most 27.6 (probabilities are floored at 1e-12)."""
+    """Mean log-loss; probabilities are floored at 1e-12, so a mistake costs at most 27.6."""
     return Metric("log-loss", ("log_loss",), first)

@@ -5,13 +5,14 @@ import numpy as np
 from activetest.evidence import Array, Beliefs, Rows
 from activetest.metrics._losses import loss
 
-# Gauss-Hermite for the standard normal: exact for polynomials up to degree 29, and within 3 % for |x|.
+# Gauss-Hermite for the standard normal: exact for polynomials up to degree 29, and within 3 % of
+# the mean of |x|.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 def over_nodes(rows: Rows, mean: Array, variance: Array, statistics: tuple[str, ...]) -> Beliefs:
-    """Outcomes are 15 nodes of N(mean, variance), both (R,), with their weights as probabilities."""
+    """Outcomes are 15 nodes of N(mean, variance), both (R,); probs (R, 15) are their weights."""
     labels = mean[:, None] + np.sqrt(variance)[:, None] * _NODES
     probs = np.broadcast_to(_WEIGHTS, labels.shape)
     return Beliefs(probs, np.stack([loss(name)(rows.outputs, labels) for name in statistics]))

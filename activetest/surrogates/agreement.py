@@ -1,9 +1,11 @@
-"""Agreement: is the black box right here? Bayesian logistic regression on its own confidence and the features.
+"""Agreement: is the black box right here?
 
-Nobody who only has predictions has training data, and a model of the classes learned from a few dozen labels
-ruins every estimate built on it. This one models a single bit per item. Its prior is the black box itself:
-with no labels, P(right) is the box's confidence. What an error costs, given that there is one, is first
-what the box's other probabilities say, and then corrected by one learned factor per predicted class.
+Bayesian logistic regression on its own confidence, its predicted class and the features. Nobody who
+only has predictions has training data, and a model of the classes learned from a few dozen labels
+ruins every estimate built on it. This one models a single bit per item. Its prior is the black box
+itself: with no labels, P(right) is the box's confidence. What an error costs, given that there is
+one, is first what the box's other probabilities say, and then corrected by one learned factor per
+predicted class.
 """
 
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
 
-# Prior standard deviations: slope of the confidence's logit (mean 1), intercept and features (mean 0).
+# Prior standard deviations. The slope of the confidence's logit has mean 1; the intercept, the
+# features and the predicted classes have mean 0.
 _SLOPE, _INTERCEPT, _FEATURE, _CLASS = 1.0, 1.0, 0.5, 0.5
 # With more classes than this, predicted classes get no intercepts of their own.
 _MOST_EFFECTS = 30
@@ -29,7 +32,8 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
     del rng
     if not known.classes:
         raise ChoiceError(
-            "the surrogate 'agreement' asks whether a class is right, and this pool predicts values",
+            "the surrogate 'agreement' asks whether a class is right, "
+            "and this pool predicts values",
             hint="activetest init POOL --surrogate residual",
         )
     rows = known.rows
@@ -47,7 +51,13 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
 
 @dataclass(frozen=True)
 class Agreement:
-    """mode (D,), covariance (D, D): intercept first; cost, noise (T, classes) factors on mean and variance when wrong."""
+    """A posterior of D coefficients: class effects first, then the intercept, then the design.
+
+    effects       number of class effects: one per predicted class, or 0 where classes are many
+    mode          (D,) posterior mode
+    covariance    (D, D) of the Gaussian around it
+    cost, noise   (T, classes) factors on mean and variance of the statistics when wrong
+    """
 
     effects: int
     mode: Array
@@ -56,14 +66,14 @@ class Agreement:
     noise: Array
 
     def params(self) -> dict:
-        """JSON-ready parameters."""
+        """JSON-ready parameters: the fields, arrays as lists."""
         arrays = {
             name: getattr(self, name).tolist() for name in ("mode", "covariance", "cost", "noise")
         }
         return {"effects": self.effects, **arrays}
 
     def beliefs(self, rows: Rows) -> Beliefs:
-        """Outcomes [right, wrong], from the posterior mode."""
+        """Outcomes [right, wrong] (C = 2), from the posterior mode."""
         wrong = _sigmoid(-self._logits(rows, self.mode))
         mean, spread = self._when_wrong(rows)
         return Beliefs(
@@ -77,11 +87,11 @@ class Agreement:
         return rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
 
     def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
-        """(K, T) sum over rows of each statistic's expectation under each member, and of its variance."""
+        """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         wrong = _sigmoid(-self._logits(rows, members.T))
         mean, spread = self._when_wrong(rows)
         gap = mean - rows.right
-        # h is right + gap B with B ~ Bernoulli(wrong), and has variance `spread` besides when wrong.
+        # h is right + gap B, B ~ Bernoulli(wrong), and when wrong has variance `spread` besides.
         total = rows.right.sum(axis=1, dtype=float) + wrong.T @ gap.T
         return total, wrong.T @ (gap**2 + spread).T - (wrong**2).T @ (gap**2).T
 
@@ -107,12 +117,12 @@ def restore(params: dict) -> Agreement:
 
 
 def _columns(right: Array, wrong: Array) -> Array:
-    """(..., 2) view whose outcomes lie in memory one after the other: arithmetic on one of them is contiguous."""
+    """(..., 2) view in which each outcome is contiguous in memory, and so is arithmetic on it."""
     return np.moveaxis(np.stack([right, wrong]), 0, -1)
 
 
 def _columns_of(rows: Rows, effects: int) -> Array:
-    """(M, D) one column per predicted class, the intercept, the rows' design."""
+    """(R, D) one column per predicted class, the intercept, the rows' design."""
     one_hot = np.eye(effects)[rows.outputs.pred] if effects else np.empty((len(rows.design), 0))
     return np.column_stack([one_hot, np.ones(len(rows.design)), rows.design.astype(float)])
 
@@ -124,9 +134,10 @@ def _sigmoid(logits: Array) -> Array:
 
 
 def _laplace(design: Array, right: Array, mean: Array, deviation: Array) -> tuple[Array, Array]:
-    """Mode and inverse Hessian of the log-posterior, by Newton's method with halved steps.
+    """(D,) mode and (D, D) inverse Hessian of the log-posterior, by Newton's method.
 
-    Halving until the objective falls is what keeps separable and heavy-tailed designs from diverging.
+    design (M, D), right (M,); mean and deviation (D,) of the prior. Halving steps until the
+    objective falls is what keeps separable and heavy-tailed designs from diverging.
     """
     precision, weights = deviation**-2, mean.copy()
 
@@ -155,9 +166,10 @@ def _laplace(design: Array, right: Array, mean: Array, deviation: Array) -> tupl
 
 
 def _costs(known: Known, wrong: Array) -> tuple[Array, Array]:
-    """(T, classes) factors on the black box's own mean and variance of each statistic given an error.
+    """(T, classes) factors on the black box's own mean and variance of statistics given an error.
 
-    Observed over expected, shrunk to 1 over all classes, and to that again for each predicted class.
+    Observed over expected among the errors, wrong (M,) bool: shrunk to 1 over all classes, and to
+    that again for each predicted class.
     """
     codes = known.rows.outputs.pred[wrong]
     shape = (len(known.statistics), known.classes)
@@ -175,7 +187,10 @@ def _costs(known: Known, wrong: Array) -> tuple[Array, Array]:
 
 
 def _shrunk_ratio(observed: Array, expected: Array, codes: Array, classes: int) -> Array:
-    """(classes,) sum of observed over sum of expected by code, shrunk to the overall ratio, and that to 1."""
+    """(classes,) sum of observed over sum of expected by code, each shrunk to the overall ratio.
+
+    The overall ratio is shrunk to 1.
+    """
     if len(expected) == 0 or expected.sum() == 0:
         return np.ones(classes)
     prior = _COST_PRIOR * expected.mean()

@@ -1,8 +1,9 @@
-"""Residual: what does the black box's prediction miss here? Bayesian linear regression of label minus prediction.
+"""Residual: what does the black box's prediction miss here?
 
-The regression twin of `agreement`: its prior is the black box itself (mean zero), and its spread may grow
-with the prediction, the box's own deviation and the features (log-linear variance, a shrunk gamma regression
-of the squared residuals).
+Bayesian linear regression of label minus prediction, the regression twin of `agreement`. Its prior
+is the black box itself (mean zero), and its spread may grow with the prediction, the box's own
+deviation and the features (log-linear variance, a shrunk gamma regression of the squared
+residuals).
 """
 
 from dataclasses import dataclass
@@ -14,14 +15,18 @@ from activetest.evidence import Array, Beliefs, Known, Rows
 from activetest.expectation import moments
 from activetest.surrogates._gaussian import over_nodes
 
-# Prior standard deviations: of mean coefficients in units of the residual's spread, of log-variance slopes.
+# Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
+# the log-variance's slopes.
 _MEAN, _LOG_VARIANCE = 0.3, 0.3
 # Before any label the residual's variance is taken as this share of the predictions' variance.
 _GUESS, _GUESS_WEIGHT = 0.25, 2.0
 
 
 def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
-    """The posterior after M labels; deterministic. Raises ChoiceError for a classification pool."""
+    """The posterior after M labels; deterministic.
+
+    Raises ChoiceError for a classification pool.
+    """
     del rng
     if known.classes:
         raise ChoiceError(
@@ -49,7 +54,14 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
 
 @dataclass(frozen=True)
 class Residual:
-    """mode (D,) and covariance (D, D) of the mean's coefficients, log_variance (D,); intercept first."""
+    """Mean and log-variance of label minus prediction: D coefficients each, the intercept first.
+
+    statistics     (T,) names of what is at stake
+    mode           (D,) posterior mode of the mean's coefficients
+    covariance     (D, D) their posterior covariance
+    log_variance   (D,) coefficients of the log-variance
+    labels         number of labels it learned from
+    """
 
     statistics: tuple[str, ...]
     mode: Array
@@ -58,14 +70,14 @@ class Residual:
     labels: int
 
     def params(self) -> dict:
-        """JSON-ready parameters."""
+        """JSON-ready parameters: the fields, arrays as lists."""
         arrays = {
             name: getattr(self, name).tolist() for name in ("mode", "covariance", "log_variance")
         }
         return {"statistics": list(self.statistics), "labels": self.labels, **arrays}
 
     def beliefs(self, rows: Rows) -> Beliefs:
-        """Outcomes are nodes of N(pred + mean residual, residual variance + what is not known of its mean)."""
+        """Outcomes are nodes of N(pred + mean residual, residual variance + doubt of that mean)."""
         design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
         doubt = np.einsum("rd,de,re->r", design, self.covariance, design)
         return self._nodes(rows, design, self.mode, self.log_variance, doubt)
@@ -77,7 +89,7 @@ class Residual:
         return np.hstack([mean, level])
 
     def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
-        """(K, T) sum over rows of each statistic's expectation under each member, and of its variance."""
+        """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
         sums = []
         for member in members:
@@ -92,7 +104,9 @@ class Residual:
         return mean, variance
 
     def _nodes(self, rows: Rows, design: Array, mode: Array, log_variance: Array, doubt) -> Beliefs:
-        # exp of a linear extrapolation can explode on heavy-tailed features: at most e^3 times the level.
+        """Outcomes for one set of coefficients; doubt (R,), or one number, adds to the variance."""
+        # exp of a linear extrapolation can explode on heavy-tailed features: it is kept within a
+        # factor e^3 of the level.
         log_variance = log_variance[0] + np.clip(design[:, 1:] @ log_variance[1:], -3, 3)
         return over_nodes(
             rows, rows.outputs.pred + design @ mode, np.exp(log_variance) + doubt, self.statistics
@@ -108,7 +122,10 @@ def restore(params: dict) -> Residual:
 
 
 def _gamma_regression(design: Array, squares: Array, start: Array, level: float) -> Array:
-    """(D,) shrunk coefficients of log E[square], by damped Newton steps on the gamma likelihood with shape 1/2."""
+    """(D,) shrunk coefficients of log E[square]: damped Newton on a gamma likelihood of shape 1/2.
+
+    design (M, D), squares (M,), start (D,); level is the prior mean of the intercept.
+    """
     precision = np.full(design.shape[1], _LOG_VARIANCE**-2)
     precision[0] = _GUESS_WEIGHT / 2
     center = np.zeros(design.shape[1])

@@ -20,7 +20,8 @@ _FEW_RARE, _HEAVY = 5, 0.25
 def report(study: Study, *, estimators: tuple[str, ...] = (HEADLINE, OWN_VIEW)) -> Report:
     """Everything that is known about the model now. Computes, and changes nothing.
 
-    Raises UnknownMethod for an estimator that does not exist; an estimate that does not exist is a line with a reason.
+    Raises UnknownMethod for an estimator that does not exist; an estimate that does not exist is a
+    line with a reason.
     """
     for name in estimators:
         catalog.load("estimators", name)
@@ -121,6 +122,7 @@ def _line(
 
 
 def _labels(log: Log) -> int:
+    """All labels that are known, drawn or brought."""
     return int((log.status == LABELLED).sum() + (log.brought_status == LABELLED).sum())
 
 
@@ -136,23 +138,25 @@ def _notes(evidence: samples.Evidence, lines: list[Line], metric: str) -> list[s
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:
         notes.append(
-            f"{waiting} labels of unfinished rounds teach the surrogate but do not enter the estimates yet: "
-            "estimates use whole rounds up to the first that is not fully answered."
+            f"{waiting} labels of unfinished rounds teach the surrogate but do not enter the "
+            "estimates yet: estimates use whole rounds up to the first that is not fully answered."
         )
     if used and not evidence.whole:
         notes.append(
-            "The first round is not complete: the interval holds only if the order of labelling did not depend on the labels."
+            "The first round is not complete: the interval holds only if the order of labelling "
+            "did not depend on the labels."
         )
     brought = int((log.brought_status == LABELLED).sum())
     if brought:
         notes.append(
-            f"{brought} labels were brought by you, not drawn. The estimates stay unbiased, but if you stop because of "
-            "what they showed, a fixed interval is too narrow."
+            f"{brought} labels were brought by you, not drawn. The estimates stay unbiased, but if "
+            "you stop because of what they showed, a fixed interval is too narrow."
         )
     declined = int((log.status == DECLINED).sum() + (log.brought_status == DECLINED).sum())
     if declined:
         notes.append(
-            f"{declined} items were declined: every estimate is about the items that can be answered."
+            f"{declined} items were declined: every estimate is about the items that can be "
+            "answered."
         )
     headline = next((line for line in lines if line.headline), None)
     if headline is not None and headline.estimate is not None and headline.method != "exact":
@@ -160,7 +164,8 @@ def _notes(evidence: samples.Evidence, lines: list[Line], metric: str) -> list[s
     notes += _disagreements(lines)
     if any(line.metric == "log-loss" for line in lines):
         notes.append(
-            f"Log-loss is in nats; probabilities below {LOG_LOSS_FLOOR:g} count as {LOG_LOSS_FLOOR:g}."
+            f"Log-loss is in nats; probabilities below {LOG_LOSS_FLOOR:g} count as "
+            f"{LOG_LOSS_FLOOR:g}."
         )
     return notes
 
@@ -171,16 +176,19 @@ def _doubts(evidence: samples.Evidence, line: Line, metric: str) -> list[str]:
     tally = samples.sample(evidence, catalog.load("metrics", metric).metric()).tally[0]
     if line.method == "korn-graubard" and tally < _FEW_RARE:
         notes.append(
-            f"Only {tally} labels of the rarer kind so far: the width of the interval rests on the surrogate."
+            f"Only {tally} labels of the rarer kind so far: the width of the interval rests on the "
+            "surrogate."
         )
     if line.labels_saved is not None and line.labels_saved < 1:
         notes.append(
-            f"So far active draws brought nothing: {line.n_labeled} of them are worth {line.n_eff:.0f} random ones. "
-            "This can change with more labels; activetest init POOL --floor 1 draws at random."
+            f"So far active draws brought nothing: {line.n_labeled} of them are worth "
+            f"{line.n_eff:.0f} random ones. This can change with more labels; "
+            "activetest init POOL --floor 1 draws at random."
         )
     if line.max_weight_share is not None and line.max_weight_share > _HEAVY:
         notes.append(
-            f"One draw carries {line.max_weight_share:.0%} of the weight: the estimate may still jump. A higher --floor prevents this."
+            f"One draw carries {line.max_weight_share:.0%} of the weight: the estimate may still "
+            "jump. A higher --floor prevents this."
         )
     return notes
 

@@ -1,4 +1,7 @@
-"""activetest simulate: replay strategies on a pool whose labels are all known, through the same code as `next` and `report`."""
+"""activetest simulate: replay strategies on a pool whose labels are all known.
+
+The draws and numbers come from the same code as those of `next` and `report`.
+"""
 
 import os
 import tempfile
@@ -27,8 +30,11 @@ _PIECES_PER_WORKER = 8
 class Plan:
     """What every run does.
 
-    strategies   choices to draw with, one study each
-    estimators, metrics   what to estimate; budgets (increasing) when to; batch labels at a time
+    strategies            choices to draw with, one study each
+    estimators, metrics   what to estimate
+    budgets               labels at which to estimate, increasing
+    batch                 labels to buy at a time
+    seed                  the runs' own seeds are derived from it
     """
 
     strategies: tuple[Choices, ...]
@@ -100,7 +106,11 @@ def simulate(
 
 
 def answers(made: cache.Cache, key: str | Path, *, regression: bool) -> Array:
-    """(N,) class code or value of every item, from a label file. Raises LabelError for gaps and strangers."""
+    """(N,) class code or value of every item, from a label file.
+
+    Raises LabelError for an item without a label, an id that is not in the pool and a label that
+    makes no sense there.
+    """
     rows = [row for row in labels.read(key) if row.status == LABELLED]
     at = made.find([row.id for row in rows])
     if (at < 0).any():
@@ -120,14 +130,18 @@ def answers(made: cache.Cache, key: str | Path, *, regression: bool) -> Array:
     if np.isnan(truth).any():
         missing = made.ids([int(np.argmax(np.isnan(truth)))])[0]
         raise LabelError(
-            f"{key} has no label for {np.isnan(truth).sum()} of {made.size} items, id {missing!r} first",
+            f"{key} has no label for {np.isnan(truth).sum()} of {made.size} items, "
+            f"id {missing!r} first",
             "a simulation needs the label of every item",
         )
     return truth
 
 
 def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> dict:
-    """{(estimator, metric, budget): (estimate, lower, upper)} of one study that buys labels from the truth."""
+    """{(estimator, metric, budget): (estimate, lower, upper)} of one study.
+
+    It buys its labels from the truth (N,). Estimates that do not exist are left out.
+    """
     log, found = Log.empty(), {}
     for budget in plan.budgets:
         while len(log.rows) < budget:
@@ -168,7 +182,10 @@ def _answered(log: Log, drawn: Round, truth: Array) -> Log:
 
 
 def _outcomes(made, truth: Array, plan: Plan, runs: int, workers: int, progress) -> dict:
-    """{(strategy, estimator, metric, budget): (runs, 3) estimates with both ends, NaN where there was none}."""
+    """{(strategy, estimator, metric, budget): (runs, 3)}: estimate, lower and upper of every run.
+
+    NaN where there was none.
+    """
     size = max(1, runs // (workers * _PIECES_PER_WORKER))
     tasks = [
         (strategy, first, min(first + size, runs))
@@ -190,7 +207,7 @@ def _outcomes(made, truth: Array, plan: Plan, runs: int, workers: int, progress)
 
 
 def _played(made, truth: Array, plan: Plan, tasks: list, workers: int) -> Iterator[list[dict]]:
-    """The runs of every task, in order; in processes of their own where there are several workers."""
+    """The runs of every task, in order; several workers are processes of their own."""
     if workers == 1:
         _prepare(str(made.folder), truth, plan)
         yield from map(_play, tasks)
@@ -228,6 +245,7 @@ def _play(task: tuple[int, int, int]) -> list[dict]:
 
 
 def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[SimulatedStrategy]:
+    """One result per table of outcomes, from the runs in which the estimate existed."""
     stats = rounds.observed(made.rows(0, made.size), truth, made.statistics)
     for (strategy, estimator, name, budget), table in outcomes.items():
         metric = catalog.load("metrics", name).metric()
@@ -239,7 +257,10 @@ def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[Simulat
 def _result(
     choices: Choices, estimator: str, metric, budget: int, table: Array, values: Array
 ) -> SimulatedStrategy:
-    """Errors against the truth, and against the closed-form error of uniform draws."""
+    """Errors against the truth, and against the closed-form error of uniform draws.
+
+    table (runs, 3) as in _outcomes; values (N, d) the metric's statistics over the whole pool.
+    """
     size, mean = len(values), values.mean(axis=0)
     truth, slope = metric.smooth(mean), metric.gradient(mean)
     one = float(slope @ np.atleast_2d(np.cov(values, rowvar=False)) @ slope)

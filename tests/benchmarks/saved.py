@@ -1,0 +1,90 @@
+"""Labels saved and coverage on every pool of a folder, as Markdown tables.
+
+python tests/benchmarks/saved.py FOLDER [--runs 2000] [--pools NAME,...] [--metric error]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Labels saved is the closed-form mean
+squared error of uniform draws over that of the method; +- is its Monte-Carlo standard error. --help
+lists the other options: budgets, floor, surrogates, acquisitions, estimators, seed.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+
+def main() -> None:
+    """Print one table, a row at a time."""
+    options = arguments()
+    header = [f"M = {budget}: saved, coverage, width" for budget in options.budget]
+    print(f"| pool | metric | acquisition | estimator | {' | '.join(header)} |")
+    print(f"|{'---|' * (4 + len(header))}")
+    for file in pools(options):
+        for row in table(file, options):
+            print("| " + " | ".join(row) + " |", flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas, budgets repeat the option."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--pools", default="")
+    parser.add_argument("--budget", type=int, action="append")
+    parser.add_argument("--metric", default="")
+    parser.add_argument("--floor", type=float, default=0.35)
+    parser.add_argument("--surrogate", default="")
+    parser.add_argument("--acquisition", default="optimal")
+    parser.add_argument("--estimator", default="doubly-robust")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    options.budget = tuple(options.budget or (50, 100, 200))
+    return options
+
+
+def pools(options: argparse.Namespace) -> list[Path]:
+    """The pools that have an answer key, by name."""
+    wanted = options.pools.split(",") if options.pools else None
+    keyed = sorted(
+        key.with_name(key.name.removesuffix(".labels.csv"))
+        for key in options.folder.glob("*.labels.csv")
+    )
+    return [
+        file.with_name(f"{file.name}.parquet")
+        for file in keyed
+        if wanted is None or file.name in wanted
+    ]
+
+
+def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
+    """One row of cells per metric, acquisition and estimator."""
+    from activetest.pool import Pool
+    from activetest.workflow.simulate import simulate
+
+    pool = Pool.open(str(file))
+    metric = options.metric or ("rmse" if pool.schema.task == "regression" else "error")
+    results = simulate(
+        pool,
+        file.with_name(f"{file.stem}.labels.csv"),
+        budgets=options.budget,
+        runs=options.runs,
+        seed=options.seed,
+        surrogates=tuple(filter(None, options.surrogate.split(","))),
+        acquisitions=tuple(options.acquisition.split(",")),
+        estimators=tuple(options.estimator.split(",")),
+        metrics=(metric,),
+        floor=options.floor,
+    )
+    rows: dict = {}
+    for one in results:
+        saved = f"{one.labels_saved:.2f} +- {one.labels_saved_se:.2f}"
+        cell = f"{saved}, {one.coverage:.3f}, {one.width:.4f}"
+        rows.setdefault((one.metric, one.acquisition, one.estimator), []).append(cell)
+    return [[file.stem, *names, *cells] for names, cells in rows.items()]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""What a report says, and what it refuses to say."""
+
+import pytest
+
+from activetest.errors import UnknownMethod
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+from activetest.workflow.report import report
+
+CLASSES = ("cat", "dog", "owl")
+
+
+@pytest.fixture
+def buy(study, label_file):
+    """buy(count, answer) draws, labels by answer(id) and ingests; returns the ids."""
+
+    def buy(count, answer=lambda item: CLASSES[int(item.split("-")[1]) % 3]):
+        batch = choose(study, count)
+        ids = [row["id"] for row in batch.rows]
+        ingest(study, label_file(*(f"{item},{answer(item)}" for item in ids)))
+        return ids
+
+    return buy
+
+
+def line(said, metric="error", estimator="doubly-robust", group=None):
+    (found,) = (
+        each
+        for each in said.estimates
+        if (each.metric, each.estimator, each.group) == (metric, estimator, group)
+    )
+    return found
+
+
+def test_without_labels_nothing_is_estimated_and_the_reason_is_given(study):
+    said = report(study)
+    assert all(each.estimate is None and each.lower is None for each in said.estimates)
+    assert line(said).reason == "an estimate from draws needs at least two labelled ones"
+    assert line(said, estimator="ase").reason == "the surrogate was not asked about the pool"
+
+
+def test_a_report_changes_nothing(study, buy):
+    buy(10)
+    before = study.ledger.record()
+    report(study)
+    assert study.ledger.record() == before
+
+
+def test_the_headline_is_doubly_robust_and_the_own_view_stands_beside_it(study, buy):
+    buy(10)
+    said = report(study)
+    assert [each.estimator for each in said.estimates[:2]] == ["doubly-robust", "ase"]
+    assert [each.headline for each in said.estimates if each.headline] == [True]
+    for each in said.estimates:
+        if each.group is None:
+            assert each.lower <= each.estimate <= each.upper
+            assert each.n_labeled == 10
+            assert each.n_pool == 40
+
+
+def test_accuracy_is_exactly_one_minus_error(study, buy):
+    buy(10)
+    said = report(study)
+    error, accuracy = line(said), line(said, "accuracy")
+    assert accuracy.estimate == pytest.approx(1 - error.estimate)
+    assert accuracy.lower == pytest.approx(1 - error.upper)
+
+
+def test_when_everything_is_labelled_the_answer_is_exact(study, buy):
+    buy(40)
+    said = report(study)
+    found = line(said)
+    assert found.method == "exact"
+    assert found.lower == found.estimate == found.upper
+    assert sum(each.n_pool for each in said.estimates if each.group) == 40
+    grouped = [each for each in said.estimates if each.group]
+    weighted = sum(each.estimate * each.n_pool for each in grouped) / 40
+    assert weighted == pytest.approx(found.estimate)
+
+
+def test_a_small_group_gets_no_interval(study, buy):
+    buy(10)
+    grouped = [each for each in report(study).estimates if each.group]
+    assert {tuple(each.group) for each in grouped} == {("place",)}
+    assert all(
+        each.lower is None and each.reason.startswith("not enough labels") for each in grouped
+    )
+
+
+def test_labels_of_an_unfinished_round_are_said_to_wait(study, buy, label_file):
+    buy(10)
+    first = choose(study, 5).rows[0]["id"]
+    ingest(study, label_file(f"{first},cat"))
+    said = report(study)
+    assert line(said).n_labeled == 10
+    assert line(said, estimator="ase").n_labeled == 11
+    assert any(note.startswith("1 labels of unfinished rounds") for note in said.notes)
+
+
+def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study, label_file):
+    ids = [row["id"] for row in choose(study, 10).rows]
+    ingest(study, label_file(*(f"{item},cat" for item in ids[:6])))
+    said = report(study)
+    assert line(said).n_labeled == 6
+    assert any("first round is not complete" in note for note in said.notes)
+
+
+def test_declined_items_leave_the_target_and_are_counted(study, label_file):
+    ids = [row["id"] for row in choose(study, 40).rows]
+    lines = [f"{item},cat," for item in ids[:30]] + [f"{item},,declined" for item in ids[30:]]
+    ingest(study, label_file(*lines, header="id,label,status"))
+    said = report(study)
+    cache = study.cache()
+    wrong = cache.rows(0, 40).outputs.pred[cache.find(ids[:30])] != cache.classes.index("cat")
+    assert line(said).estimate == pytest.approx(wrong.mean())
+    assert any(note.startswith("10 items were declined") for note in said.notes)
+
+
+def test_brought_labels_are_said_and_used(study, buy, label_file):
+    drawn = buy(10)
+    stranger = next(f"item-{row}" for row in range(40) if f"item-{row}" not in drawn)
+    ingest(study, label_file(f"{stranger},cat"))
+    said = report(study)
+    assert any(note.startswith("1 labels were brought by you") for note in said.notes)
+    assert line(said, estimator="ase").n_labeled == 11
+
+
+def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
+    write_pool(folder / "pool.parquet", 400, seed=4)
+    init("pool.parquet", seed=1, surrogate="model")
+    study = Study.open()
+    ids = [row["id"] for row in choose(study, 200).rows]
+    cache = study.cache()
+    called = cache.rows(0, 400).outputs.pred[cache.find(ids)]
+    ingest(
+        study,
+        label_file(
+            *(f"{item},{CLASSES[(code + 1) % 3]}" for item, code in zip(ids, called, strict=True))
+        ),
+    )
+    said = report(study)
+    assert line(said).estimate > 0.9
+    assert line(said, estimator="ase").estimate < 0.7
+    assert any("lies outside the interval for error" in note for note in said.notes)
+
+
+def test_the_plain_mean_is_refused_for_active_draws_and_given_for_uniform_ones(study, buy):
+    buy(10)
+    refused = line(report(study, estimators=("iid",)), estimator="iid")
+    assert refused.estimate is None
+    assert "biased" in refused.reason
+
+
+def test_uniform_draws_have_a_plain_mean(folder, write_pool, label_file):
+    write_pool(folder / "pool.parquet", 40)
+    init("pool.parquet", seed=1, acquisition="uniform")
+    study = Study.open()
+    ids = [row["id"] for row in choose(study, 10).rows]
+    ingest(study, label_file(*(f"{item},cat" for item in ids)))
+    plain = line(report(study, estimators=("iid",)), estimator="iid")
+    cache = study.cache()
+    wrong = cache.rows(0, 40).outputs.pred[cache.find(ids)] != 0
+    assert plain.estimate == pytest.approx(wrong.mean())
+
+
+def test_an_unknown_estimator_is_an_error(study):
+    with pytest.raises(UnknownMethod, match="no estimators method is called 'magic'"):
+        report(study, estimators=("magic",))
+
+
+def test_taking_labels_back_takes_the_estimate_back(study, buy):
+    from activetest.workflow.ingest import undo
+
+    buy(10)
+    before = line(report(study)).estimate
+    buy(10)
+    undo(study)
+    assert line(report(study)).estimate == before
+
+
+def test_regression_reports_its_own_metrics(folder, label_file):
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    pq.write_table(pa.table({"id": np.arange(300), "pred": 2 * x, "x": x}), "pool.parquet")
+    init("pool.parquet", seed=1)
+    study = Study.open()
+    truth = 2 * x + 0.5 + rng.normal(size=300) * 0.3
+    for _ in range(4):
+        ids = [row["id"] for row in choose(study, 15).rows]
+        ingest(study, label_file(*(f"{item},{truth[int(item)]}" for item in ids)))
+    said = report(study)
+    for metric, value in (
+        ("rmse", np.sqrt(np.mean((2 * x - truth) ** 2))),
+        ("mse", np.mean((2 * x - truth) ** 2)),
+        ("mae", np.mean(np.abs(2 * x - truth))),
+        ("bias", np.mean(2 * x - truth)),
+    ):
+        found = line(said, metric)
+        assert found.lower < value < found.upper
+        assert found.estimate == pytest.approx(value, rel=0.25)
+    # A residual surrogate that has learned the offset predicts what was never labelled.
+    assert line(said, "bias", "ase").estimate == pytest.approx(np.mean(2 * x - truth), abs=0.1)

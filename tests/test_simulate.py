@@ -1,0 +1,99 @@
+"""Simulation replays the program itself against a pool whose labels are all known."""
+
+from pathlib import Path
+
+import pytest
+
+from activetest.errors import ChoiceError, LabelError
+from activetest.pool import Pool
+from activetest.workflow.simulate import simulate
+
+SAMPLES = Path(__file__).parents[1] / "sample_data"
+DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"
+
+
+def digits(**options):
+    return simulate(Pool.open(str(DIGITS)), KEY, metrics=("error",), **options)
+
+
+@pytest.fixture(scope="module")
+def played():
+    """200 studies of 100 labels with every estimator, by acquisition and estimator."""
+    results = digits(budgets=(100,), runs=200, seed=3)
+    return {(one.acquisition, one.estimator): one for one in results}
+
+
+def test_the_default_saves_labels_and_its_interval_covers(played):
+    one = played["optimal", "doubly-robust"]
+    assert one.labels_saved - 3 * one.labels_saved_se > 1.2
+    assert one.coverage > 0.95 - 3 * (0.95 * 0.05 / one.runs) ** 0.5
+
+
+def test_uniform_draws_have_the_error_of_the_closed_form(played):
+    one = played["uniform", "iid"]
+    assert abs(one.labels_saved - 1) < 3 * one.labels_saved_se
+    assert abs(one.bias) < 3 * one.rmse / one.runs**0.5
+
+
+def test_the_plain_mean_is_not_offered_for_active_draws(played):
+    assert ("optimal", "iid") not in played
+
+
+def test_estimates_by_draws_are_unbiased(played):
+    for (_, estimator), one in played.items():
+        if estimator != "ase":
+            assert abs(one.bias) < 3.5 * one.rmse / one.runs**0.5
+
+
+def test_same_seed_same_results_whatever_the_workers():
+    options = {"budgets": (20,), "runs": 6, "seed": 1, "estimators": ("doubly-robust", "ase")}
+    assert digits(workers=1, **options) == digits(workers=2, **options)
+
+
+def test_another_seed_is_another_simulation():
+    options = {"budgets": (20,), "runs": 4, "workers": 1}
+    assert digits(seed=1, **options) != digits(seed=2, **options)
+
+
+def test_progress_ends_at_the_total():
+    seen = []
+    digits(
+        budgets=(20,), runs=4, workers=1, progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen[-1] == (8, 8)
+
+
+def test_a_key_with_gaps_is_an_error(tmp_path):
+    short = tmp_path / "key.csv"
+    short.write_text("".join(KEY.read_text().splitlines(keepends=True)[:-3]))
+    with pytest.raises(LabelError, match="has no label for 3 of 1497 items"):
+        simulate(Pool.open(str(DIGITS)), short)
+
+
+def test_a_key_of_another_pool_is_an_error(tmp_path):
+    with pytest.raises(LabelError, match="is not in the pool"):
+        simulate(Pool.open(str(DIGITS)), SAMPLES / "diabetes.labels.csv")
+
+
+def test_choices_that_make_no_sense_are_errors():
+    with pytest.raises(ChoiceError, match="a simulation needs"):
+        digits(runs=1)
+    with pytest.raises(ChoiceError, match="more than the pool's 1497"):
+        digits(budgets=(2000,))
+    with pytest.raises(ChoiceError, match="no acquisition is called 'best'"):
+        digits(acquisitions=("best",))
+
+
+def test_regression_pools_are_simulated_too():
+    results = simulate(
+        Pool.open(str(SAMPLES / "diabetes.parquet")),
+        SAMPLES / "diabetes.labels.csv",
+        budgets=(60,),
+        runs=60,
+        estimators=("doubly-robust",),
+        acquisitions=("optimal",),
+        metrics=("mse", "rmse", "mae", "bias"),
+    )
+    assert [one.metric for one in results] == ["mse", "rmse", "mae", "bias"]
+    for one in results:
+        assert one.coverage > 0.95 - 4 * (0.95 * 0.05 / one.runs) ** 0.5
