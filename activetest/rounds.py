@@ -3,7 +3,7 @@
 `next` and `simulate` both call plan.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -109,7 +109,11 @@ def observed(rows: Rows, labels: Array, statistics: tuple[str, ...]) -> Array:
     """(M, T) the statistics of items whose labels are known."""
     if not len(labels):
         return np.empty((0, len(statistics)))
-    return np.column_stack([loss(name)(rows.outputs, labels[:, None])[:, 0] for name in statistics])
+    outputs = rows.outputs
+    if outputs.probs is not None:
+        # Kept in single precision for the whole pool, but a few labels deserve double.
+        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    return np.column_stack([loss(name)(outputs, labels[:, None])[:, 0] for name in statistics])
 
 
 def generator(seed: int, number: int, purpose: str) -> np.random.Generator:

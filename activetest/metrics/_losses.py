@@ -1,8 +1,8 @@
 """Losses, elementwise and never reduced: loss(outputs, labels (R, K)) -> (R, K).
 
-K labels are scored per row at once: one for an item whose label is known, all classes (or all
-quadrature nodes of a predictive distribution) for one whose label is not. Labels are class codes or
-real values.
+K labels are scored per row at once: one for an item whose label is known, all quadrature nodes of a
+predictive distribution for one whose label is not. Labels are class codes or real values; None
+stands for every class, in order (K = C), which needs no look-up.
 """
 
 import numpy as np
@@ -13,23 +13,24 @@ from activetest.evidence import Array, Outputs
 LOG_LOSS_FLOOR = 1e-12
 
 
-def zero_one(outputs: Outputs, labels: Array) -> Array:
+def zero_one(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the predicted class is not the label."""
+    if labels is None:
+        labels = np.arange(outputs.probs.shape[1])
     return (labels != outputs.pred[:, None]).astype(float)
 
 
-def log_loss(outputs: Outputs, labels: Array) -> Array:
+def log_loss(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) negative log-probability of the label, in nats; below 1e-12 it counts as 1e-12."""
     return -np.log(np.maximum(_at(outputs.probs, labels), LOG_LOSS_FLOOR))
 
 
-def brier(outputs: Outputs, labels: Array) -> Array:
+def brier(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) squared distance of the probabilities from the label's corner of the simplex.
 
     In [0, 2]: Brier 1950.
     """
-    probs = outputs.probs.astype(float)
-    return 1 + (probs**2).sum(axis=1)[:, None] - 2 * _at(probs, labels)
+    return 1 + (outputs.probs**2).sum(axis=1)[:, None] - 2 * _at(outputs.probs, labels)
 
 
 def squared(outputs: Outputs, labels: Array) -> Array:
@@ -47,9 +48,11 @@ def signed(outputs: Outputs, labels: Array) -> Array:
     return outputs.pred[:, None] - labels
 
 
-def _at(probs: Array, labels: Array) -> Array:
-    """(R, K) probability of each label, as float64."""
-    return np.take_along_axis(probs, labels.astype(np.int64), axis=1).astype(float)
+def _at(probs: Array, labels: Array | None) -> Array:
+    """(R, K) probability of each label."""
+    if labels is None:
+        return probs
+    return np.take_along_axis(probs, labels.astype(np.intp, copy=False), axis=1)
 
 
 def loss(name: str):

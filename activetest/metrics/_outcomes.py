@@ -24,8 +24,7 @@ def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Arra
         if name == "zero_one":
             wrong[t] = 1
             continue
-        classes = np.broadcast_to(np.arange(len(others)), outputs.probs.shape)
-        table = np.ascontiguousarray(loss(name)(outputs, classes).T)
+        table = loss(name)(outputs, None).T.copy(order="C")
         right[t] = table[outputs.pred, rows]
         wrong[t] = mean = np.einsum("cr,cr->r", others, table)
         table -= mean
@@ -36,7 +35,7 @@ def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Arra
 
 def _others(outputs: Outputs) -> Array:
     """(C, R) probability of each class given that the predicted one is wrong."""
-    weights = outputs.probs.T.astype(float)
+    weights = outputs.probs.T.copy(order="C")
     rows = np.arange(weights.shape[1])
     weights[outputs.pred, rows] = 0
     total = weights.sum(axis=0)

@@ -8,7 +8,5 @@ from activetest.metrics._losses import loss
 
 def over_classes(rows: Rows, probs: Array, statistics: tuple[str, ...]) -> Beliefs:
     """Outcomes are the classes: probs (R, C), stakes (T, R, C) the loss each class would cost."""
-    classes = np.broadcast_to(np.arange(probs.shape[1]), probs.shape)
-    return Beliefs(
-        probs.astype(float), np.stack([loss(name)(rows.outputs, classes) for name in statistics])
-    )
+    stakes = np.stack([loss(name)(rows.outputs, None) for name in statistics])
+    return Beliefs(probs.astype(float), stakes)

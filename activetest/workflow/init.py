@@ -235,12 +235,15 @@ def _settled(source: str, path: str) -> str:
 
 @contextmanager
 def _all_or_nothing(folder: Path) -> Iterator[None]:
-    """Leaves no folder behind when there was none and the block fails."""
+    """Leaves no folder behind when there was none and the block fails.
+
+    Unless somebody else made a study of it meanwhile.
+    """
     fresh = not folder.exists()
     try:
         with storing(folder):
             yield
     except BaseException:
-        if fresh:
+        if fresh and not (folder / "study.toml").exists():
             shutil.rmtree(folder, ignore_errors=True)
         raise
