@@ -85,7 +85,7 @@ def told(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
 def estimate(sample: Sample, estimator: str) -> Estimate:
     """The named estimate of the mean statistic (d = 1), over the items that can be answered."""
     made = catalog.load("estimators", estimator).estimate(sample)
-    return made if len(made.mean) == 1 else _answerable(made)
+    return made if len(made.mean) == 1 else _answerable(made, sample)
 
 
 def interval(metric: Metric, estimate: Estimate, level: float, *, group: bool = False) -> Interval:
@@ -115,7 +115,8 @@ def one_draw(sample: Sample, estimate: Estimate, metric: Metric) -> float:
     mean = estimate.mean[0]
     if metric.statistics == ("zero_one",):
         return float(np.clip(mean, 0, 1) * (1 - np.clip(mean, 0, 1)))
-    weights = sample.inside / (np.maximum(sample.left, 1) * sample.probs)
+    answered = sample.stats[:, -1] if sample.stats.shape[1] > 1 else sample.inside
+    weights = answered / sample.probs
     return (
         float(weights @ (sample.stats[:, 0] - mean) ** 2 / weights.sum())
         if weights.any()
@@ -123,7 +124,7 @@ def one_draw(sample: Sample, estimate: Estimate, metric: Metric) -> float:
     )
 
 
-def _answerable(estimate: Estimate) -> Estimate:
+def _answerable(estimate: Estimate, sample: Sample) -> Estimate:
     """The mean over items that can be answered: a ratio of two means, linearised.
 
     Raises NotEstimable when no answerable item is in sight.
@@ -131,6 +132,9 @@ def _answerable(estimate: Estimate) -> Estimate:
     whole, answered = estimate.mean
     if answered <= 0:
         raise NotEstimable("every labelled item was declined", hint="activetest next --n 10")
+    inside = sample.stats[:, -1] if len(estimate.inside) else estimate.inside
+    if len(inside) and not (inside.any() or estimate.exact):
+        raise NotEstimable("no draw has a label here", hint="activetest next --n 10")
     ratio = whole / answered
     direction = np.array([1.0, -ratio]) / answered
     return replace(
@@ -140,6 +144,6 @@ def _answerable(estimate: Estimate) -> Estimate:
         model_variance=np.array([[direction @ estimate.model_variance @ direction]]),
         terms=ratio + (estimate.terms @ direction)[:, None],
         draws=None if estimate.draws is None else estimate.draws[:, :1] / estimate.draws[:, 1:],
-        tally=estimate.tally[:1],
+        inside=inside,
         limits=estimate.limits[:, :1],
     )

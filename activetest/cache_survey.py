@@ -6,8 +6,8 @@ from operator import add
 
 import numpy as np
 
-from activetest import groups as grouping
 from activetest import components
+from activetest import groups as grouping
 from activetest.evidence import Array, Outputs
 from activetest.passes import map_reduce
 

@@ -94,6 +94,7 @@ def next_items(
     _one_of(FORMATS, format)
     at = Study.open(study)
     draw = partial(choose, at, count, new=new, show=_split(show) or ())
+    output = None if str(output) == "-" else output
     batch = save(at, output, format, draw) if output else draw()
     if batch.rows and not output:
         _print(batch.to(format))
@@ -126,15 +127,17 @@ def ingest(
 
 @app.command()
 def report(
-    format: options.formats("text", "json", "markdown") = "text", study: options.Folder = None
+    estimator: options.names("What to estimate with.", "--estimator") = None,
+    format: options.formats("text", "json", "markdown") = "text",
+    study: options.Folder = None,
 ):
     """Estimate how good the model is, with intervals."""
     from activetest import catalog
     from activetest.study import Study
-    from activetest.workflow.report import report
+    from activetest.workflow.report import BOTH_VIEWS, report
 
     renderer = catalog.load("render", format)
-    _print(renderer.render(report(Study.open(study))))
+    _print(renderer.render(report(Study.open(study), estimators=_split(estimator) or BOTH_VIEWS)))
 
 
 @app.command()
@@ -157,7 +160,7 @@ def simulate(
     budget: Annotated[list[int], Option(help="Labels to buy. Again for more.")] = [50, 100, 200],  # noqa: B006
     runs: Annotated[int, Option(help="Studies per strategy.")] = 200,
     batch: Annotated[int, Option(help="Labels per round.")] = 10,
-    seed: Annotated[int, Option(help="Of every random number.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Of every random number.")] = 0,
     surrogate: options.names("What predicts the labels.", "--surrogate") = None,
     acquisition: options.names("What draws prefer.", "--acquisition") = None,
     estimator: options.names("What to estimate with.", "--estimator") = None,
@@ -176,25 +179,21 @@ def simulate(
     """Replay strategies on a pool whose labels are all known: error, labels saved, coverage."""
     from dataclasses import asdict
 
-    from activetest import catalog
+    from activetest import catalog, convert
     from activetest.pool import Pool
     from activetest.workflow.simulate import simulate
 
     renderer = catalog.load("render", format)
     columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
     columns |= {"outputs": _split(outputs), "features": _split(features)}
+    columns |= {"classes": _split(classes)}
     wishes = {"surrogates": _split(surrogate), "acquisitions": _split(acquisition)}
     wishes |= {"estimators": _split(estimator), "metrics": _split(metric)}
-    results = simulate(
-        Pool.open(pool, **_given(columns | {"classes": _split(classes)})),
-        labels,
-        budgets=tuple(budget),
-        runs=runs,
-        batch=batch,
-        seed=seed,
-        progress=_progress(),
-        **_given(wishes | {"floor": floor, "level": level}),
-    )
+    wishes |= {"budgets": tuple(budget), "runs": runs, "batch": batch, "seed": seed}
+    wishes |= {"floor": floor, "level": level}
+    with convert.as_parquet(pool, id=id) as path:
+        looked = Pool.open(path, **_given(columns))
+        results = simulate(looked, labels, progress=_progress(), **_given(wishes))
     _print(renderer.simulation([asdict(result) for result in results]))
 
 

@@ -58,6 +58,25 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
     )
     with _replacing(Path(target)) as fresh:
         _write(batches, fresh)
+        if not pq.read_metadata(fresh).num_rows:
+            raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
+
+
+@contextmanager
+def as_parquet(source: str, *, id: str | None = None, elsewhere: bool = True) -> Iterator[str]:
+    """Where a pool is as Parquet: itself, or a converted file that vanishes unless it is moved.
+
+    elsewhere  convert it among the system's temporary files, not beside the source
+    """
+    if not needed(source):
+        yield source
+        return
+    target = Path(beside(source))
+    room = None if elsewhere else target.parent
+    with tempfile.TemporaryDirectory(dir=room, prefix=".activetest-") as folder:
+        path = Path(folder) / target.name
+        to_parquet(source, str(path), id=id)
+        yield str(path)
 
 
 def _write(batches: Iterator[pa.Table], target: Path) -> None:

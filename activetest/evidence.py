@@ -206,8 +206,8 @@ class Sample:
     size          members of the group
     total         (d,) sum of the statistics over all in the group that is known now
     unknown       members of the group about which nothing is known now
-    tally         (d,) labels seen in the group whose statistic is nearer to its upper bound, or to
-                  its lower one, whichever are fewer; zero without two bounds
+    tally         labels of these draws in the group that are of the rarer kind, right or wrong;
+                  all of them where predictions are values
     uniform       every draw was as likely as any other
     limits        (2, d) smallest and largest mean that what is known leaves possible
     surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked
@@ -228,7 +228,7 @@ class Sample:
     size: int
     total: Array
     unknown: int
-    tally: Array
+    tally: int
     uniform: bool
     limits: Array
     surrogate: Array | None = None
@@ -243,8 +243,9 @@ class Estimate:
     variance         (d, d) its estimated sampling variance; model-based: posterior variance
     terms            (M, d) one unbiased term per draw, in draw order; model-based: empty
     weights          (M,) their weights, summing to one; model-based: empty
-    tally, limits    (d,) and (2, d), as in Sample
-    inside           (M,) 1.0 where the draw fell into the group; model-based: empty
+    tally, limits    as in Sample
+    inside           (M,) 1.0 where the draw fell into the group and could be answered;
+                     model-based: empty
     model_variance   (d, d) sampling variance that the surrogate expects; model-based: zeros
     draws            (K, d) posterior draws of the mean; None for design-based estimates
     exact            everything is known: the mean is the truth
@@ -254,7 +255,7 @@ class Estimate:
     variance: Array
     terms: Array
     weights: Array
-    tally: Array
+    tally: int
     limits: Array
     inside: Array
     model_variance: Array

@@ -42,8 +42,8 @@ def _outputs(schema: Schema) -> str:
     return {
         "prob-list": f"probabilities: column {column}, a list per item",
         "prob-columns": f"probabilities: columns {_names(schema.outputs)}",
-        "score": f"score: column {column} is the probability of class {schema.positive!r}; "
-        f"predicted from {schema.threshold:g} on",
+        "score": f"score: column {column} is the probability of class {schema.positive!r}"
+        + (f"; predicted from {schema.threshold:g} on" if schema.pred is None else ""),
         "pred": f"hard labels: column {column}; "
         "without probabilities there is no log-loss and no Brier score",
     }[schema.kind]

@@ -38,6 +38,7 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
             table, column, _is_group, "group columns hold strings, whole numbers or true/false"
         )
         used.add(column)
+    _reject_idle(wishes, task, kind, pred)
     features = _features(table, wishes, used)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
@@ -53,6 +54,19 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
         groups=groups,
         ignored=ignored,
     )
+
+
+def _reject_idle(wishes: Wishes, task: str, kind: str, pred: str | None) -> None:
+    """Raises ChoiceError for a wish that would have no effect on a pool of this kind."""
+    if wishes.threshold != Wishes.threshold and (kind != "score" or pred is not None):
+        ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
+        raise ChoiceError(f"--threshold has no effect: {ruled}", hint="leave it out")
+    for name in ("classes", "positive"):
+        if task == "regression" and getattr(wishes, name) is not None:
+            raise ChoiceError(
+                f"--{name} has no effect: this pool predicts values",
+                hint="leave it out, or say --task classification",
+            )
 
 
 def _outputs(table: pa.Schema, wishes: Wishes) -> tuple[str, tuple[str, ...], str | None]:

@@ -50,7 +50,8 @@ class Schema:
     def from_dict(entries: dict) -> "Schema":
         """The inverse of to_dict.
 
-        Raises ChoiceError for a key that no schema has or one that is missing.
+        Raises ChoiceError for a key that no schema has, a value that it cannot have, or one that is
+        missing.
         """
         known = {field.name for field in fields(Schema)}
         if unknown := sorted(set(entries) - known):
@@ -62,6 +63,10 @@ class Schema:
             raise ChoiceError(
                 f"[pool] lacks the key {missing[0]!r}", hint="run activetest init on the pool again"
             )
+        for key, value in entries.items():
+            wanted, holds = _rule(key)
+            if not holds(value):
+                raise ChoiceError(f"[pool] {key} is {value!r}", hint=f"it must be {wanted}")
         return Schema(
             **{
                 key: tuple(value) if isinstance(value, list) else value
@@ -80,6 +85,30 @@ class Schema:
         return tuple(
             dict.fromkeys([*self.outputs, *(c for c in (self.pred, self.std) if c is not None)])
         )
+
+
+_VALUES = {
+    "task": ("classification", "regression"),
+    "kind": ("prob-list", "prob-columns", "score", "pred"),
+}
+
+
+def _rule(key: str) -> tuple:
+    """What the value of a key must be, in words and as a function."""
+    if key in _VALUES:
+        return f"one of {', '.join(_VALUES[key])}", lambda value: value in _VALUES[key]
+    if key in ("outputs", "classes", "features", "groups", "ignored"):
+        return (
+            "a list of texts",
+            lambda value: (
+                isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+            ),
+        )
+    if key == "open_classes":
+        return "true or false", lambda value: isinstance(value, bool)
+    if key == "threshold":
+        return "a number", lambda value: isinstance(value, int | float)
+    return "a text", lambda value: isinstance(value, str)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ class Line:
     n_eff               labels that uniform draws would have needed for this variance
     labels_saved        n_eff / n_labeled
     max_weight_share    largest share of one draw in the estimate
+    held_up             the interval trusts a larger variance than the draws show, because they are
+                        few: n_eff and labels_saved are then rather too small than too large
     class_name          the class of a per-class metric
     group               {column: value}, or None for the whole pool
     headline            whether this is the line to read first
@@ -35,6 +37,7 @@ class Line:
     n_eff: float | None = None
     labels_saved: float | None = None
     max_weight_share: float | None = None
+    held_up: bool = False
     class_name: str | None = None
     group: dict[str, str] | None = None
     headline: bool = False

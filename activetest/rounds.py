@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from activetest import catalog, sampling
-from activetest.errors import NotEstimable
+from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import LABELLED, Array, Beliefs, Choices, Known, Log, Round, Rows
 from activetest.expectation import moments
 from activetest.metrics._losses import loss
@@ -46,7 +46,11 @@ def plan(log: Log, cache, choices: Choices, *, seed: int, count: int) -> Round:
 
 
 def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
-    """What the labels so far say about every row. Raises NotEstimable when nothing is left."""
+    """What the labels so far say about every row.
+
+    Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
+    floor, would never draw some of it: no estimate could be unbiased then.
+    """
     number = len(log.history) + 1
     free = unseen(log, cache.size)
     if not free.any():
@@ -54,6 +58,11 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
     surrogate = learn(log, cache, choices, rng=generator(seed, number, "fit"))
     scores, mean, variance = _score(cache, surrogate, choices, rng=generator(seed, number, "score"))
     strength = sampling.strengths(scores, free, choices.floor)
+    if never := np.count_nonzero(free & (strength == 0)):
+        raise ChoiceError(
+            f"with floor 0, {never} items could never be drawn: their score is zero",
+            hint="activetest init POOL --floor 0.05",
+        )
     return Frozen(number, surrogate.params(), mean, variance, free, strength)
 
 

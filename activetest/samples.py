@@ -87,14 +87,13 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     stats = evidence.stats[:, columns] * member[:, None]
     brought = evidence.brought_stats[:, columns] * brought_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
-    before += (log.brought_round <= log.round[:, None]).astype(float) @ brought
+    before += _brought_before(log, brought)
     imputed, imputed_sum, left, remaining, doubt = _predicted(log, group.name, member, columns)
     known, known_brought = log.status != PENDING, log.brought_status != PENDING
     total = stats[known].sum(axis=0) + brought[known_brought].sum(axis=0)
     unknown = group.size - int(member[known].sum() + brought_member[known_brought].sum())
-    seen = np.concatenate(
-        [stats[known & (member > 0)], brought[known_brought & (brought_member > 0)]]
-    )
+    # Labels that were brought say nothing about the variance of draws.
+    counted = (log.status[:used] == LABELLED) & (member[:used] > 0)
     return Sample(
         stats=stats[:used],
         probs=log.probs[:used],
@@ -108,7 +107,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
         size=group.size,
         total=total,
         unknown=unknown,
-        tally=_tally(seen, metric),
+        tally=_tally(evidence, counted),
         uniform=bool(np.allclose(log.probs[:used] * remaining[:used], 1, rtol=1e-6)),
         limits=_limits(metric, total, unknown, group.size, declined),
     )
@@ -141,6 +140,13 @@ def _answered(rows: Rows, labels: Array, status: Array, statistics: tuple[str, .
         stats[labelled, :-1] = observed(some, labels[labelled], statistics)
         stats[labelled, -1] = 1
     return stats
+
+
+def _brought_before(log: Log, brought: Array) -> Array:
+    """(D, d) sum of the statistics (B, d) of brought items that the draw's round knew."""
+    order = np.argsort(log.brought_round, kind="stable")
+    sums = np.concatenate([np.zeros((1, brought.shape[1])), np.cumsum(brought[order], axis=0)])
+    return sums[np.searchsorted(log.brought_round[order], log.round, side="right")]
 
 
 def _groups(cache) -> tuple[Group, ...]:
@@ -198,13 +204,14 @@ def _predicted(log: Log, group: str, member: Array, columns: list[int]):
     return imputed, imputed_sum, left, remaining, doubt
 
 
-def _tally(stats: Array, metric: Metric) -> Array:
-    """(d,) labels on the rarer side of the middle of a statistic with two bounds, else 0."""
-    low, high = bounds(metric.statistics[0])
-    if not np.isfinite(high - low):
-        return np.zeros(stats.shape[1], np.int64)
-    above = (stats > (low + high) / 2).sum(axis=0)
-    return np.minimum(above, len(stats) - above)
+def _tally(evidence: Evidence, counted: Array) -> int:
+    """Labels of the rarer kind, right or wrong, among the draws counted (M,); all, for values."""
+    labels = int(counted.sum())
+    if "zero_one" not in evidence.statistics:
+        return labels
+    errors = evidence.stats[: evidence.used, evidence.statistics.index("zero_one")]
+    wrong = int(errors[counted].sum())
+    return min(wrong, labels - wrong)
 
 
 def _limits(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:

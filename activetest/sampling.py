@@ -22,7 +22,7 @@ def strengths(scores: Array, free: Array, floor: float) -> Array:
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
-    total, count = scores.sum(), free.sum()
+    total, count = scores.sum(dtype=float), free.sum()
     if total == 0:
         return free / count
     return (1 - floor) * scores / total + floor * free / count
@@ -48,10 +48,8 @@ def probabilities(strength: Array, drawn: Array) -> Array:
 
     It is the row's strength over what is left of strength (R,) when it is drawn.
     """
-    taken = strength[drawn]
-    # Summed from the back where little is left: only then is q = 1 for the last row exact.
-    if len(drawn) == np.count_nonzero(strength):
-        left = np.cumsum(taken[::-1])[::-1]
-    else:
-        left = strength.sum() - np.concatenate([[0.0], np.cumsum(taken)[:-1]])
+    taken, rest = strength[drawn], strength.copy()
+    rest[drawn] = 0
+    # Summed from the back: a difference of sums would lose rows that are much smaller than others.
+    left = rest.sum() + np.cumsum(taken[::-1])[::-1]
     return np.minimum(taken / left, 1.0)

@@ -89,6 +89,7 @@ class Study:
         pool = entries.get("pool")
         if not isinstance(pool, dict) or not {"uri", "task", "kind"} <= set(pool):
             raise ChoiceError(f"{path}: [pool] needs uri, task and kind", "restore what was there")
+        _check_roles(pool, path)
         if unknown := set(entries) - {"pool", "choices"}:
             raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
         choices = checked(entries.get("choices", {}), pool, where=f"{path}, [choices]")
@@ -210,6 +211,16 @@ def _find(folder: str | Path | None) -> Path:
 
 def _is_study(folder: Path) -> bool:
     return (folder / "study.toml").is_file()
+
+
+def _check_roles(pool: dict, path: Path) -> None:
+    """Raises ChoiceError, naming the file, for a [pool] that is none."""
+    if not isinstance(pool["uri"], str):
+        raise ChoiceError(f"{path}: [pool] uri is {pool['uri']!r}", "it must be a text")
+    try:
+        Schema.from_dict({key: value for key, value in pool.items() if key != "uri"})
+    except ChoiceError as error:
+        raise ChoiceError(f"{path}: {error.problem}", error.hint) from error
 
 
 def _from_parent(uri: str, folder: Path) -> str:

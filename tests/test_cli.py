@@ -84,6 +84,8 @@ def test_a_used_up_pool_is_no_error(study, capsys):
         (["init"], "Missing argument 'POOL'"),
         (["init", "nowhere.parquet"], "nowhere.parquet"),
         (["init", "pool.parquet", "--seed", "-1"], "--seed -1"),
+        (["simulate", "pool.parquet", "--labels", "k.csv", "--seed", "-1"], "'--seed'"),
+        (["next", "-o", "."], "cannot write ."),
         (["ingest"], "ingest takes a file, or --undo alone"),
         (["ingest", "labels.csv", "--undo"], "ingest takes a file, or --undo alone"),
         (["ingest", "nowhere.csv"], "there is no file nowhere.csv"),
@@ -249,6 +251,23 @@ def test_a_simulation_is_a_table_or_json(folder, write_pool, capsys):
     assert err == ""
     assert main(words) == 0
     assert "doubly-robust" in capsys.readouterr().out
+
+
+def test_a_simulation_reads_what_init_reads_and_leaves_nothing_beside_it(folder, capsys):
+    rows = [(f"{row:03d}", row / 40, row % 2) for row in range(40)]
+    pool = "id,score\n" + "".join(f"{id},{score}\n" for id, score, _ in rows)
+    (folder / "pool.csv").write_text(pool)
+    (folder / "key.csv").write_text("id,label\n" + "".join(f"{id},{y}\n" for id, _, y in rows))
+    words = ["simulate", "pool.csv", "--labels", "key.csv", "--budget", "10", "--runs", "2"]
+    assert main(words) == 0
+    assert "doubly-robust" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ["key.csv", "pool.csv"]
+
+
+def test_a_batch_goes_to_standard_output_when_its_file_is_a_dash(study, folder, capsys):
+    assert main(["next", "--n", "2", "-o", "-"]) == 0
+    assert capsys.readouterr().out == choose(study, 2).to_csv()
+    assert not (folder / "-").exists()
 
 
 def test_a_report_renders_in_every_format(study, label_file, capsys):

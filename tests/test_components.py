@@ -6,7 +6,7 @@ import pytest
 from activetest import components
 
 
-def components(features: list, chunk: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+def components_of(features: list, chunk: int = 1000) -> tuple[np.ndarray, np.ndarray]:
     """The components, learned and applied chunk by chunk."""
     chunks = [[c[k : k + chunk] for c in features] for k in range(0, len(features[0]), chunk)]
     first = components.pilot(chunks[0])
@@ -37,7 +37,7 @@ def same_up_to_sign(one: np.ndarray, other: np.ndarray, tolerance: float) -> boo
 
 def test_components_are_those_of_the_singular_value_decomposition():
     matrix = correlated(np.random.default_rng(1))
-    found, missing = components(list(matrix.T.astype(np.float32)))
+    found, missing = components_of(list(matrix.T.astype(np.float32)))
     assert found.shape == (3000, components.COMPONENTS) and not missing.any()
     assert same_up_to_sign(found, exact(matrix), 1e-4)
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-4)
@@ -46,42 +46,42 @@ def test_components_are_those_of_the_singular_value_decomposition():
 
 def test_list_columns_and_single_columns_are_the_same_features():
     matrix = correlated(np.random.default_rng(2)).astype(np.float32)
-    apart, _ = components(list(matrix.T))
-    together, _ = components([matrix[:, :5], matrix[:, 5], matrix[:, 6:]])
+    apart, _ = components_of(list(matrix.T))
+    together, _ = components_of([matrix[:, :5], matrix[:, 5], matrix[:, 6:]])
     np.testing.assert_allclose(together, apart, atol=1e-4)
 
 
 def test_chunks_do_not_matter():
     matrix = correlated(np.random.default_rng(3))
-    one, _ = components([matrix], chunk=3000)
-    other, _ = components([matrix], chunk=211)
+    one, _ = components_of([matrix], chunk=3000)
+    other, _ = components_of([matrix], chunk=211)
     np.testing.assert_allclose(one, other, atol=1e-3)
 
 
 def test_large_numbers_with_small_differences_keep_them():
     rng = np.random.default_rng(4)
     seconds = 1_700_000_000 + rng.integers(0, 1000, 3000)
-    found, _ = components([seconds])
+    found, _ = components_of([seconds])
     standard = (seconds - seconds.mean()) / seconds.std()
     np.testing.assert_allclose(np.abs(found[:, 0]), np.abs(standard), atol=1e-3)
 
 
 def test_huge_numbers_do_not_overflow():
     rng = np.random.default_rng(5)
-    found, missing = components([rng.integers(0, 2**62, 3000), rng.standard_normal(3000) * 1e30])
+    found, missing = components_of([rng.integers(0, 2**62, 3000), rng.standard_normal(3000) * 1e30])
     assert np.isfinite(found).all() and found.shape[1] == 2 and not missing.any()
 
 
 def test_constant_and_repeated_features_add_no_component():
     rng = np.random.default_rng(6)
     x = rng.standard_normal(3000)
-    found, _ = components([x, np.full(3000, 7.25), 2 * x + 1, np.full(3000, 1e9 + 0.1)])
+    found, _ = components_of([x, np.full(3000, 7.25), 2 * x + 1, np.full(3000, 1e9 + 0.1)])
     assert found.shape == (3000, 1)
     np.testing.assert_allclose(found[:, 0], (x - x.mean()) / x.std(), atol=1e-4)
 
 
 def test_constant_features_alone_leave_no_component():
-    found, missing = components([np.full(100, 3.0), np.full(100, np.nan)])
+    found, missing = components_of([np.full(100, 3.0), np.full(100, np.nan)])
     assert found.shape == (100, 0)
     assert missing.tolist() == [0, 100]
 
@@ -92,7 +92,7 @@ def test_a_missing_value_stands_at_its_columns_mean(gap):
     x = rng.standard_normal(3000)
     holes = np.arange(0, 3000, 10)
     x[holes] = gap
-    found, missing = components([x])
+    found, missing = components_of([x])
     assert missing.tolist() == [len(holes)]
     np.testing.assert_allclose(found[holes], 0, atol=1e-4)
     there = np.delete(x, holes)

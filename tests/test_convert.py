@@ -27,6 +27,12 @@ def converted(folder, name: str, content: str | bytes, **options) -> pa.Table:
     return pq.read_table(folder / "out.parquet")
 
 
+def test_a_file_with_a_header_alone_is_named_as_the_user_named_it(tmp_path):
+    with pytest.raises(PoolError, match=r"head\.csv has no rows"):
+        converted(tmp_path, "head.csv", "id,score\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["head.csv"]
+
+
 def test_columns_of_a_csv_get_the_narrowest_type_that_holds_all_rows(tmp_path):
     table = converted(tmp_path, "p.csv", "id,a,b,c,d\n007,1,1,x,\n008,2,2.5,3,\n")
     assert [str(field.type) for field in table.schema] == [

@@ -151,7 +151,10 @@ def test_labels_of_a_regression_pool_are_numbers(other_study, label_file):
 
 def test_labels_outside_the_predicted_classes_are_simply_wrong(other_study, label_file):
     study = other_study(id=["a", "b", "c"], pred=["cat", "dog", "cat"])
-    ingest(study, label_file("a,cat", "b,unicorn"))
+    done = ingest(study, label_file("a,cat", "b,unicorn"))
+    assert done.outside == ("unicorn",)
+    assert "some of a class that the model never predicts ('unicorn')" in str(done)
+    assert ingest(study, label_file("a,cat", "b,unicorn")).outside == ()
     assert study.log(study.cache()).brought_labels.tolist() == [0, -1]
 
 

@@ -224,6 +224,23 @@ def test_a_folder_with_something_else_in_it_is_no_place_for_a_study(place):
         init("pool.parquet", study_folder="pool.parquet")
 
 
+def test_a_study_that_lost_its_choices_is_not_taken_for_something_else(place):
+    init("pool.parquet", seed=1)
+    (place / ".activetest" / "study.toml").unlink()
+    before = snapshot(place)
+    with pytest.raises(StudyError, match="without its study.toml"):
+        init("pool.parquet", seed=1)
+    assert snapshot(place) == before
+
+
+def test_ids_of_a_converted_pool_stay_text_when_it_is_converted_again(place):
+    rows = "".join(f"{row:03d},0.{row}\n" for row in range(1, 9))
+    (place / "pool.csv").write_text("key,score\n" + rows)
+    init("pool.csv", id="key", seed=1)
+    assert init("pool.csv", budget=5).outcome == "updated"
+    assert Study.open().cache().ids([0]) == ["001"]
+
+
 def test_a_folder_that_cannot_be_written_is_a_storage_error(place):
     # Not even root may write there.
     with pytest.raises(StorageError) as caught:

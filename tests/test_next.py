@@ -1,6 +1,7 @@
 """A batch is on the disk before it is seen, and seen again until it is answered."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -119,9 +120,22 @@ def test_a_batch_is_saved_and_ids_with_commas_are_quoted(study, folder):
     "where", ["nowhere/batch.csv", "pool.parquet/batch.csv", ".", "/proc/x.csv"]
 )
 def test_a_file_that_cannot_be_written_is_found_out_before_anything_is_drawn(study, folder, where):
-    with pytest.raises(StorageError, match="cannot write"):
-        save(study, folder / where, "csv", lambda: choose(study, 2))
+    for path in (folder / where, Path(where)):
+        with pytest.raises(StorageError, match="cannot write"):
+            save(study, path, "csv", lambda: choose(study, 2))
     assert draws(study) == []
+
+
+def test_a_link_stays_a_link_and_a_pipe_a_pipe(study, folder):
+    (folder / "link.csv").symlink_to("batch.csv")
+    batch = save(study, folder / "link.csv", "csv", lambda: choose(study, 2))
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "batch.csv").read_text() == batch.to_csv()
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        save(study, folder / "pipe", "csv", lambda: choose(study, 2))
+        assert reader.stdout.read() == batch.to_csv()
+    assert (folder / "pipe").is_fifo()
 
 
 def test_a_file_with_labels_that_nobody_ingested_is_not_overwritten(study, folder, label_file):

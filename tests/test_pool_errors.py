@@ -94,6 +94,22 @@ def test_a_threshold_outside_the_unit_interval_is_an_error(tmp_path):
         build(tmp_path, {"score": [0.5]}, threshold=1.5)
 
 
+@pytest.mark.parametrize(
+    ("columns", "wishes"),
+    [
+        ({"prob": [[0.5, 0.5]]}, {"threshold": 0.4}),
+        ({"pred": ["cat"]}, {"threshold": 0.4}),
+        ({"score": [0.5], "pred": [1]}, {"threshold": 0.4}),
+        ({"pred": [1.5]}, {"threshold": 0.4}),
+        ({"pred": [1.5]}, {"classes": ("a", "b")}),
+        ({"pred": [1.5]}, {"positive": "a"}),
+    ],
+)
+def test_a_wish_without_effect_is_an_error(tmp_path, columns, wishes):
+    with pytest.raises(ChoiceError, match=f"--{next(iter(wishes))} has no effect"):
+        build(tmp_path, columns, **wishes)
+
+
 def test_a_column_with_too_many_values_is_no_group(tmp_path):
     with pytest.raises(PoolError, match="'g' has more than 1,000"):
         build(tmp_path, {"pred": [0] * 1001, "g": list(range(1001))}, groups=("g",))

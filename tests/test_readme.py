@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import typer
 import activetest
 from activetest import catalog
 from activetest.cli import app, main
+from activetest.evidence import Choices
 from activetest.render import json as as_json
-from activetest.report import Counts, Line, Report
+from activetest.report import Counts, Line, Report, SimulatedStrategy
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,6 +24,17 @@ def code_blocks() -> list[str]:
     """The indented blocks, without their indentation."""
     blocks = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", README, flags=re.MULTILINE)
     return [re.sub(r"^ {4}", "", block.strip("\n"), flags=re.MULTILINE) for block in blocks]
+
+
+def section(title: str) -> str:
+    """What stands under the heading, up to the next one."""
+    return re.search(rf"^#+ {title}\n(.*?)(?=^#)", README, flags=re.MULTILINE | re.DOTALL)[1]
+
+
+def options(name: str) -> list[list[str]]:
+    """The spellings of every option of a command."""
+    parameters = COMMANDS[name].params
+    return [each.opts for each in parameters if each.param_type_name == "option"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -37,15 +50,19 @@ def test_every_command_and_every_option_says_what_it_does(name):
             assert parameter.help, f"{name} {parameter.opts[0]}"
 
 
-def test_every_option_is_named():
-    missing = [
-        f"{name} {parameter.opts[0]}"
-        for name, command in COMMANDS.items()
-        for parameter in command.params
-        if parameter.param_type_name == "option"
-        and not any(re.search(rf"{option}\b", README) for option in parameter.opts)
-    ]
-    assert missing == []
+@pytest.mark.parametrize("name", [name for name in COMMANDS if options(name)])
+def test_the_section_of_a_command_names_its_options_and_no_others(name):
+    named = set(re.findall(r"`(--?[a-z][a-z-]*)", section(name)))
+    allowed = {spelling for spellings in options(name) for spelling in spellings}
+    assert [spellings for spellings in options(name) if not named & set(spellings)] == []
+    # `next --new` and `init POOL --dry-run` are commands, not options by themselves.
+    assert named <= allowed
+
+
+def test_the_commands_that_take_a_study_are_listed():
+    listed = re.search(r"^(.*) work on a study and take `--study DIR`", README, re.MULTILINE)[1]
+    taking = {name for name in COMMANDS if ["--study"] in options(name)}
+    assert set(re.findall(r"`(\w+)`", listed)) == taking
 
 
 def test_every_option_that_is_named_exists():
@@ -56,8 +73,17 @@ def test_every_option_that_is_named_exists():
         for parameter in command.params
         for option in parameter.opts + parameter.secondary_opts
     }
-    of_other_programs = {"--rows", "--repeats", "--layout"}
-    assert named - offered - of_other_programs <= {"--help", "--version"}
+    of_benchmarks = {"--pools"}
+    assert named - offered - of_benchmarks <= {"--help", "--version"}
+
+
+def test_the_benchmarks_know_the_options_they_are_shown_with():
+    commands = [block for block in code_blocks() if "tests/benchmarks/" in block]
+    assert commands
+    for command in commands:
+        script = ROOT / re.search(r"tests/benchmarks/\w+\.py", command)[0]
+        for option in re.findall(r"--[a-z]+", command):
+            assert f'"{option}"' in script.read_text(encoding="utf-8"), option
 
 
 @pytest.mark.parametrize(
@@ -82,6 +108,25 @@ def test_the_documented_json_has_the_keys_that_are_printed():
     printed = re.findall(r'"(\w+)":', as_json.render(report))
     documented = next(block for block in code_blocks() if '"estimates"' in block)
     assert set(printed) == set(re.findall(r'"(\w+)"', documented))
+    assert set(printed) <= fields_in_tables()
+
+
+def test_the_documented_json_of_a_simulation_has_the_keys_that_are_printed():
+    documented = next(block for block in code_blocks() if '"results"' in block)
+    printed = {"schema_version", "results", *(field.name for field in fields(SimulatedStrategy))}
+    assert set(re.findall(r'"(\w+)"', documented)) == printed
+    assert printed <= fields_in_tables() | {"results"}
+
+
+def fields_in_tables() -> set[str]:
+    """Every name in the first column of the tables about JSON."""
+    cells = re.findall(r"^\| (`[^|]*) \|", section("JSON"), flags=re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+
+def test_every_choice_that_study_toml_holds_is_named():
+    text = section("The study folder")
+    assert [field.name for field in fields(Choices) if f"`{field.name}`" not in text] == []
 
 
 def test_the_set_up_commands_are_the_ones_that_ci_runs():
@@ -103,10 +148,14 @@ def test_the_version_is_the_package_s(capsys):
     assert activetest.__version__ in capsys.readouterr().out
 
 
-def test_the_walk_through_is_what_the_demo_prints(capsys):
+def test_the_walk_through_is_what_the_demo_prints(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["demo"]) == 0
-    printed = capsys.readouterr().out
+    printed = re.sub(r"^# .*\n", "", capsys.readouterr().out, flags=re.MULTILINE)
     shown = [block for block in code_blocks() if block.startswith("$ ")]
-    assert shown
+    verbs = re.findall(r"^\$ activetest (\w+)", "\n".join(shown), flags=re.MULTILINE)
+    assert verbs == ["init", "next", "ingest", "report", "report", "status"]
     for block in shown:
-        assert block in printed
+        # The commands of a block stand somewhere in the demo, each with all that came back.
+        for command in re.split(r"\n\n(?=\$ )", block):
+            assert f"{command}\n\n" in printed

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from activetest import catalog
-from activetest.render import _words as words
 from activetest.render import json as as_json
 from activetest.render import markdown, text
 from activetest.report import Counts, Line, Report
@@ -134,6 +133,57 @@ next shows the 2 pending items again
     )
 
 
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("s3://bucket/a/digits.parquet", "digits.parquet"),
+        ("../some/where/pool/", "pool"),
+        ("/", "/"),
+    ],
+)
+def test_people_read_the_pool_s_name_and_programs_its_address(address, name):
+    elsewhere = replace(WHOLE, pool=address)
+    assert text.render(elsewhere, width=80, color=False).startswith(f"error of {name}: 0.053,")
+    assert markdown.render(elsewhere).startswith(f"## error of {name}\n")
+    assert json.loads(as_json.render(elsewhere))["pool"] == address
+
+
+def test_notes_that_need_more_than_a_line_are_indented():
+    written = text.render(replace(WHOLE, notes=("word " * 20,)), width=60, color=False)
+    assert f"\nnote: {' '.join(['word'] * 11)}\n      {' '.join(['word'] * 9)}\n" in written
+
+
+def test_a_pool_that_is_wholly_known_has_no_interval():
+    known = report(line(method="exact", lower=0.0531, upper=0.0531, headline=True))
+    written = text.render(known, width=80, color=False)
+    assert written.startswith("error of digits.parquet: 0.0531, exact: every answer is known\n")
+    assert "(exact: every answer is known)" in markdown.render(known)
+
+
+def test_before_the_first_estimate_there_is_one_reason_and_no_table_of_gaps():
+    nothing = {"estimate": None, "lower": None, "upper": None, "n_eff": None, "labels_saved": None}
+    reason = "an estimate from draws needs at least two labelled ones"
+    lines = [
+        line(**nothing, headline=True, reason=reason, n_labeled=1),
+        line(**nothing, metric="brier", reason=reason, n_labeled=1),
+        line(**nothing, group={"ink": "much"}, reason=reason, n_labeled=0),
+    ]
+    assert (
+        text.render(report(*lines), width=100, color=False)
+        == f"""\
+error of digits.parquet: not estimable yet, {reason}
+
+  labels used  1 of 1,497 items
+
+surrogate agreement, acquisition optimal for error, floor 0.35, seed 7
+"""
+    )
+    assert "|" not in markdown.render(report(*lines))
+    view = line(estimator="ase", n_labeled=1, n_eff=None, labels_saved=None)
+    assert "error   ase" in text.render(report(*lines, view), width=100, color=False)
+    assert len(json.loads(as_json.render(report(*lines)))["estimates"]) == 3
+
+
 @pytest.mark.parametrize("width", [20, 30, 44, 60, 72, 80, 120])
 def test_text_never_passes_the_edge_of_the_terminal(width):
     written = text.render(WHOLE, width=width, color=False)
@@ -198,6 +248,7 @@ def test_the_json_report_has_the_documented_keys():
         "n_eff",
         "labels_saved",
         "max_weight_share",
+        "held_up",
         "headline",
         "reason",
     ]
@@ -233,20 +284,3 @@ def test_every_format_offers_the_same_three_functions():
     for name in catalog.names("render"):
         module = catalog.load("render", name)
         assert all(callable(getattr(module, verb)) for verb in ("render", "status", "simulation"))
-
-
-@pytest.mark.parametrize(
-    ("value", "doubt", "written"),
-    [
-        (0.0531, 0.025, "0.053"),
-        (54.711, 5.2, "54.7"),
-        (12345.6, 300, "12,346"),
-        (-0.0001, 0.02, "0.000"),
-        (0.25, 0, "0.25"),
-        (0.25, None, "0.25"),
-        (None, 0.1, "-"),
-        (math.nan, 0.1, "-"),
-    ],
-)
-def test_figures_are_as_precise_as_their_doubt(value, doubt, written):
-    assert words.figure(value, doubt) == written

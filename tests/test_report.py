@@ -96,7 +96,7 @@ def test_labels_of_an_unfinished_round_are_said_to_wait(study, buy, label_file):
     said = report(study)
     assert line(said).n_labeled == 10
     assert line(said, estimator="ase").n_labeled == 11
-    assert any(note.startswith("1 labels of unfinished rounds") for note in said.notes)
+    assert any(note.startswith("Labels of unfinished rounds: 1.") for note in said.notes)
 
 
 def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study, label_file):
@@ -115,7 +115,7 @@ def test_declined_items_leave_the_target_and_are_counted(study, label_file):
     cache = study.cache()
     wrong = cache.rows(0, 40).outputs.pred[cache.find(ids[:30])] != cache.classes.index("cat")
     assert line(said).estimate == pytest.approx(wrong.mean())
-    assert any(note.startswith("10 items were declined") for note in said.notes)
+    assert any(note.startswith("Items declined: 10.") for note in said.notes)
 
 
 def test_brought_labels_are_said_and_used(study, buy, label_file):
@@ -123,7 +123,7 @@ def test_brought_labels_are_said_and_used(study, buy, label_file):
     stranger = next(f"item-{row}" for row in range(40) if f"item-{row}" not in drawn)
     ingest(study, label_file(f"{stranger},cat"))
     said = report(study)
-    assert any(note.startswith("1 labels were brought by you") for note in said.notes)
+    assert any(note.startswith("Labels brought by you, not drawn: 1.") for note in said.notes)
     assert line(said, estimator="ase").n_labeled == 11
 
 

@@ -15,6 +15,7 @@ from activetest.workflow.next import choose
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
+ROLES |= {"outputs": ["score"]}
 
 
 def create(folder, **changes) -> Study:
@@ -106,6 +107,31 @@ def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
         Study.open()
     assert problem in error.value.problem
     assert "study.toml" in error.value.problem
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("uri = 3", "uri is 3"),
+        ('task = "ranking"', "task is 'ranking'"),
+        ('kind = "logits"', "kind is 'logits'"),
+        ("id = 4", "id is 4"),
+        ('outputs = "score"', "outputs is 'score'"),
+        ('open_classes = "no"', "open_classes is 'no'"),
+        ('threshold = "half"', "threshold is 'half'"),
+        ("colour = 1", "unknown key 'colour'"),
+    ],
+)
+def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
+    path = create(folder / ".activetest").folder / "study.toml"
+    key = line.split(" ")[0]
+    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
+    path.write_text("\n".join(kept).replace("[pool]", f"[pool]\n{line}"))
+    with pytest.raises(ChoiceError) as error:
+        Study.open()
+    assert problem in error.value.problem
+    assert "study.toml" in error.value.problem
+    assert error.value.hint
 
 
 def test_a_good_edit_holds_for_the_rounds_to_come(study):

@@ -38,7 +38,9 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     weighted regression of the statistic on the surrogate's expectation, clipped to [0, 1]: both
     shrunk to what the surrogate says.
     """
-    weight = (sample.inside / (np.maximum(sample.left, 1) * sample.probs))[:, None]
+    # A round that recorded nothing about the group has no guess to calibrate.
+    recorded = sample.inside * (sample.left > 0)
+    weight = (recorded / (np.maximum(sample.left, 1) * sample.probs))[:, None]
     residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
     level = center + _before(residual) / (_PSEUDO_DRAWS + _before(weight))
     across = weight * (sample.imputed - center) * sample.inside[:, None]

@@ -7,12 +7,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from activetest.evidence import Estimate, Interval
-
-# With fewer labels of the rarer kind than this, the observed variance misses on the dangerous side.
-_RARE = 20
-# A floor under the draws bounds their variance by that of uniform ones over the floor: what the surrogate
-# expects beyond this says that the surrogate is wrong.
-_MOST = 3.0
+from activetest.intervals._rare import RARE
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
@@ -27,9 +22,13 @@ def interval(estimate: Estimate, level: float) -> Interval:
         return Interval(mean, mean, level, "exact", 0.0)
     variance = _trusted(estimate, mean * (1 - mean))
     tail = (1 - level) / 2
-    effective = (
-        mean * (1 - mean) / variance if variance > 0 and 0 < mean < 1 else len(estimate.terms)
-    )
+    # Within a deviation of a bound, mean (1 - mean) over the variance is no sample size any more.
+    deviation = min(variance**0.5, 0.5)
+    inner = np.clip(mean, deviation, 1 - deviation)
+    effective = inner * (1 - inner) / variance if variance > 0 else np.inf
+    if not 0 < mean < 1 or estimate.tally < RARE:
+        plain = mean * (1 - mean) / variance if variance > 0 else 0.0
+        effective = min(effective, max(estimate.inside.sum(), plain))
     effective *= (ndtri(tail) / stdtrit(estimate.freedom, tail)) ** 2
     hits, misses = mean * effective, (1 - mean) * effective
     lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
@@ -41,14 +40,14 @@ def interval(estimate: Estimate, level: float) -> Interval:
 def _trusted(estimate: Estimate, uniform: float) -> float:
     """The observed variance, held up while labels of the rarer kind are few.
 
-    uniform is the variance of one uniform draw. The observed variance is then at least what the
-    surrogate expects (a confident one expects too little), and at least its mean with that of
-    uniform draws, weighted by the labels of the rarer kind that were seen and those that are
-    missing.
+    uniform is the variance of one uniform draw. The observed variance is then at least its mean
+    with that of uniform draws, weighted by the labels of the rarer kind that were seen and that are
+    missing. It is also at least what the surrogate expects, as far as uniform draws would do no
+    better: one that expects more is wrong, and a confident one expects too little.
     """
-    observed, seen = estimate.variance[0, 0], estimate.tally[0]
-    if seen >= _RARE:
+    observed, seen = estimate.variance[0, 0], estimate.tally
+    if seen >= RARE:
         return observed
-    uniform /= len(estimate.terms)
-    mixed = (seen * observed + (_RARE - seen) * uniform) / _RARE
-    return max(observed, min(estimate.model_variance[0, 0], _MOST * uniform), mixed)
+    uniform /= estimate.inside.sum()
+    mixed = (seen * observed + (RARE - seen) * uniform) / RARE
+    return max(observed, min(estimate.model_variance[0, 0], uniform), mixed)

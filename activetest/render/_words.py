@@ -51,6 +51,11 @@ def doubt(line: Line) -> float | None:
     return (line.upper - line.lower) / 2
 
 
+def pool(report: Report) -> str:
+    """The pool's file or folder name; its whole address stands in the JSON."""
+    return plain(report.pool.rstrip("/").rsplit("/", 1)[-1] or report.pool)
+
+
 def estimate(line: Line) -> str:
     """The estimate, as precise as its interval lets it be."""
     return figure(line.estimate, doubt(line))
@@ -58,12 +63,21 @@ def estimate(line: Line) -> str:
 
 def interval(line: Line) -> str:
     """Both ends; one that is not there is written out."""
+    if line.method == "exact":
+        return "exact"
     if line.lower is None and line.upper is None:
         return "-"
     ends = (
         figure(end, doubt(line)) if real(end) else "no limit" for end in (line.lower, line.upper)
     )
     return " to ".join(ends)
+
+
+def certainty(line: Line) -> str:
+    """What stands behind the headline's number."""
+    if line.method == "exact":
+        return "exact: every answer is known"
+    return f"{percent(line.level)} interval {interval(line)}"
 
 
 def metric(line: Line) -> str:
@@ -92,7 +106,9 @@ def facts(report: Report, line: Line | None) -> list[tuple[str, str]]:
         worth = f"{count(line.n_eff)} (random labels that would be as good)"
         rows.append(("effective sample size", worth))
     if real(line.labels_saved):
-        rows.append(("labels saved", f"{times(line.labels_saved)} against random labelling"))
+        least = "at least " if line.held_up else ""
+        saved = f"{least}{times(line.labels_saved)} against random labelling"
+        rows.append(("labels saved", saved))
     return rows
 
 
@@ -119,7 +135,7 @@ def groups(lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
 
 
 def strategies(results: Sequence[dict]) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table of simulated strategies."""
+    """Headings and rows of the table of simulated strategies, by metric and budget."""
     headings = ["metric", "budget", "acquisition", "surrogate", "estimator", "saved", "+-"]
     headings += ["label ratio", "coverage", "width", "rmse", "bias", "runs"]
     rows = [
@@ -129,16 +145,22 @@ def strategies(results: Sequence[dict]) -> tuple[list[str], list[list[str]]]:
         + [times(result["label_ratio"]), figure(result["coverage"], 0.01)]
         + [_short(result["width"]), _short(result["rmse"]), _short(result["bias"])]
         + [count(result["runs"])]
-        for result in results
+        for result in _side_by_side(results)
     ]
     return headings, rows
 
 
 def overall_and_groups(report: Report) -> tuple[list[Line], list[Line]]:
-    """Lines about the whole pool, and lines about its groups by the headline's estimator."""
-    overall = [line for line in report.estimates if line.group is None]
-    grouped = [line for line in report.estimates if line.group is not None]
+    """Lines about the whole pool, and lines about its groups by the headline's estimator.
+
+    While the headline has no number, lines that have none either are left out: its reason stands
+    for theirs.
+    """
     first = headline(report)
+    early = first is not None and first.estimate is None
+    lines = [line for line in report.estimates if not early or line.estimate is not None]
+    overall = [line for line in lines if line.group is None]
+    grouped = [line for line in lines if line.group is not None]
     same = [line for line in grouped if first is not None and line.estimator == first.estimator]
     return overall, same or grouped
 
@@ -149,6 +171,12 @@ def made_by(report: Report) -> str:
         f"surrogate {report.surrogate}, acquisition {report.acquisition} for {report.metric}, "
         f"floor {report.floor:g}, seed {report.seed}"
     )
+
+
+def _side_by_side(results: Sequence[dict]) -> list[dict]:
+    """Strategies for the same metric and budget under each other; metrics as they came."""
+    metrics = list(dict.fromkeys(result["metric"] for result in results))
+    return sorted(results, key=lambda one: (metrics.index(one["metric"]), one["budget"]))
 
 
 def _interval_or_reason(line: Line) -> str:

@@ -10,7 +10,7 @@ from activetest.report import Counts, Line, Report
 def render(report: Report) -> str:
     """The headline, a table of estimates, a table of groups, and the notes."""
     line = words.headline(report)
-    parts = [f"## {_escape(report.metric)} of {_escape(report.pool)}", _headline(line)]
+    parts = [f"## {_escape(report.metric)} of {_escape(words.pool(report))}", _headline(line)]
     parts.append(_bullets(words.facts(report, line)))
     overall, groups = words.overall_and_groups(report)
     if overall:
@@ -38,8 +38,7 @@ def _headline(line: Line | None) -> str:
     if line is None or line.estimate is None:
         reason = "" if line is None or not line.reason else f": {_escape(line.reason)}"
         return f"**Not estimable yet**{reason}"
-    level = words.percent(line.level)
-    return f"**{words.estimate(line)}** ({level} interval {words.interval(line)})"
+    return f"**{words.estimate(line)}** ({words.certainty(line)})"
 
 
 def _bullets(facts: Sequence[tuple[str, str]]) -> str:

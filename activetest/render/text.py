@@ -17,7 +17,7 @@ from activetest.report import Counts, Line, Report
 
 # What a narrow terminal can do without, the first to go first; the second row only where every
 # line says the same.
-_SPARE = ("runs", "bias", "rmse", "items", "n_eff", "width", "+-", "label ratio", "saved", "labels")
+_SPARE = ("runs", "bias", "rmse", "items", "n_eff", "label ratio", "width", "+-", "saved", "labels")
 _SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
 _NAMES = ("metric", "group", "interval", "estimator", "surrogate", "acquisition", "")
 
@@ -38,10 +38,7 @@ def render(report: Report, *, width: int | None = None, color: bool | None = Non
             _table(console, *words.estimates(overall))
         if groups:
             _table(console, *words.groups(groups))
-        for note in report.notes:
-            console.print(Text.assemble(("note: ", "yellow"), words.plain(note)))
-        if report.notes:
-            console.print()
+        _notes(console, report.notes)
         console.print(Text(words.plain(words.made_by(report)), style="dim"))
 
     return _written(say, width, color)
@@ -63,8 +60,10 @@ def status(
 def simulation(
     results: Sequence[dict], *, width: int | None = None, color: bool | None = None
 ) -> str:
-    """One row per strategy, metric and budget."""
-    return _written(lambda console: _table(console, *words.strategies(results)), width, color)
+    """One row per strategy, metric and budget, with a gap between metrics."""
+    return _written(
+        lambda console: _table(console, *words.strategies(results), gaps=True), width, color
+    )
 
 
 def _written(say: Callable[[Console], None], width: int | None, color: bool | None) -> str:
@@ -84,13 +83,12 @@ def _terminal_wants_color() -> bool:
 
 
 def _headline(report: Report, line: Line | None) -> Text:
-    title = (words.plain(f"{report.metric} of {report.pool}: "), "bold")
+    title = (words.plain(f"{report.metric} of {words.pool(report)}: "), "bold")
     if line is None or line.estimate is None:
         reason = words.plain(line.reason) if line is not None and line.reason else "no labels yet"
         return Text.assemble(title, (f"not estimable yet, {reason}", "yellow"))
     number = (words.estimate(line), "bold green")
-    rest = f", {words.percent(line.level)} interval {words.interval(line)}"
-    return Text.assemble(title, number, rest)
+    return Text.assemble(title, number, f", {words.certainty(line)}")
 
 
 def _facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
@@ -108,8 +106,26 @@ def _facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
     console.print()
 
 
-def _table(console: Console, headings: list[str], rows: list[list[str]]) -> None:
-    """A table with the columns there is room for; lines under each other where there is none."""
+def _notes(console: Console, notes: Sequence[str]) -> None:
+    """One under the other, the lines after the first as far to the right as its text."""
+    if not notes:
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="yellow", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for note in notes:
+        grid.add_row("note:", Text(words.plain(note)))
+    console.print(grid)
+    console.print()
+
+
+def _table(
+    console: Console, headings: list[str], rows: list[list[str]], *, gaps: bool = False
+) -> None:
+    """A table with the columns there is room for; lines under each other where there is none.
+
+    gaps puts an empty line wherever the first column changes.
+    """
     kept = _fitting(headings, rows, console.width)
     if not kept:
         _stacked(console, headings, rows)
@@ -119,7 +135,9 @@ def _table(console: Console, headings: list[str], rows: list[list[str]]) -> None
         heading = headings[column]
         justify = "left" if heading in _NAMES else "right"
         table.add_column(heading, justify=justify, overflow="fold")
-    for row in rows:
+    for before, row in zip([None, *rows], rows, strict=False):
+        if gaps and before is not None and before[0] != row[0]:
+            table.add_row()
         table.add_row(*(Text(row[column]) for column in kept))
     console.print(table)
     console.print()

@@ -63,12 +63,8 @@ class _Stopped(Exception):
 
 
 def _loop(command: Callable[..., None], echo: Callable[[str], None]) -> None:
-    echo(
-        "A pool of 1,497 images of digits, with the class probabilities of a model we cannot open."
-    )
-    echo(
-        "How often is it wrong? Each label costs money, so we ask for few, and for the right ones."
-    )
+    echo("1,497 images of digits, and class probabilities of a model that we cannot open.")
+    echo("How often is it wrong? A label costs money, so we ask for few: the right ones.")
     echo("")
     command("init", POOL, "--group", "ink", "--seed", "1")
     for number in range(1, ROUNDS + 1):

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from activetest import labels
 from activetest.cache import Cache
 from activetest.errors import LabelConflict, LabelError
-from activetest.evidence import DECLINED, PENDING
+from activetest.evidence import DECLINED, LABELLED, PENDING
 from activetest.labels import Label
 from activetest.ledger import Answer, LedgerMoved, Record, Undone
 from activetest.study import Study
@@ -26,6 +26,7 @@ class Ingested:
     blank      rows that are still waiting for a label
     declined   answers among the first two that decline
     brought    items among the new ones that were never drawn
+    outside    classes among the first two that the model never predicts: always wrong
     pending    items drawn that still wait for an answer
     dry_run    nothing was written
     """
@@ -37,6 +38,7 @@ class Ingested:
     blank: int
     declined: int
     brought: int
+    outside: tuple[str, ...]
     pending: int
     dry_run: bool
 
@@ -46,6 +48,8 @@ class Ingested:
         parts += [f"{self.declined} declined"] * bool(self.declined)
         parts += [f"{self.brought} of items that were never drawn"] * bool(self.brought)
         parts += [f"{self.replaced} replaced"] * bool(self.replaced)
+        few = ", ".join(map(repr, self.outside[:3])) + ", ..." * (len(self.outside) > 3)
+        parts += [f"some of a class that the model never predicts ({few})"] * bool(self.outside)
         parts += [f"{self.unchanged} known already"] * bool(self.unchanged)
         parts += [f"{self.blank} still blank"] * bool(self.blank)
         end = "; nothing was written" if self.dry_run else ""
@@ -66,8 +70,9 @@ def ingest(
     contradicts a known one unless `replace`; then nothing of the file is taken.
     """
     rows = labels.read(path, stdin=stdin)
-    answers = _checked(rows, study, study.cache(), labels.source(path))
-    source = labels.source(path)
+    cache, source = study.cache(), labels.source(path)
+    answers = _checked(rows, study, cache, source)
+    classes = set() if study.pool["task"] == "regression" else set(cache.classes)
     while True:
         record = study.ledger.record()
         known = {(answer.id, answer.annotator): answer for answer in record.answers}
@@ -80,7 +85,9 @@ def ingest(
             except LedgerMoved:
                 # What was compared with is out of date.
                 continue
-        return _counts(source, rows, answers, fresh, changed, record, dry_run)
+        said = {answer.label for answer in fresh + changed if answer.status == LABELLED}
+        outside = tuple(sorted(said - classes)) if classes else ()
+        return _counts(source, rows, answers, fresh, changed, outside, record, dry_run)
 
 
 def undo(study: Study) -> Undone:
@@ -170,6 +177,7 @@ def _counts(
     answers: list[Answer],
     fresh: list[Answer],
     changed: list[Answer],
+    outside: tuple[str, ...],
     record: Record,
     dry_run: bool,
 ) -> Ingested:
@@ -183,6 +191,7 @@ def _counts(
         blank=sum(row.status == PENDING for row in rows),
         declined=sum(answer.status == DECLINED for answer in fresh + changed),
         brought=len({answer.id for answer in fresh} - drawn),
+        outside=outside,
         pending=len(drawn - known),
         dry_run=dry_run,
     )

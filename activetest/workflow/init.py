@@ -75,7 +75,9 @@ def init(
     wanted = {"metric": metric, "surrogate": surrogate, "acquisition": acquisition, "floor": floor}
     wanted |= {"level": level, "budget": budget}
     source = str(pool_uri)
-    with _as_parquet(source, columns.get("id"), elsewhere=dry_run) as path:
+    # Ids of a converted pool stay text, also when only the study knows which column they are.
+    id = columns.get("id") or (study.pool.get("id") if study else None)
+    with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
         pool = Pool.open(path, **_kept(path, study, columns), **columns)
         pool.uri = source
         choices = _choices(
@@ -132,9 +134,15 @@ def _where(folder) -> tuple[Path, Study | None]:
     if folder.exists() and (
         not folder.is_dir() or {part.name for part in folder.iterdir()} - {_CACHE}
     ):
+        if (folder / "ledger.db").is_file():
+            raise StudyError(
+                f"{folder} is a study without its study.toml",
+                hint="restore study.toml from a backup: ledger.db beside it holds every label",
+            )
         raise StudyError(
             f"{folder} is there already and is no study",
-            hint=f"choose a new folder, for example --study {folder / FOLDER}",
+            hint="choose a new folder"
+            + (f", for example --study {folder / FOLDER}" if folder.is_dir() else ""),
         )
     return folder, None
 
@@ -206,21 +214,6 @@ def _tried(pool: Pool, study: Study | None) -> Cache:
         if study:
             return cache.current(pool, Path(room) / _CACHE, expected=study.ledger.fingerprint)
         return cache.build(pool, Path(room) / _CACHE)
-
-
-@contextmanager
-def _as_parquet(source: str, id: str | None, *, elsewhere: bool) -> Iterator[str]:
-    """Where the pool is as Parquet: itself, or a converted file that vanishes unless settled."""
-    if not convert.needed(source):
-        yield source
-        return
-    target = Path(convert.beside(source))
-    with tempfile.TemporaryDirectory(
-        dir=None if elsewhere else target.parent, prefix=".activetest-"
-    ) as room:
-        path = Path(room) / target.name
-        convert.to_parquet(source, str(path), id=id)
-        yield str(path)
 
 
 def _settled(source: str, path: str) -> str:

@@ -81,14 +81,22 @@ def choose(study: Study, count: int, *, new: bool = False, show: Sequence[str] =
 def save(study: Study, path: Path, format: str, make) -> Batch:
     """Write the batch that `make()` returns to a file, whole or not at all.
 
-    What cannot be written is found out before anything is drawn. Raises StorageError then, and
-    LabelError when the file holds labels that the study does not know.
+    A device or a pipe stays what it is and is written to. What cannot be written is found out
+    before anything is drawn. Raises StorageError then, and LabelError when the file holds labels
+    that the study does not know.
     """
     _spare_labels(study, path)
-    building = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
     with storing(path):
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
+        if path.exists() and not path.is_file():
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                batch = make()
+                file.write(batch.to(format) if batch.rows else "")
+            return batch
+        # The file that a link points to is replaced, not the link.
+        path = path.resolve()
+        building = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
         try:
             with open(building, "w", encoding="utf-8", newline="") as file:
                 batch = make()

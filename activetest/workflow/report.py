@@ -4,7 +4,8 @@ import numpy as np
 
 from activetest import assess, catalog, samples
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, LABELLED, Log
+from activetest.evidence import DECLINED, LABELLED, Sample
+from activetest.intervals._rare import RARE
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.metrics._losses import LOG_LOSS_FLOOR
 from activetest.metrics._metric import Metric
@@ -13,11 +14,11 @@ from activetest.study import Study
 from activetest.workflow.status import status
 
 # The first is the headline. The second is the surrogate's own view.
-HEADLINE, OWN_VIEW = "doubly-robust", "ase"
+HEADLINE, OWN_VIEW = BOTH_VIEWS = ("doubly-robust", "ase")
 _FEW_RARE, _HEAVY = 5, 0.25
 
 
-def report(study: Study, *, estimators: tuple[str, ...] = (HEADLINE, OWN_VIEW)) -> Report:
+def report(study: Study, *, estimators: tuple[str, ...] = BOTH_VIEWS) -> Report:
     """Everything that is known about the model now. Computes, and changes nothing.
 
     Raises UnknownMethod for an estimator that does not exist; an estimate that does not exist is a
@@ -54,7 +55,7 @@ def _overall(
 ) -> list[Line]:
     """A line for every metric and estimator, the main metric first."""
     imputation = None
-    if OWN_VIEW in estimators and _labels(evidence.log):
+    if OWN_VIEW in estimators and _known_inside(evidence, evidence.groups[0]):
         imputation = assess.impute(evidence.log, cache, study.choices, seed=study.seed)
     metrics = [
         study.choices.metric,
@@ -76,9 +77,8 @@ def _line(
     sample = samples.sample(evidence, metric, group)
     level = study.choices.level
     whole = group.column is None
-    used = (
-        _labels(evidence.log) if estimator == OWN_VIEW else int(_labelled_inside(evidence, sample))
-    )
+    inside = _known_inside(evidence, group)
+    used = inside if estimator == OWN_VIEW else int(_labelled_inside(evidence, sample))
     common = {
         "metric": name,
         "estimator": estimator,
@@ -95,6 +95,8 @@ def _line(
         made = assess.estimate(sample, estimator)
     except NotEstimable as reason:
         return Line(**common, **nothing, reason=reason.problem)
+    if made.exact:
+        common["n_labeled"] = inside
     if not whole and used < NEEDS_INSIDE and not made.exact:
         return Line(**common, **nothing, reason=f"not enough labels ({used} of {NEEDS_INSIDE})")
     interval = assess.interval(metric, made, level, group=not whole)
@@ -104,11 +106,6 @@ def _line(
         one = assess.one_draw(sample, made, metric)
         n_eff = one / (interval.variance + one / group.size)
         saved = n_eff / used if used and one > 0 else None
-    shares = (
-        sample.weights * (1 / sample.probs) / max(group.size, 1)
-        if whole and len(sample.probs)
-        else None
-    )
     return Line(
         **common,
         estimate=metric.smooth(mean),
@@ -117,16 +114,25 @@ def _line(
         method=interval.method,
         n_eff=n_eff if n_eff else None,
         labels_saved=saved,
-        max_weight_share=None if shares is None else float(shares.max() / shares.sum()),
+        max_weight_share=_heaviest(sample) if whole and estimator != OWN_VIEW else None,
+        held_up=interval.variance > made.variance[0, 0] * (1 + 1e-9),
     )
 
 
-def _labels(log: Log) -> int:
-    """All labels that are known, drawn or brought."""
-    return int((log.status == LABELLED).sum() + (log.brought_status == LABELLED).sum())
+def _heaviest(sample: Sample) -> float:
+    """Share of the draw that weighs most, among the weights of all draws."""
+    weights = sample.weights / sample.probs
+    return float(weights.max() / weights.sum())
 
 
-def _labelled_inside(evidence: samples.Evidence, sample) -> float:
+def _known_inside(evidence: samples.Evidence, group: samples.Group) -> int:
+    """All labels that are known in a group."""
+    drawn = group.holds(evidence.codes)[evidence.log.status == LABELLED]
+    brought = group.holds(evidence.brought_codes)[evidence.log.brought_status == LABELLED]
+    return int(drawn.sum() + brought.sum())
+
+
+def _labelled_inside(evidence: samples.Evidence, sample: Sample) -> float:
     """Labelled draws that the estimate uses and that are in its group."""
     return ((evidence.log.status[: evidence.used] == LABELLED) * sample.inside).sum()
 
@@ -138,8 +144,8 @@ def _notes(evidence: samples.Evidence, lines: list[Line], metric: str) -> list[s
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:
         notes.append(
-            f"{waiting} labels of unfinished rounds teach the surrogate but do not enter the "
-            "estimates yet: estimates use whole rounds up to the first that is not fully answered."
+            f"Labels of unfinished rounds: {waiting}. They teach the surrogate but do not enter "
+            "the estimates yet, which use whole rounds up to the first that is not fully answered."
         )
     if used and not evidence.whole:
         notes.append(
@@ -147,20 +153,22 @@ def _notes(evidence: samples.Evidence, lines: list[Line], metric: str) -> list[s
             "did not depend on the labels."
         )
     brought = int((log.brought_status == LABELLED).sum())
-    if brought:
+    headline = next((line for line in lines if line.headline), None)
+    open_ended = headline is not None and headline.method != "exact"
+    if brought and open_ended:
         notes.append(
-            f"{brought} labels were brought by you, not drawn. The estimates stay unbiased, but if "
-            "you stop because of what they showed, a fixed interval is too narrow."
+            f"Labels brought by you, not drawn: {brought}. The estimates stay unbiased, but if you "
+            "stop because of what they showed, a fixed interval is too narrow."
         )
     declined = int((log.status == DECLINED).sum() + (log.brought_status == DECLINED).sum())
     if declined:
         notes.append(
-            f"{declined} items were declined: every estimate is about the items that can be "
-            "answered."
+            f"Items declined: {declined}. Every estimate is about the items that can be answered."
         )
-    headline = next((line for line in lines if line.headline), None)
-    if headline is not None and headline.estimate is not None and headline.method != "exact":
-        notes += _doubts(evidence, headline, metric)
+    tally = samples.sample(evidence, catalog.load("metrics", metric).metric()).tally
+    if open_ended and headline.estimate is not None:
+        notes += _doubts(headline, tally)
+        notes += _too_early(lines, tally)
     notes += _disagreements(lines)
     if any(line.metric == "log-loss" for line in lines):
         notes.append(
@@ -170,16 +178,29 @@ def _notes(evidence: samples.Evidence, lines: list[Line], metric: str) -> list[s
     return notes
 
 
-def _doubts(evidence: samples.Evidence, line: Line, metric: str) -> list[str]:
+def _too_early(lines: list[Line], tally: int) -> list[str]:
+    """Metrics without a bound on the loss whose interval cannot hold yet.
+
+    The few errors that were seen may be cheap ones, and no draw can tell what the others cost.
+    """
+    early = dict.fromkeys(line.metric for line in lines if line.method == "shrunk-t")
+    if tally >= RARE or not early:
+        return []
+    return [
+        f"Do not trust the intervals of {', '.join(early)} yet: {tally} labels of the rarer kind, "
+        f"right or wrong, of the {RARE} they need. One mistake not met yet may cost more than all."
+    ]
+
+
+def _doubts(line: Line, tally: int) -> list[str]:
     """Reasons to trust the headline's interval, or the way its labels were drawn, a little less."""
     notes = []
-    tally = samples.sample(evidence, catalog.load("metrics", metric).metric()).tally[0]
     if line.method == "korn-graubard" and tally < _FEW_RARE:
         notes.append(
-            f"Only {tally} labels of the rarer kind so far: the width of the interval rests on the "
-            "surrogate."
+            f"Few labels of the rarer kind so far ({tally}): the interval is as wide as random "
+            "draws or the surrogate make it, whichever is wider."
         )
-    if line.labels_saved is not None and line.labels_saved < 1:
+    if tally >= RARE and line.labels_saved is not None and line.labels_saved < 1:
         notes.append(
             f"So far active draws brought nothing: {line.n_labeled} of them are worth "
             f"{line.n_eff:.0f} random ones. This can change with more labels; "

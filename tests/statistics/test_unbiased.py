@@ -1,7 +1,7 @@
-"""Estimates are exactly unbiased: every order in which the draws can come, weighted by its probability.
+"""Estimates are exactly unbiased over every order in which the draws can come.
 
-The code under test is the program's own from the log to the estimate; only the race is replaced, by going
-through all its outcomes. Nothing here is random.
+The code under test is the program's own from the log to the estimate; only the race is replaced, by
+going through all its outcomes with their probabilities. Nothing here is random.
 """
 
 from dataclasses import replace
@@ -46,7 +46,7 @@ def orders(strength, count):
 
 
 def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=None):
-    """(log, probability) of every way a study can go; bring(log) names rows brought after a round."""
+    """(log, probability) of every way a study can go; bring(log): rows brought after a round."""
     log = log or Log.empty()
     if not batches:
         yield log, 1.0
@@ -143,7 +143,7 @@ def test_labels_brought_in_answer_to_errors_leave_it_unbiased(pool, truth, estim
 def test_deterministic_picks_between_the_rounds_leave_it_unbiased(pool, truth, estimator):
     choices = Choices("error", ("error",), "agreement", floor=0.2)
     pick = most_uncertain(pool, choices)
-    # A pick after the last draw is known but enters no term; before it, it is part of what is known.
+    # A pick before the last draw is part of what is known; after it, it would enter no term.
     mean, target = expectation(
         pool,
         truth,

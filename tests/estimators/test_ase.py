@@ -1,0 +1,58 @@
+"""ASE: known labels as they are, and the surrogate for the rest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.errors import NotEstimable
+from activetest.estimators import ase
+from activetest.evidence import Sample
+
+NOTHING = np.zeros((2, 1))
+TOLD = Sample(
+    stats=np.array([[1.0], [0.0]]),
+    probs=np.array([0.5, 0.5]),
+    weights=np.array([0.5, 0.5]),
+    known_sum=NOTHING,
+    imputed=NOTHING,
+    imputed_sum=NOTHING,
+    inside=np.ones(2),
+    left=np.ones(2),
+    doubt=np.zeros((2, 1, 4)),
+    size=10,
+    total=np.array([1.0]),
+    unknown=8,
+    tally=1,
+    uniform=False,
+    limits=np.array([[0.1], [0.9]]),
+    surrogate=np.array([2.0]),
+    posterior=np.array([[1.0], [2.0], [3.0]]),
+)
+
+
+def test_it_adds_what_is_known_to_what_the_surrogate_expects():
+    assert ase.estimate(TOLD).mean[0] == approx((1 + 2) / 10)
+
+
+def test_its_spread_is_that_of_the_members():
+    made = ase.estimate(TOLD)
+    assert made.draws[:, 0] == approx([0.2, 0.3, 0.4])
+    assert made.variance[0, 0] == approx(0.01)
+
+
+def test_how_the_labels_were_drawn_does_not_matter():
+    other = replace(TOLD, probs=np.array([0.01, 0.9]), weights=np.array([0.9, 0.1]))
+    assert ase.estimate(other).mean == approx(ase.estimate(TOLD).mean)
+
+
+def test_it_has_no_terms_for_intervals_that_need_draws():
+    made = ase.estimate(TOLD)
+    assert len(made.terms) == len(made.weights) == len(made.inside) == 0
+    assert made.freedom == np.inf
+
+
+def test_without_the_surrogates_view_it_does_not_exist():
+    with pytest.raises(NotEstimable):
+        ase.estimate(replace(TOLD, surrogate=None, posterior=None))

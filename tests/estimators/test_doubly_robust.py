@@ -1,0 +1,130 @@
+"""Doubly robust: exact with a perfect surrogate, unbiased with any."""
+
+from dataclasses import replace
+
+import numpy as np
+from pytest import approx
+
+from activetest.estimators import doubly_robust, lure
+from activetest.evidence import Sample
+
+SIZE, DRAWS = 40, 15
+
+
+def sample(truth, guess, *, seed: int = 1) -> Sample:
+    """Uneven draws from a pool with these statistics and surrogate's expectations, both (N,)."""
+    rng = np.random.default_rng(seed)
+    strength = rng.random(SIZE) + 0.1
+    rows = np.argsort(rng.exponential(size=SIZE) / strength)[:DRAWS]
+    stats, imputed = truth[rows][:, None], guess[rows][:, None]
+    ahead = SIZE - np.arange(DRAWS, dtype=float)
+    weights = 1 / (ahead * (ahead - 1))
+    return Sample(
+        stats=stats,
+        probs=strength[rows] / (strength.sum() - np.cumsum(strength[rows]) + strength[rows]),
+        weights=weights / weights.sum(),
+        known_sum=np.cumsum(stats, axis=0) - stats,
+        imputed=imputed,
+        imputed_sum=guess.sum() - (np.cumsum(imputed, axis=0) - imputed),
+        inside=np.ones(DRAWS),
+        left=ahead,
+        doubt=np.zeros((DRAWS, 1, 4)),
+        size=SIZE,
+        total=stats.sum(axis=0),
+        unknown=SIZE - DRAWS,
+        tally=0,
+        uniform=False,
+        limits=np.array([[-np.inf], [np.inf]]),
+    )
+
+
+def pool(seed: int = 2):
+    """(N,) errors, and what a fair surrogate thinks of them."""
+    rng = np.random.default_rng(seed)
+    guess = rng.random(SIZE)
+    return (rng.random(SIZE) < guess).astype(float), guess
+
+
+def test_a_perfect_surrogate_makes_every_step_the_truth():
+    truth = np.random.default_rng(3).normal(size=SIZE)
+    made = doubly_robust.estimate(sample(truth, truth))
+    assert made.terms[:, 0] == approx(np.full(DRAWS, truth.mean()))
+    assert made.variance[0, 0] == approx(0, abs=1e-25)
+
+
+def test_its_first_step_is_the_textbook_formula():
+    """(1/N) [sum of guesses + (h - g) / q], with nothing known and nothing learned yet."""
+    truth, guess = pool()
+    one = sample(truth, guess)
+    exact = (guess.sum() + (one.stats[0] - one.imputed[0]) / one.probs[0]) / SIZE
+    assert doubly_robust.estimate(one).terms[0] == approx(exact)
+
+
+def test_a_guess_does_not_depend_on_its_own_label_or_on_later_ones():
+    truth, guess = pool()
+    one = sample(truth, guess)
+    before = doubly_robust.estimate(one).terms
+    for place in (0, 7, DRAWS - 1):
+        stats = one.stats.copy()
+        stats[place] += 5
+        after = doubly_robust.estimate(replace(one, stats=stats)).terms
+        assert (after[:place] == before[:place]).all()
+        assert after[place] - before[place] == approx(5 / one.probs[place] / SIZE)
+
+
+def test_accuracy_is_exactly_one_minus_error():
+    truth, guess = pool()
+    error = doubly_robust.estimate(sample(truth, guess))
+    accuracy = doubly_robust.estimate(sample(1 - truth, 1 - guess))
+    assert accuracy.mean == approx(1 - error.mean)
+    assert accuracy.variance == approx(error.variance)
+
+
+def test_a_good_surrogate_gives_it_less_variance_than_lure():
+    """Mean squared error over 300 samples of one pool."""
+    truth, guess = pool()
+    samples = [sample(truth, guess, seed=seed) for seed in range(300)]
+    errors = [
+        np.mean([(estimator.estimate(one).mean[0] - truth.mean()) ** 2 for one in samples])
+        for estimator in (doubly_robust, lure)
+    ]
+    assert errors[0] < 0.7 * errors[1]
+
+
+def test_a_surrogate_that_is_wrong_everywhere_is_scaled_down():
+    """Its guesses have the wrong sign: what earlier draws said lowers the slope below one."""
+    truth = np.random.default_rng(4).normal(size=SIZE)
+    one = sample(truth, -truth)
+    _, slope = doubly_robust._calibration(one, one.imputed_sum / one.left[:, None])
+    assert slope[0] == 1
+    assert (slope >= 0).all()
+    assert slope[-1] < slope[2] < 1
+
+
+def test_the_level_moves_towards_the_residuals_that_were_seen():
+    """Every label is 1 above its guess, which leaves the slope alone and raises the level."""
+    guess = np.random.default_rng(5).normal(size=SIZE)
+    one = sample(guess + 1, guess)
+    center = one.imputed_sum / one.left[:, None]
+    level, _ = doubly_robust._calibration(one, center)
+    shift = (level - center)[:, 0]
+    assert shift[0] == 0
+    assert (np.diff(shift) > 0).all()
+    assert shift[-1] < 1
+
+
+def test_a_group_that_was_asked_for_later_is_calibrated_by_the_rounds_that_recorded_it():
+    """What unrecorded draws showed moves their own terms, and no guess."""
+    truth, guess = pool()
+    one = sample(truth, guess)
+    early = np.arange(DRAWS) < 6
+    late = replace(
+        one,
+        imputed=np.where(early[:, None], 0, one.imputed),
+        imputed_sum=np.where(early[:, None], 0, one.imputed_sum),
+        left=np.where(early, 0, one.left),
+    )
+    other = replace(late, stats=np.where(early[:, None], late.stats + 3, late.stats))
+    before, after = (doubly_robust.estimate(each).terms for each in (late, other))
+    assert (before[~early] == after[~early]).all()
+    assert before[early] == approx(lure.estimate(one).terms[early])

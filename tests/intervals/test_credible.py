@@ -1,0 +1,40 @@
+"""A credible interval is quantiles of the posterior."""
+
+import numpy as np
+from pytest import approx
+from scipy.stats import norm
+
+from activetest.evidence import Estimate
+from activetest.intervals import credible
+
+
+def posterior(draws: np.ndarray) -> Estimate:
+    nothing, empty = np.zeros((1, 1)), np.empty(0)
+    return Estimate(
+        mean=draws.mean(keepdims=True),
+        variance=np.full((1, 1), draws.var()),
+        terms=empty[:, None],
+        weights=empty,
+        tally=0,
+        limits=np.array([[-np.inf], [np.inf]]),
+        inside=empty,
+        model_variance=nothing,
+        draws=draws[:, None],
+    )
+
+
+def test_its_ends_are_equal_tails():
+    made = credible.interval(posterior(np.linspace(0, 1, 1001)), 0.9)
+    assert (made.lower, made.upper) == approx((0.05, 0.95))
+
+
+def test_for_a_gaussian_posterior_they_are_those_of_the_normal():
+    draws = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    made = credible.interval(posterior(draws), 0.95)
+    assert (made.lower, made.upper) == approx((-1.95996, 1.95996), rel=1e-3)
+
+
+def test_it_needs_no_symmetry():
+    draws = np.random.default_rng(1).exponential(size=4000)
+    made = credible.interval(posterior(draws), 0.95)
+    assert made.upper - draws.mean() > 2 * (draws.mean() - made.lower)

@@ -1,0 +1,101 @@
+"""Korn-Graubard is Clopper-Pearson at the effective sample size, and careful about rare errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+from scipy.stats import binomtest
+
+from activetest.evidence import Estimate
+from activetest.intervals import korn_graubard
+
+# So many draws that Student's t is the normal.
+MANY = 200_000
+
+
+def estimate(mean: float, variance: float, *, draws: int = MANY, rare: int = 1000) -> Estimate:
+    """A mean with that variance, from draws of equal weight."""
+    return Estimate(
+        mean=np.array([mean]),
+        variance=np.array([[variance]]),
+        terms=np.zeros((draws, 1)),
+        weights=np.full(draws, 1 / draws),
+        tally=rare,
+        limits=np.array([[0.0], [1.0]]),
+        inside=np.ones(draws),
+        model_variance=np.zeros((1, 1)),
+    )
+
+
+def ends(one: Estimate, level: float = 0.95):
+    made = korn_graubard.interval(one, level)
+    return made.lower, made.upper
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize(("hits", "count"), [(1, 10), (3, 50), (25, 50), (199, 200)])
+def test_with_the_variance_of_uniform_draws_it_is_clopper_pearson(hits, count, level):
+    mean = hits / count
+    exact = binomtest(hits, count).proportion_ci(level, method="exact")
+    assert ends(estimate(mean, mean * (1 - mean) / count), level) == approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("draws", [10, 50, 300])
+def test_without_a_hit_it_is_clopper_pearson_at_a_few_draws_less(draws):
+    """Student's t makes it a little wider than the exact one."""
+    exact = binomtest(0, draws).proportion_ci(0.95, method="exact")
+    lower, upper = ends(estimate(0.0, 0.0, draws=draws, rare=0))
+    assert lower == exact.low == 0
+    assert exact.high < upper < 1.35 * exact.high
+
+
+def test_a_smaller_variance_counts_as_more_draws():
+    """Half the variance is twice the draws."""
+    exact = binomtest(20, 100).proportion_ci(0.95, method="exact")
+    assert ends(estimate(0.2, 0.2 * 0.8 / 50 / 2)) == approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("rare", [0, 5, 100])
+@pytest.mark.parametrize("mean", [0.0, 0.03, 0.5])
+def test_accuracy_gets_the_mirror_image_of_error(mean, rare):
+    lower, upper = ends(estimate(mean, 1e-3, draws=60, rare=rare))
+    assert ends(estimate(1 - mean, 1e-3, draws=60, rare=rare)) == approx((1 - upper, 1 - lower))
+
+
+def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind():
+    """Then the interval is no narrower than that of as many uniform draws."""
+    uniform = 0.02 * 0.98 / 100
+    made = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=0), 0.95)
+    assert made.variance == approx(uniform)
+    believed = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=20), 0.95)
+    assert believed.variance == approx(uniform / 50)
+    assert believed.upper < made.upper
+
+
+def test_trust_in_the_observed_variance_grows_with_the_labels_of_the_rarer_kind():
+    widths = [
+        np.diff(ends(estimate(0.1, 1e-4, draws=100, rare=rare)))[0] for rare in (0, 5, 10, 19, 20)
+    ]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_draws_that_were_declined_say_nothing():
+    """Of 100 draws without a hit only the 40 that were answered count."""
+    whole = estimate(0.0, 0.0, draws=100, rare=0)
+    half = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
+    assert ends(half)[1] > 2 * ends(whole)[1]
+
+
+def test_what_is_known_bounds_the_interval():
+    one = replace(estimate(0.2, 0.01, draws=20), limits=np.array([[0.15], [0.3]]))
+    assert ends(one) == (0.15, 0.3)
+    outside = replace(one, mean=np.array([-0.1]))
+    lower, upper = ends(outside)
+    assert 0.15 == lower < upper <= 0.3
+
+
+def test_a_mean_that_is_nearly_zero_is_no_worse_than_one_that_is():
+    """mean (1 - mean) over the variance would be a sample of nobody."""
+    none, hardly = (ends(estimate(mean, 1e-4, draws=50, rare=0)) for mean in (0.0, 1e-4))
+    assert hardly[1] < 1.5 * none[1]

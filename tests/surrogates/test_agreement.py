@@ -1,0 +1,208 @@
+"""Agreement starts as the black box, learns one bit per item, and never loses its head."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.evidence import Known, Outputs, Rows
+from activetest.expectation import moments
+from activetest.metrics._losses import loss
+from activetest.metrics._outcomes import right_and_wrong
+from activetest.surrogates import agreement
+
+STATISTICS = ("zero_one", "log_loss", "brier")
+
+
+def pool(count: int = 200, classes: int = 3, *, features=None, seed: int = 1) -> Rows:
+    """Rows whose design is the logit of the confidence, then the features."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.ones(classes), size=count).astype(np.float32)
+    outputs = Outputs(probs.argmax(axis=1), probs)
+    confidence = probs.max(axis=1).astype(float)
+    logit = np.log(confidence / (1 - confidence))
+    columns = [logit] if features is None else [logit, *np.transpose(features)]
+    return Rows(
+        np.arange(count),
+        np.arange(count, dtype=np.uint64),
+        outputs,
+        np.stack(columns, axis=1).astype(np.float32),
+        np.empty((count, 0), np.int64),
+        *right_and_wrong(outputs, STATISTICS),
+    )
+
+
+def fitted(rows: Rows, labels) -> agreement.Agreement:
+    """The surrogate after the first len(labels) rows were labelled."""
+    labels = np.asarray(labels, float)
+    seen = np.arange(len(labels))
+    some = Rows(
+        *(part[seen] for part in (rows.index, rows.hashes, rows.outputs, rows.design, rows.codes)),
+        *(part[:, seen] for part in (rows.right, rows.wrong, rows.spread)),
+    )
+    stats = [loss(name)(some.outputs, labels[:, None])[:, 0] for name in STATISTICS]
+    classes = rows.outputs.probs.shape[1]
+    return agreement.fit(
+        Known(some, labels, np.reshape(stats, (3, -1)).T, STATISTICS, classes=classes)
+    )
+
+
+def other(rows: Rows) -> np.ndarray:
+    """Labels that are all wrong: the class after the predicted one."""
+    return (rows.outputs.pred + 1) % rows.outputs.probs.shape[1]
+
+
+# --- without labels
+
+
+def test_without_labels_it_equals_the_black_box():
+    rows = pool()
+    mean, variance = moments(fitted(rows, []).beliefs(rows))
+    probs = rows.outputs.probs.astype(float)
+    tables = np.stack([loss(name)(rows.outputs, None) for name in STATISTICS])
+    exact = (probs * tables).sum(axis=-1)
+    assert mean == approx(exact, rel=1e-4, abs=1e-5)
+    assert variance == approx((probs * (tables - exact[..., None]) ** 2).sum(axis=-1), rel=1e-3)
+
+
+def test_without_labels_an_error_costs_what_the_black_box_says():
+    made = fitted(pool(), [])
+    assert (made.cost == 1).all()
+    assert (made.noise == 1).all()
+
+
+# --- learning
+
+
+def test_errors_make_errors_likelier_and_right_answers_make_them_rarer():
+    rows = pool()
+    before = moments(fitted(rows, []).beliefs(rows))[0][0].mean()
+    worse = moments(fitted(rows, other(rows)[:60]).beliefs(rows))[0][0].mean()
+    better = moments(fitted(rows, rows.outputs.pred[:60]).beliefs(rows))[0][0].mean()
+    assert better < before < worse
+
+
+def test_it_recovers_the_coefficients_of_a_feature_that_decides():
+    """4000 labels from a logistic model: the mode is within four posterior deviations."""
+    rng = np.random.default_rng(2)
+    features = rng.normal(size=(4000, 1))
+    rows = pool(4000, features=features)
+    logit = rows.design[:, 0] * 0.5 + 1.0 + 0.8 * features[:, 0]
+    right = rng.random(4000) < 1 / (1 + np.exp(-logit))
+    made = fitted(rows, np.where(right, rows.outputs.pred, other(rows)))
+    # The intercept is shared with the effects of the classes: their sum is what is identified.
+    deviation = np.sqrt(np.diag(made.covariance))[-2:]
+    assert (np.abs(made.mode[-2:] - [0.5, 0.8]) < 4 * deviation).all()
+
+
+def test_zero_one_losses_cost_exactly_one_when_wrong():
+    rows = pool()
+    made = fitted(rows, other(rows)[:50])
+    assert made.cost[0] == approx(np.ones(3))
+    assert made.noise[0] == approx(np.ones(3))
+
+
+def test_cost_factors_move_towards_the_observed_loss_and_are_shrunk():
+    """Every error has twice the loss that the black box expects of errors: the factor nears 2."""
+    rows = pool()
+    factors = []
+    for count in (2, 20, 200):
+        codes = rows.outputs.pred[:count]
+        expected = rows.wrong[1, :count].astype(float)
+        made = agreement._shrunk_ratio(2 * expected, expected, codes, 3)
+        assert (1 < made).all()
+        assert (made < 2).all()
+        factors.append(made.mean())
+    assert factors == sorted(factors)
+    assert factors[-1] > 1.9
+
+
+def test_a_class_without_errors_borrows_the_overall_factor():
+    expected = np.ones(10)
+    codes = np.array([0] * 8 + [1] * 2)
+    made = agreement._shrunk_ratio(3 * expected, expected, codes, 3)
+    overall = (2 + 30) / (2 + 10)
+    assert made[2] == approx(overall)
+    assert overall < made[1] < made[0] < 3
+
+
+def test_the_learned_factor_reaches_the_beliefs():
+    """Errors whose log-loss is the largest possible raise what errors are expected to cost."""
+    rows = pool()
+    least = rows.outputs.probs.argmin(axis=1)
+    before, after = (moments(fitted(rows, labels).beliefs(rows))[0] for labels in ([], least[:60]))
+    made = fitted(rows, least[:60])
+    assert (made.cost[1] > 1).all()
+    assert after[1].mean() > before[1].mean()
+
+
+# --- numbers
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("heavy", [False, True])
+def test_newton_converges_on_separable_and_heavy_tailed_designs(scale, heavy):
+    rng = np.random.default_rng(7)
+    features = rng.standard_cauchy((200, 4)) ** 3 if heavy else rng.normal(size=(200, 4))
+    design = np.column_stack([np.ones(200), scale * features])
+    right = (features[:, 0] > 0).astype(float)
+    mean, deviation = np.zeros(5), np.full(5, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mode, covariance = agreement._laplace(design, right, mean, deviation)
+    assert np.isfinite(mode).all()
+    # At the mode a further Newton step would gain next to nothing.
+    probs = agreement._sigmoid(design @ mode)
+    gradient = design.T @ (probs - right) + (mode - mean) / deviation**2
+    assert gradient @ covariance @ gradient < 1e-6
+    assert np.linalg.eigvalsh(covariance).max() <= 0.25 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("heavy", [1, 5, 9])
+def test_members_exist_however_heavy_the_features_are(heavy):
+    features = np.random.default_rng(8).standard_cauchy((200, 5)) ** heavy
+    features = np.clip(features / features.std(axis=0), -1e3, 1e3)
+    rows = pool(features=features)
+    made = fitted(rows, np.where(features[:, 0] > 0, rows.outputs.pred, other(rows))[:100])
+    members = made.members(50, np.random.default_rng(9))
+    totals, variances = made.totals(rows, members)
+    assert np.isfinite(totals).all()
+    assert np.isfinite(variances).all()
+
+
+def test_a_member_at_the_mode_has_the_totals_of_the_beliefs():
+    rows = pool()
+    made = fitted(rows, np.where(np.arange(80) % 4, rows.outputs.pred[:80], other(rows)[:80]))
+    totals, variances = made.totals(rows, made.mode[None])
+    mean, variance = moments(made.beliefs(rows))
+    assert totals[0] == approx(mean.sum(axis=1), rel=1e-4)
+    assert variances[0] == approx(variance.sum(axis=1), rel=1e-3)
+
+
+def test_members_scatter_as_the_covariance_says():
+    rows = pool()
+    made = fitted(rows, rows.outputs.pred[:30])
+    members = made.members(20_000, np.random.default_rng(10))
+    deviation = np.sqrt(np.diag(made.covariance))
+    assert (np.abs(members.mean(axis=0) - made.mode) < 4 * deviation / 20_000**0.5).all()
+    assert members.std(axis=0) == approx(deviation, rel=0.03)
+
+
+def test_more_than_thirty_classes_get_no_effects_of_their_own():
+    assert fitted(pool(classes=30), []).effects == 30
+    many = pool(classes=31)
+    made = fitted(many, many.outputs.pred[:20])
+    assert made.effects == 0
+    assert len(made.mode) == 1 + many.design.shape[1]
+    assert made.cost.shape == (3, 31)
+
+
+def test_it_predicts_identically_after_a_round_trip():
+    rows = pool()
+    made = fitted(rows, np.where(np.arange(60) % 3, rows.outputs.pred[:60], other(rows)[:60]))
+    again = agreement.restore(json.loads(json.dumps(made.params())))
+    one, two = made.beliefs(rows), again.beliefs(rows)
+    for part in ("probs", "stakes", "noise"):
+        np.testing.assert_array_equal(getattr(one, part), getattr(two, part))

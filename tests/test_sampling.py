@@ -1,0 +1,157 @@
+"""Draws are successive sampling without replacement, and their recorded probabilities are exact."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from activetest.hashing import mix, uniforms
+from activetest.sampling import probabilities, race, strengths
+
+WEIGHTS = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+
+
+def ids(count: int) -> np.ndarray:
+    """Hashes of count ids."""
+    return mix(np.arange(count, dtype=np.uint64))
+
+
+def chance(strength: np.ndarray, order) -> float:
+    """Probability of an ordered draw, from the definition."""
+    prob, left = 1.0, strength.sum()
+    for row in order:
+        prob *= strength[row] / left
+        left -= strength[row]
+    return prob
+
+
+# --- strengths
+
+
+def test_the_floor_is_spread_evenly_and_the_scores_share_the_rest():
+    free = np.array([True, True, True, False])
+    made = strengths(np.array([3.0, 1.0, 0.0, 9.0]), free, 0.4)
+    assert made == pytest.approx([0.6 * 3 / 4 + 0.4 / 3, 0.6 / 4 + 0.4 / 3, 0.4 / 3, 0])
+    assert made.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("scores", "floor"), [([5.0, 1.0, 2.0], 1.0), ([0.0, 0.0, 0.0], 0.0)])
+def test_draws_are_uniform_with_the_whole_floor_or_without_any_score(scores, floor):
+    assert strengths(np.array(scores), np.ones(3, bool), floor) == pytest.approx([1 / 3] * 3)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_scores_that_are_no_scores_are_refused(wrong):
+    with pytest.raises(ValueError, match="finite and not negative"):
+        strengths(np.array([1.0, wrong]), np.ones(2, bool), 0.1)
+
+
+def test_the_score_of_a_row_that_is_not_free_does_not_matter():
+    free = np.array([True, True, False])
+    made = strengths(np.array([1.0, 1.0, np.nan]), free, 0.0)
+    assert made == pytest.approx([0.5, 0.5, 0])
+
+
+def test_single_precision_scores_of_a_large_pool_sum_to_one():
+    scores = np.full(300_000, 0.1, np.float32)
+    assert strengths(scores, np.ones(len(scores), bool), 0.2).sum() == pytest.approx(1, abs=1e-6)
+
+
+# --- probabilities
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_probabilities_are_those_of_successive_draws(count):
+    """Multiplied together and summed over all orders they are one: enumeration."""
+    total = 0.0
+    for order in permutations(range(len(WEIGHTS)), count):
+        together = probabilities(WEIGHTS, np.array(order)).prod()
+        assert together == pytest.approx(chance(WEIGHTS, order))
+        total += together
+    assert total == pytest.approx(1)
+
+
+def test_the_last_row_is_certain_to_be_drawn():
+    assert probabilities(WEIGHTS, np.array([3, 1, 0, 4, 2]))[-1] == 1.0
+
+
+def test_probabilities_are_exact_among_rows_that_are_far_weaker_than_others():
+    strength = np.array([1.0, 3e-20, 1e-20, 1e-20])
+    assert probabilities(strength, np.array([0, 1, 2])) == pytest.approx([1, 0.6, 0.5], rel=1e-12)
+
+
+# --- the race
+
+
+def test_the_race_draws_every_order_as_often_as_it_should():
+    """Ordered pairs of five rows over 6000 seeds, within four standard errors of the truth."""
+    runs, seen = 6000, {}
+    for seed in range(runs):
+        pair = tuple(race(ids(5), WEIGHTS, 2, seed=seed, stream=1))
+        seen[pair] = seen.get(pair, 0) + 1
+    for pair in permutations(range(5), 2):
+        prob = chance(WEIGHTS, pair)
+        error = (prob * (1 - prob) / runs) ** 0.5
+        assert abs(seen.get(pair, 0) / runs - prob) < 4 * error
+
+
+def test_inclusion_frequencies_are_those_of_the_enumeration():
+    """The share of races that a row is among the first three of, over another 4000 seeds."""
+    runs = 4000
+    drawn = np.zeros(5)
+    for seed in range(10**6, 10**6 + runs):
+        drawn[race(ids(5), WEIGHTS, 3, seed=seed, stream=7)] += 1
+    exact = np.zeros(5)
+    for order in permutations(range(5), 3):
+        exact[list(order)] += chance(WEIGHTS, order)
+    assert (np.abs(drawn / runs - exact) < 4 * np.sqrt(exact * (1 - exact) / runs)).all()
+
+
+def test_rounds_race_independently():
+    """Who wins one round says nothing about who wins the next: 4000 seeds, four standard errors."""
+    runs, even = 4000, np.full(4, 0.25)
+    both = np.mean(
+        [
+            race(ids(4), even, 1, seed=seed, stream=1) == race(ids(4), even, 1, seed=seed, stream=2)
+            for seed in range(runs)
+        ]
+    )
+    assert abs(both - 0.25) < 4 * (0.25 * 0.75 / runs) ** 0.5
+
+
+def test_a_race_follows_the_rows_when_they_are_shuffled():
+    rng = np.random.default_rng(1)
+    strength, order = rng.random(200), rng.permutation(200)
+    one = race(ids(200), strength, 20, seed=3, stream=1)
+    other = race(ids(200)[order], strength[order], 20, seed=3, stream=1)
+    assert (order[other] == one).all()
+
+
+def test_a_longer_race_begins_with_the_shorter_one():
+    strength = np.random.default_rng(2).random(100)
+    whole = race(ids(100), strength, 100, seed=4, stream=2)
+    assert sorted(whole) == list(range(100))
+    for count in (1, 10, 99):
+        assert (race(ids(100), strength, count, seed=4, stream=2) == whole[:count]).all()
+
+
+def test_rows_without_strength_never_win_even_when_more_are_asked_for_than_there_are():
+    strength = np.array([0.0, 1.0, 0.0, 2.0])
+    assert sorted(race(ids(4), strength, 10, seed=1, stream=1)) == [1, 3]
+
+
+# --- the numbers behind it
+
+
+def test_hashed_numbers_are_uniform_and_never_at_an_end():
+    """Mean and variance of a million numbers within four standard errors."""
+    numbers = uniforms(ids(10**6), seed=5, stream=9)
+    assert 0 < numbers.min() < numbers.max() < 1
+    assert abs(numbers.mean() - 1 / 2) < 4 * (1 / 12 / 1e6) ** 0.5
+    assert abs(((numbers - 0.5) ** 2).mean() - 1 / 12) < 4 * (1 / 180 / 1e6) ** 0.5
+
+
+def test_mixing_is_a_bijection_and_leaves_its_input_alone():
+    words = np.arange(10**5, dtype=np.uint64)
+    assert len(np.unique(mix(words))) == 10**5
+    assert (words == np.arange(10**5, dtype=np.uint64)).all()
