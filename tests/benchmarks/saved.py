@@ -2,9 +2,10 @@
 
 python tests/benchmarks/saved.py FOLDER [--runs 2000] [--pools NAME,...] [--metric error]
 
-FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Labels saved is the closed-form mean
-squared error of uniform draws over that of the method; +- is its Monte-Carlo standard error. --help
-lists the other options: budgets, floor, surrogates, acquisitions, estimators, seed.
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Draws aim at the metric unless --aim
+names another. Labels saved is the closed-form mean squared error of uniform draws over that of the
+method; +- is its Monte-Carlo standard error. --help lists the other options: budgets, floor,
+surrogates, acquisitions, estimators, seed.
 """
 
 import argparse
@@ -35,6 +36,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pools", default="")
     parser.add_argument("--budget", type=int, action="append")
     parser.add_argument("--metric", default="")
+    parser.add_argument("--aim", default="")
     parser.add_argument("--floor", type=float, default=0.35)
     parser.add_argument("--surrogate", default="")
     parser.add_argument("--acquisition", default="optimal")
@@ -76,6 +78,7 @@ def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
         acquisitions=tuple(options.acquisition.split(",")),
         estimators=tuple(options.estimator.split(",")),
         metrics=(metric,),
+        aim=options.aim or None,
         floor=options.floor,
     )
     rows: dict = {}
