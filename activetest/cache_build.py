@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -17,7 +18,6 @@ from activetest.errors import PoolError
 from activetest.evidence import Array
 from activetest.identities import Text, hashes, ordered, repeated, row_hashes
 from activetest.metrics._outcomes import right_and_wrong
-from activetest.passes import map_reduce
 
 VERSION = 1
 
@@ -85,11 +85,12 @@ def build_into(pool, folder: Path) -> None:
 def fingerprint(pool) -> tuple[str, list[str]]:
     """The fingerprint of a pool and the sum of row hashes of each piece, in one pass."""
 
-    def scan(piece) -> list[int]:
-        blocks = pool.blocks(piece, features=False, groups=False)
-        return [sum(_row_sum(block, hashes(block.ids)) for block in blocks) % 2**64]
+    def scan(strip) -> Counter:
+        block = pool.block(strip)
+        return Counter({strip.piece.number: _row_sum(block, hashes(block.ids))})
 
-    sums = map_reduce(pool.pieces, scan, add)
+    found = pool.each(scan, add, without=("features", "groups"))
+    sums = [found[piece.number] % 2**64 for piece in pool.pieces]
     return _digest(pool, sums), [_hex(total) for total in sums]
 
 
@@ -149,25 +150,33 @@ def _create(arrays: Arrays, pool, design: Design) -> None:
 def _write(arrays: Arrays, pool, design: Design, values: list[list[str]]) -> list[Tally]:
     """The second pass: every row checked and written; a tally per piece."""
 
-    def convert(piece) -> tuple[list[Tally], list[Text]]:
-        written = [
-            _write_block(arrays, block, design, values, pool.schema) for block in pool.blocks(piece)
-        ]
-        return [reduce(add, (tally for tally, _ in written))], [ids for _, ids in written]
+    def convert(strip) -> tuple[dict[int, Tally], list[Text]]:
+        tally, ids = _write_block(arrays, pool.block(strip), design, values, pool.schema)
+        return {strip.piece.number: tally}, [ids]
 
-    def keep(result: tuple[list[Tally], list[Text]]) -> list[Tally]:
-        # Where a piece's ids begin is known only once all before it are written.
+    def keep(result: tuple[dict[int, Tally], list[Text]]) -> dict[int, Tally]:
+        # Where a strip's ids begin is known only once all before it are written.
         tallies, texts = result
         for ids in texts:
             arrays.extend("id_offsets", arrays.shapes["id_letters"][0] + ids.offsets[:-1])
             arrays.extend("id_letters", ids.letters)
         return tallies
 
-    tallies = keep(
-        map_reduce(pool.pieces, convert, lambda before, now: (keep(before) + keep(now), []))
-    )
+    def gather(before, now) -> tuple[dict[int, Tally], list[Text]]:
+        return _merged(before[0], now[0]), before[1] + now[1]
+
+    def combine(before, now) -> tuple[dict[int, Tally], list[Text]]:
+        return _merged(keep(before), keep(now)), []
+
+    tallies = list(keep(pool.each(convert, combine, gather=gather)).values())
     arrays.extend("id_offsets", np.array(arrays.shapes["id_letters"]))
     return tallies
+
+
+def _merged(before: dict[int, Tally], now: dict[int, Tally]) -> dict[int, Tally]:
+    """Tallies per piece, those of a piece that is in both added."""
+    shared = {number: before[number] + now[number] for number in before.keys() & now.keys()}
+    return before | now | shared
 
 
 def _write_block(

@@ -1,7 +1,6 @@
 """The first pass over a pool: what makes the columns of the design, and which groups there are."""
 
 from dataclasses import dataclass
-from functools import reduce
 from operator import add
 
 import numpy as np
@@ -9,7 +8,6 @@ import numpy as np
 from activetest import components
 from activetest import groups as grouping
 from activetest.evidence import Array, Outputs
-from activetest.passes import map_reduce
 
 # The confidence enters the design as a logit, cut off where only rounding is left of it.
 LOGIT_LIMIT = 12.0
@@ -84,12 +82,14 @@ def survey(pool) -> tuple[Design, list[list[str]]]:
     heads = 1 + (schema.std is not None) if regression else int(schema.kind != "pred")
     if not (schema.features or schema.groups or regression):
         return Design(heads, np.zeros(0), np.ones(0), None), []
-    first = next(pool.blocks(pool.pieces[0], ids=False, outputs=regression))
+    without = ("ids",) if regression else ("ids", "outputs")
+    first = pool.block(next(pool.strips(without=without)))
     pilot = components.pilot(first.features) if schema.features else None
     value_pilot = components.pilot(_values(first.checked.outputs)) if regression else None
     every = components.stride(pool.rows, len(pilot.centre)) if pilot else 1
 
-    def seen(block) -> _Seen:
+    def seen(strip) -> _Seen:
+        block = pool.block(strip)
         features = (
             components.measure([column[::every] for column in block.features], pilot)
             if pilot
@@ -103,10 +103,7 @@ def survey(pool) -> tuple[Design, list[list[str]]]:
             grouping.reject_too_many(group, names)
         return found
 
-    def look(piece) -> _Seen:
-        return reduce(add, map(seen, pool.blocks(piece, ids=False, outputs=regression)))
-
-    total = map_reduce(pool.pieces, look, add)
+    total = pool.each(seen, add, without=without)
     for group, names in zip(schema.groups, total.groups, strict=True):
         grouping.reject_too_many(group, names)
     centre, scale = (

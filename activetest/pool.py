@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,21 @@ from activetest import pool_columns, pool_outputs
 from activetest.errors import PoolChanged, PoolError
 from activetest.evidence import Array
 from activetest.identities import Text
+from activetest.passes import map_reduce
 from activetest.pool_classes import width, with_classes
 from activetest.pool_columns import BadRow
-from activetest.pool_files import Files, Piece
+from activetest.pool_files import BATCH, Files, Piece
 from activetest.pool_notices import notices
 from activetest.pool_roles import is_vector, understand
 from activetest.pool_schema import Schema, Wishes
+
+# Values decoded at once, and a few times over while threads look at them; and the fewest rows.
+_VALUES, _FEWEST = 2**23, 1024
+
+# With fewer row groups than this, some threads would wait while others decode a long one.
+_MANY_PIECES = 4
+
+_PARTS = ("ids", "outputs", "features", "groups")
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,19 @@ class Block:
     checked: pool_outputs.Checked | None
     features: list[Array]
     groups: list[tuple[Array, list[str]]]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Some rows as they were decoded, not looked at yet, and the parts that are wanted of them.
+
+    piece   the row group they are in; start is the position of their first row in the pool
+    """
+
+    piece: Piece
+    start: int
+    batch: pa.RecordBatch
+    wanted: frozenset[str]
 
 
 class Pool:
@@ -112,36 +134,61 @@ class Pool:
         """Columns of a piece, at most 65,536 rows at a time."""
         return self.files.batches(list(columns), piece)
 
-    def blocks(
-        self, piece: Piece, *, ids=True, outputs=True, features=True, groups=True
-    ) -> Iterator[Block]:
-        """The piece, checked; only the columns of the parts that are wanted are read.
+    def strips(self, pieces=None, *, without: tuple[str, ...] = ()) -> Iterator[Strip]:
+        """The rows of pieces (of all), decoded in the calling thread, a few thousand at a time.
+
+        Decoding one strip while other threads look at those before it keeps them all busy, however
+        few row groups there are. Of the parts ids, outputs, features and groups, those in `without`
+        are not read. Raises PoolError where the file is damaged.
+        """
+        schema, wanted = self.schema, frozenset(_PARTS) - set(without)
+        columns = [
+            *([schema.id] if "ids" in wanted and schema.id else []),
+            *(schema.output_columns if "outputs" in wanted else ()),
+            *(schema.features if "features" in wanted else ()),
+            *(schema.group_columns if "groups" in wanted else ()),
+        ]
+        values = sum(self._widths.get(column, 1) for column in columns)
+        rows = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
+        for piece in self.pieces if pieces is None else pieces:
+            start = piece.start
+            for batch in self.files.batches(list(dict.fromkeys(columns)), piece, rows):
+                yield Strip(piece, start, batch, wanted)
+                start += batch.num_rows
+
+    def each(self, fn, combine, *, gather=None, without: tuple[str, ...] = ()):
+        """fn(strip) of all rows, combined in their order; see map_reduce.
+
+        Row groups are decoded side by side where there are enough of them to keep all threads busy;
+        gather (combine unless given) then joins what is found inside one.
+        """
+        if len(self.pieces) < _MANY_PIECES:
+            return map_reduce(self.strips(without=without), fn, combine)
+
+        def on_piece(piece):
+            return reduce(gather or combine, map(fn, self.strips([piece], without=without)))
+
+        return map_reduce(self.pieces, on_piece, combine)
+
+    def block(self, strip: Strip) -> Block:
+        """A strip, checked.
 
         Raises PoolError naming the column and the row for the first value that cannot be right.
         """
-        schema = self.schema
-        wanted = [
-            *([schema.id] if ids and schema.id else []),
-            *(schema.output_columns if outputs else ()),
-            *(schema.features if features else ()),
-            *(schema.group_columns if groups else ()),
-        ]
-        start = piece.start
-        for batch in self.batches(dict.fromkeys(wanted), piece):
-            try:
-                block = Block(
-                    start,
-                    self._ids(batch, start) if ids else None,
-                    pool_outputs.read(batch, schema) if outputs else None,
-                    pool_columns.columns(batch, schema.features, self._widths) if features else [],
-                    _groups(batch, schema) if groups else [],
-                )
-            except BadRow as bad:
-                raise PoolError(
-                    f"{self._where(batch, start, bad.row)}: {bad.problem}", hint=bad.hint
-                ) from None
-            yield block
-            start += batch.num_rows
+        schema, batch, start = self.schema, strip.batch, strip.start
+        features = schema.features if "features" in strip.wanted else ()
+        try:
+            return Block(
+                start,
+                self._ids(batch, start) if "ids" in strip.wanted else None,
+                pool_outputs.read(batch, schema) if "outputs" in strip.wanted else None,
+                pool_columns.columns(batch, features, self._widths) if features else [],
+                _groups(batch, schema) if "groups" in strip.wanted else [],
+            )
+        except BadRow as bad:
+            raise PoolError(
+                f"{self._where(batch, start, bad.row)}: {bad.problem}", hint=bad.hint
+            ) from None
 
     def feature_names(self) -> list[str]:
         """The column that each feature comes from; a list column as often as it is long."""

@@ -71,8 +71,10 @@ class Files:
                     start += rows
         return tuple(pieces)
 
-    def batches(self, columns: list[str], piece: Piece) -> Iterator[pa.RecordBatch]:
-        """The piece, at most 65,536 rows at a time, decoded in the calling thread.
+    def batches(
+        self, columns: list[str], piece: Piece, rows: int = BATCH
+    ) -> Iterator[pa.RecordBatch]:
+        """The piece, at most so many rows at a time, decoded in the calling thread.
 
         Raises PoolError where the file is damaged.
         """
@@ -84,7 +86,7 @@ class Files:
                     source, metadata=footer, pre_buffer=self.remote, buffer_size=_BUFFER
                 )
                 yield from file.iter_batches(
-                    BATCH, row_groups=[piece.row_group], columns=columns, use_threads=False
+                    rows, row_groups=[piece.row_group], columns=columns, use_threads=False
                 )
 
     @cached_property
