@@ -17,7 +17,7 @@ from activetest.passes import map_reduce
 from activetest.rounds import generator, learn, unseen
 
 # Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
-_MEMBERS, _MEMBER_ROWS = 200, 20_000
+_MEMBERS, _MEMBER_ROWS = 200, 5_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Imputation:
 def impute(log: Log, cache, choices: Choices, *, seed: int) -> Imputation:
     """Ask the surrogate about the rest of the pool.
 
-    The mean is summed over every row; how far members differ from it is measured on at most 40,000
+    The mean is summed over every row; how far members differ from it is measured on at most 10,000
     rows, spread evenly over the unknown ones, and scaled up.
     """
     number = len(log.history) + 1

@@ -73,7 +73,7 @@ def test_every_option_that_is_named_exists():
         for parameter in command.params
         for option in parameter.opts + parameter.secondary_opts
     }
-    of_benchmarks = {"--pools"}
+    of_benchmarks = {"--pools", "--aim"}
     assert named - offered - of_benchmarks <= {"--help", "--version"}
 
 

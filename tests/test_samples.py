@@ -10,6 +10,7 @@ from activetest import assess, cache, catalog, rounds, samples
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
 from activetest.pool import Pool
+from activetest.workflow.simulate import answered
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
@@ -32,16 +33,10 @@ def truth(pool):
 def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen) -> Log:
     """The log after one more round, all of whose items have this status."""
     one = rounds.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
-    labels = truth[one.rows] if status == LABELLED else np.full(count, np.nan)
-    return replace(
-        log,
-        rows=np.append(log.rows, one.rows),
-        probs=np.append(log.probs, one.probs),
-        round=np.append(log.round, np.full(count, one.number)),
-        status=np.append(log.status, np.full(count, status)),
-        labels=np.append(log.labels, labels),
-        history=(*log.history, one),
-    )
+    after = answered(log, one, truth)
+    if status != LABELLED:
+        after.status[-count:], after.labels[-count:] = status, np.nan
+    return after
 
 
 def brought(log: Log, pool, truth, count: int) -> Log:

@@ -146,7 +146,7 @@ def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int
     for budget in plan.budgets:
         while len(log.rows) < budget:
             count = min(plan.batch, budget - len(log.rows))
-            log = _answered(log, rounds.plan(log, made, choices, seed=seed, count=count), truth)
+            log = answered(log, rounds.plan(log, made, choices, seed=seed, count=count), truth)
         evidence = samples.gather(log, made)
         imputation = (
             assess.impute(log, made, choices, seed=seed) if "ase" in plan.estimators else None
@@ -167,7 +167,7 @@ def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int
     return found
 
 
-def _answered(log: Log, drawn: Round, truth: Array) -> Log:
+def answered(log: Log, drawn: Round, truth: Array) -> Log:
     """The log after a round whose items were all labelled."""
     count = len(drawn.rows)
     return replace(

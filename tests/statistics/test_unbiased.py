@@ -12,6 +12,7 @@ import pytest
 from activetest import assess, cache, catalog, rounds, samples
 from activetest.evidence import LABELLED, Choices, Log
 from activetest.pool import Pool
+from activetest.workflow.simulate import answered
 
 SIZE, BATCHES = 6, (2, 2)
 ESTIMATORS = ("lure", "doubly-robust")
@@ -53,23 +54,10 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
         return
     frozen = rounds.freeze(log, pool, choices, seed=1)
     for rows, prob in orders(frozen.strength, batches[0]):
-        after = extended(log, rounds.record(frozen, np.array(rows), pool, choices), truth)
+        after = answered(log, rounds.record(frozen, np.array(rows), pool, choices), truth)
         after = brought(after, bring(after), truth)
         for end, more in studies(pool, truth, choices, bring=bring, batches=batches[1:], log=after):
             yield end, prob * more
-
-
-def extended(log, drawn, truth):
-    count = len(drawn.rows)
-    return replace(
-        log,
-        rows=np.append(log.rows, drawn.rows),
-        probs=np.append(log.probs, drawn.probs),
-        round=np.append(log.round, np.full(count, drawn.number)),
-        status=np.append(log.status, np.full(count, LABELLED)),
-        labels=np.append(log.labels, truth[drawn.rows]),
-        history=(*log.history, drawn),
-    )
 
 
 def brought(log, rows, truth):
@@ -179,7 +167,7 @@ def test_when_everything_is_drawn_the_estimate_is_the_truth(pool, truth, estimat
     choices = Choices("error", ("error",), "agreement", floor=0.2)
     log = Log.empty()
     while len(log.rows) < SIZE:
-        log = extended(log, rounds.plan(log, pool, choices, seed=5, count=4), truth)
+        log = answered(log, rounds.plan(log, pool, choices, seed=5, count=4), truth)
     made = assess.estimate(
         samples.sample(samples.gather(log, pool), catalog.load("metrics", "error").metric()),
         estimator,
@@ -194,7 +182,7 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
     choices = Choices("log-loss", ("log-loss",), "agreement", floor=0.2)
     log = Log.empty()
     for _ in range(2):
-        log = extended(log, rounds.plan(log, pool, choices, seed=2, count=2), truth)
+        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=2), truth)
     size, labels = SIZE, len(log.rows)
     metric = catalog.load("metrics", "log-loss").metric()
     losses = rounds.observed(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
@@ -206,7 +194,7 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
 
 def test_doubly_robust_with_nothing_imputed_is_lure(pool, truth):
     choices = Choices("error", ("error",), "agreement", floor=0.2)
-    log = extended(Log.empty(), rounds.plan(Log.empty(), pool, choices, seed=2, count=4), truth)
+    log = answered(Log.empty(), rounds.plan(Log.empty(), pool, choices, seed=2, count=4), truth)
     one = samples.sample(samples.gather(log, pool), catalog.load("metrics", "error").metric())
     # Nothing imputed, and nothing learned about the level: the group was not recorded.
     bare = replace(one, imputed=one.imputed * 0, imputed_sum=one.imputed_sum * 0, left=one.left * 0)
