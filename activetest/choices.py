@@ -6,6 +6,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
+from activetest.surrogates import TASKS
 
 _SHARE = "a number from 0 to 1"
 _RULES = {
@@ -59,6 +60,14 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
             raise ChoiceError(
                 f"{where}: no {key} is called {name!r}", f"choose from {', '.join(known)}"
             )
+    task = TASKS.get(choices.surrogate, pool["task"])
+    if task != pool["task"]:
+        fitting = [name for name in catalog.names("surrogates") if TASKS.get(name) != task]
+        raise ChoiceError(
+            f"{where}: surrogate {choices.surrogate!r} is for {task}, "
+            f"and this pool is {pool['task']}",
+            f"choose from {', '.join(fitting)}",
+        )
     for name in choices.groups:
         if name not in pool.get("groups", ()):
             raise ChoiceError(

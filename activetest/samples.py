@@ -21,12 +21,14 @@ class Group:
     name           "" for the whole pool, else "column=value"
     size           members
     column, code   position in Rows.codes, and the code there; None for the whole pool
+    meaning        {name of the column: value}; None for the whole pool
     """
 
     name: str
     size: int
     column: int | None = None
     code: int | None = None
+    meaning: dict[str, str] | None = None
 
     def holds(self, codes: Array) -> Array:
         """(R,) 1.0 where rows with these codes (R, columns) belong to the group."""
@@ -161,7 +163,7 @@ def _groups(cache) -> tuple[Group, ...]:
 
         counts = map_reduce(cache.chunks(), sizes, np.add)
         groups += [
-            Group(f"{name}={value}", int(counts[code]), column, code)
+            Group(f"{name}={value}", int(counts[code]), column, code, {name: value})
             for code, value in enumerate(values)
         ]
     return tuple(groups)

@@ -287,3 +287,10 @@ def test_a_study_toml_holds_what_the_pool_needs(place):
     pool = Study.open().pool
     assert pool["uri"] == "pool.parquet" and pool["groups"] == ["sex"]
     assert json.dumps(pool)
+
+
+def test_a_surrogate_for_the_other_task_is_refused_before_anything_is_written(folder, write_pool):
+    write_pool(folder / "pool.parquet", 10)
+    with pytest.raises(ChoiceError, match="'residual' is for regression, and this pool is class"):
+        init("pool.parquet", surrogate="residual")
+    assert not (folder / ".activetest").exists()

@@ -206,3 +206,32 @@ def test_regression_reports_its_own_metrics(folder, label_file):
         assert found.estimate == pytest.approx(value, rel=0.25)
     # A residual surrogate that has learned the offset predicts what was never labelled.
     assert line(said, "bias", "ase").estimate == pytest.approx(np.mean(2 * x - truth), abs=0.1)
+
+
+def test_a_group_column_may_have_an_equals_sign_in_its_name(folder, label_file):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = {"id": range(20), "pred": ["yes", "no"] * 10, "a=b": ["x", "y=z"] * 10}
+    pq.write_table(pa.table({name: list(values) for name, values in rows.items()}), "pool.parquet")
+    init("pool.parquet", groups=("a=b",), seed=1)
+    study = Study.open()
+    ids = [row["id"] for row in choose(study, 20).rows]
+    ingest(study, label_file(*(f"{item},yes" for item in ids)))
+    said = [(each.group, each.estimate) for each in report(study).estimates if each.group]
+    assert said == [({"a=b": "x"}, 0.0), ({"a=b": "y=z"}, 1.0)]
+
+
+def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"id": list(range(60)), "pred": [1.0] * 60}), "pool.parquet")
+    init("pool.parquet", seed=1)
+    study = Study.open()
+    ids = [row["id"] for row in choose(study, 30).rows]
+    ingest(study, label_file(*(f"{item},1.1" for item in ids)))
+    found = line(report(study), "rmse")
+    assert found.estimate == pytest.approx(0.1)
+    assert found.n_eff is None
+    assert found.labels_saved is None

@@ -85,7 +85,7 @@ def _line(
         "level": level,
         "n_labeled": used,
         "n_pool": group.size,
-        "group": None if whole else dict([group.name.split("=", 1)]),
+        "group": group.meaning,
         "headline": whole and name == study.choices.metric and estimator == HEADLINE,
     }
     nothing = {"estimate": None, "lower": None, "upper": None, "method": "none"}
@@ -104,15 +104,17 @@ def _line(
     n_eff = saved = None
     if estimator != OWN_VIEW and not made.exact and interval.variance > 0:
         one = assess.one_draw(sample, made, metric)
-        n_eff = one / (interval.variance + one / group.size)
-        saved = n_eff / used if used and one > 0 else None
+        worth = one / (interval.variance + one / group.size)
+        if worth >= 1:
+            # Below, one draw hardly varies, as with a constant loss: the ratio would be noise.
+            n_eff, saved = worth, worth / used
     return Line(
         **common,
         estimate=metric.smooth(mean),
         lower=interval.lower,
         upper=interval.upper,
         method=interval.method,
-        n_eff=n_eff if n_eff else None,
+        n_eff=n_eff,
         labels_saved=saved,
         max_weight_share=_heaviest(sample) if whole and estimator != OWN_VIEW else None,
         held_up=interval.variance > made.variance[0, 0] * (1 + 1e-9),

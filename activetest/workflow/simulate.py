@@ -239,7 +239,7 @@ def _play(task: tuple[int, int, int]) -> list[dict]:
     made, truth, plan = _scene
     strategy, first, stop = task
     return [
-        run(made, truth, plan, plan.strategies[strategy], plan.seed * 1_000_003 + r)
+        run(made, truth, plan, plan.strategies[strategy], (plan.seed * 1_000_003 + r) % 2**63)
         for r in range(first, stop)
     ]
 
