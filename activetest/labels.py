@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -35,6 +36,18 @@ def read(path: str | Path, *, stdin: BinaryIO | None = None) -> list[Label]:
         return _unique(_rows(lines, name), name)
     except csv.Error as error:
         raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
+
+
+def numbering(classes: Sequence[str]) -> Callable[[str], float]:
+    """Turns a label into what the methods know: the code of its class; without classes, its value.
+
+    A class that is not among them has the code -1: no prediction does, so it is simply wrong. A
+    value that is no number raises ValueError.
+    """
+    if not classes:
+        return float
+    codes = {name: float(code) for code, name in enumerate(classes)}
+    return lambda label: codes.get(label, -1.0)
 
 
 def source(path: str | Path) -> str:

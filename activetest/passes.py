@@ -17,7 +17,7 @@ def map_reduce(pieces: Iterable, fn: Callable, combine: Callable, *, workers: in
     not begun are dropped.
     """
     pieces = iter(pieces)
-    workers = workers or _processors()
+    workers = workers or processors()
     total = None
     begun = False
     for result in _in_order(pieces, fn, workers):
@@ -45,7 +45,7 @@ def _in_order(pieces, fn: Callable, workers: int):
                 future.cancel()
 
 
-def _processors() -> int:
+def processors() -> int:
     """Processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

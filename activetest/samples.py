@@ -11,7 +11,7 @@ from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Log, Rows, S
 from activetest.metrics._losses import bounds
 from activetest.metrics._metric import Metric
 from activetest.passes import map_reduce
-from activetest.rounds import observed
+from activetest.rounds import group_names, observed
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _brought_before(log: Log, brought: Array) -> Array:
 
 def _groups(cache) -> tuple[Group, ...]:
     """The whole pool, then every value of every group column: the order in which rounds record."""
-    groups = [Group("", cache.size)]
+    groups, recorded = [Group("", cache.size)], group_names(cache)
     for column, (name, values) in enumerate(
         zip(cache.group_names, cache.group_values, strict=True)
     ):
@@ -163,7 +163,7 @@ def _groups(cache) -> tuple[Group, ...]:
 
         counts = map_reduce(cache.chunks(), sizes, np.add)
         groups += [
-            Group(f"{name}={value}", int(counts[code]), column, code, {name: value})
+            Group(recorded[len(groups) + code], int(counts[code]), column, code, {name: value})
             for code, value in enumerate(values)
         ]
     return tuple(groups)

@@ -19,6 +19,7 @@ from activetest.cache import Cache
 from activetest.choices import checked
 from activetest.errors import ChoiceError, StorageError, StudyError
 from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Choices, Log
+from activetest.labels import numbering
 from activetest.ledger import Answer, Ledger, Record
 from activetest.pool import Pool
 from activetest.pool_schema import Schema
@@ -156,12 +157,9 @@ class Study:
     def _outcomes(self, ids: list[str], known: dict, cache: Cache) -> tuple[Array, Array]:
         """Status and label of each item: class codes or values, NaN unless labelled."""
         outcomes = [known.get(id, (PENDING, "")) for id in ids]
-        codes = {name: float(code) for code, name in enumerate(cache.classes)}
-        regression = self.pool["task"] == "regression"
-        # A label outside open classes is simply wrong: no predicted class has this code.
-        value = float if regression else lambda label: codes.get(label, -1.0)
-        labels = [value(label) if status == LABELLED else np.nan for status, label in outcomes]
-        return np.array([status for status, _ in outcomes], np.int64), np.array(labels, float)
+        number = numbering(cache.classes)
+        values = [number(label) if status == LABELLED else np.nan for status, label in outcomes]
+        return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
 
 
 def settled(answers: Sequence[Answer]) -> dict[str, tuple[int, str]]:

@@ -97,3 +97,26 @@ def test_regression_pools_are_simulated_too():
     assert [one.metric for one in results] == ["mse", "rmse", "mae", "bias"]
     for one in results:
         assert one.coverage > 0.95 - 4 * (0.95 * 0.05 / one.runs) ** 0.5
+
+
+def test_a_class_that_hard_labels_never_predict_is_simply_wrong(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    called = ["cat", "dog"] * 15
+    pq.write_table(pa.table({"id": list(range(30)), "pred": called}), tmp_path / "pool.parquet")
+    key = tmp_path / "key.csv"
+    lines = [f"{row},{'owl' if row < 6 else label}" for row, label in enumerate(called)]
+    key.write_text("\n".join(["id,label", *lines]) + "\n")
+    (one,) = simulate(
+        Pool.open(str(tmp_path / "pool.parquet")),
+        key,
+        budgets=(30,),
+        runs=2,
+        workers=1,
+        metrics=("error",),
+        acquisitions=("optimal",),
+        estimators=("doubly-robust",),
+    )
+    # Everything is labelled: the estimate is the truth, 6 of 30.
+    assert (one.rmse, one.coverage) == (0, 1)

@@ -18,6 +18,7 @@ from activetest import assess, cache, catalog, labels, rounds, samples
 from activetest.choices import checked, metrics_of
 from activetest.errors import ChoiceError, LabelError, NotEstimable
 from activetest.evidence import LABELLED, Array, Choices, Log, Round
+from activetest.passes import processors
 from activetest.pool import Pool
 from activetest.report import SimulatedStrategy
 
@@ -95,21 +96,21 @@ def simulate(
     plan = Plan(tuple(strategies), estimators, metrics, tuple(sorted(set(budgets))), batch, seed)
     with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
         made = cache.build(pool, Path(folder) / "cache")
-        truth = answers(made, key, regression=roles["task"] == "regression")
+        truth = answers(made, key, strangers=pool.schema.open_classes)
         if plan.budgets[-1] > made.size:
             raise ChoiceError(
                 f"a budget of {plan.budgets[-1]} is more than the pool's {made.size} items",
                 "ask for less",
             )
-        outcomes = _outcomes(made, truth, plan, runs, workers or _processors(), progress)
+        outcomes = _outcomes(made, truth, plan, runs, workers or processors(), progress)
         return list(_results(made, truth, plan, outcomes))
 
 
-def answers(made: cache.Cache, key: str | Path, *, regression: bool) -> Array:
+def answers(made: cache.Cache, key: str | Path, *, strangers: bool = False) -> Array:
     """(N,) class code or value of every item, from a label file.
 
-    Raises LabelError for an item without a label, an id that is not in the pool and a label that
-    makes no sense there.
+    With strangers, labels may be of classes that the model never predicts. Raises LabelError for an
+    item without a label, an id that is not in the pool and a label that makes no sense there.
     """
     rows = [row for row in labels.read(key) if row.status == LABELLED]
     at = made.find([row.id for row in rows])
@@ -118,15 +119,17 @@ def answers(made: cache.Cache, key: str | Path, *, regression: bool) -> Array:
             f"{key}: id {rows[int(np.argmin(at))].id!r} is not in the pool",
             "give this pool's answer key",
         )
-    codes = {name: float(code) for code, name in enumerate(made.classes)}
-    truth = np.full(made.size, np.nan)
+    number, truth = labels.numbering(made.classes), np.full(made.size, np.nan)
     for row, place in zip(rows, at, strict=True):
         try:
-            truth[place] = float(row.label) if regression else codes[row.label]
-        except (ValueError, KeyError):
+            truth[place] = number(row.label)
+            fits = strangers or not made.classes or truth[place] >= 0
+        except ValueError:
+            fits = False
+        if not fits:
             raise LabelError(
                 f"{key}, line {row.line}: {row.label!r} is not a label of this pool", "correct it"
-            ) from None
+            )
     if np.isnan(truth).any():
         missing = made.ids([int(np.argmax(np.isnan(truth)))])[0]
         raise LabelError(
@@ -285,8 +288,3 @@ def _result(
         coverage=float(inside.mean()),
         width=float((table[:, 2] - table[:, 1]).mean()),
     )
-
-
-def _processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
