@@ -1,20 +1,24 @@
 """From samples to estimates and intervals.
 
-`report` and `simulate` both call these; there is no other way to a number.
+`report` and `simulate` both call these; there is no other way to a number. An estimator makes means
+of statistics; a metric makes one number of them, with the variance of its linear part (the delta
+method); an interval is built around that number.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from activetest import catalog
+from activetest.assess_linear import linear, over_answerable
 from activetest.errors import NotEstimable
-from activetest.evidence import PENDING, Array, Choices, Estimate, Interval, Log, Sample
-from activetest.expectation import moments
-from activetest.metrics._losses import bounds
-from activetest.metrics._metric import Metric
+from activetest.evidence import PENDING, Array, Choices, Log
+from activetest.evidence_numbers import Estimate, Interval, Sample
+from activetest.metrics._metric import Metric, first
+from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
-from activetest.rounds import generator, learn, unseen
+from activetest.rounds_learn import generator, learn, unseen
 
 # Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
 _MEMBERS, _MEMBER_ROWS = 200, 5_000
@@ -36,7 +40,44 @@ class Imputation:
     statistics: tuple[str, ...]
 
 
-def impute(log: Log, cache, choices: Choices, *, seed: int) -> Imputation:
+@dataclass(frozen=True)
+class Value:
+    """A metric's value, and what its interval is made of.
+
+    metric     what it is a value of
+    value      the metric's own value
+    inner      the estimate (d = 1) that intervals are made for
+    outer      monotone map from there to the metric: its smooth map where that is of one mean,
+               else nothing is left to do
+    bounds     range of the inner estimate
+    means      the estimate (d,) of the means behind it
+    foreseen   what the surrogate of the last draw expected of the metric; NaN where it said nothing
+    """
+
+    metric: Metric
+    value: float
+    inner: Estimate
+    outer: Callable[[Array], Array]
+    bounds: tuple[float, float]
+    means: Estimate
+    foreseen: float
+
+    @property
+    def several(self) -> bool:
+        """Whether the metric is a function of several means."""
+        return len(self.metric.statistics) > 1
+
+    @property
+    def slope(self) -> float:
+        """Derivative of the metric by its inner estimate."""
+        if self.outer is first:
+            return 1.0
+        return float(self.metric.gradient(np.clip(self.inner.mean, *self.inner.limits))[0])
+
+
+def impute(
+    log: Log, cache, choices: Choices, statistics: tuple[Statistic, ...], *, seed: int
+) -> Imputation:
     """Ask the surrogate about the rest of the pool.
 
     The mean is summed over every row; how far members differ from it is measured on at most 10,000
@@ -51,7 +92,7 @@ def impute(log: Log, cache, choices: Choices, *, seed: int) -> Imputation:
 
     def on_piece(piece):
         here = free[slice(*piece)]
-        mean, _ = moments(surrogate.beliefs(cache.rows(*piece)))
+        mean = surrogate.expected(cache.rows(*piece), statistics)
         return mean[:, here].sum(axis=1, dtype=float)
 
     mean = map_reduce(cache.chunks(), on_piece, np.add)
@@ -60,18 +101,18 @@ def impute(log: Log, cache, choices: Choices, *, seed: int) -> Imputation:
     posterior = np.tile(mean, (len(members), 1))
     some = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
     if len(some):
-        sums, variances = surrogate.totals(cache.take(some), members)
+        sums, variances = surrogate.totals(cache.take(some), members, statistics)
         scale = len(rest) / len(some)
         posterior += (sums - sums.mean(axis=0)) * scale
         posterior += np.sqrt(np.maximum(variances, 0) * scale) * rng.standard_normal(
             posterior.shape
         )
-    return Imputation(mean, posterior, len(rest), cache.statistics)
+    return Imputation(mean, posterior, len(rest), tuple(each.name for each in statistics))
 
 
 def told(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
     """The sample of the whole pool, with the surrogate's view of the rest."""
-    columns = [imputation.statistics.index(name) for name in metric.statistics]
+    columns = [imputation.statistics.index(each.name) for each in metric.statistics]
     # Items whose label is not known are taken to be answerable.
     answerable = [float(imputation.count)] * (sample.stats.shape[1] - len(columns))
     constant = np.tile(answerable, (len(imputation.posterior), 1))
@@ -82,68 +123,105 @@ def told(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
     )
 
 
-def estimate(sample: Sample, estimator: str) -> Estimate:
-    """The named estimate of the mean statistic (d = 1), over the items that can be answered."""
-    made = catalog.load("estimators", estimator).estimate(sample)
-    return made if len(made.mean) == 1 else _answerable(made, sample)
+def estimate(sample: Sample, metric: Metric, estimator: str) -> Value:
+    """The metric's value by the named estimator, over the items that can be answered.
 
-
-def interval(metric: Metric, estimate: Estimate, level: float, *, group: bool = False) -> Interval:
-    """The metric's interval: made for its mean statistic (d = 1), sent through its smooth map.
-
-    The map has to be monotone. Its variance stays that of the mean statistic.
+    Raises NotEstimable, with the reason, where there is none.
     """
-    low, high = bounds(metric.statistics[0])
-    if estimate.draws is not None:
-        made = catalog.load("intervals", "credible").interval(estimate, level)
+    return value(catalog.load("estimators", estimator).estimate(sample), sample, metric)
+
+
+def value(means: Estimate, sample: Sample, metric: Metric) -> Value:
+    """What the metric makes of estimated means (d,) of its statistics.
+
+    A metric of one mean keeps that mean, and its interval goes through the metric's map; one of
+    several is linearised where they are. Means over answerable items are ratios, linearised too.
+    Raises NotEstimable where the metric is undefined or no answerable item is in sight.
+    """
+    single = len(metric.statistics) == 1
+    smooth = first if single else metric.smooth
+    bounds = (
+        (metric.statistics[0].lower, metric.statistics[0].upper)
+        if single
+        else (metric.lower, metric.upper)
+    )
+    inner = linear(means, sample, over_answerable(metric, smooth, sample), bounds)
+    outer = metric.smooth if single else first
+    number = float(outer(np.clip(inner.mean, *inner.limits)))
+    if metric.interval is not None and means.draws is None:
+        # What estimation errors alone add to such a sum is taken off again.
+        number = catalog.load("intervals", metric.interval).debiased(means) * _scale(metric, means)
+    if not np.isfinite(number):
+        raise NotEstimable(metric.undefined or "it is not defined here", "activetest next --n 10")
+    return Value(metric, number, inner, outer, bounds, means, _foreseen(sample, metric))
+
+
+def interval(made: Value, level: float, *, group: bool = False) -> Interval:
+    """The interval of a value, with the variance of its inner estimate."""
+    inner = made.inner
+    low, high = made.bounds
+    if inner.draws is not None:
+        name, about = "credible", inner
+    elif made.metric.interval is not None:
+        name, about = made.metric.interval, made.means
     elif group:
-        made = catalog.load("intervals", "group-t").interval(estimate, level)
+        name, about = "group-beta" if np.isfinite([low, high]).all() else "group-t", inner
+    elif made.several and np.isfinite([low, high]).all():
+        name, about = "delta-beta", inner
     elif (low, high) == (0.0, 1.0):
-        made = catalog.load("intervals", "korn-graubard").interval(estimate, level)
+        name, about = "korn-graubard", inner
+    elif low == 0 and not made.several:
+        name, about = "gamma", inner
     else:
-        made = catalog.load("intervals", "shrunk-t").interval(estimate, level)
-    ends = np.clip([made.lower, made.upper], low, high)
-    lower, upper = sorted(metric.smooth(np.array([end])) for end in ends)
-    return replace(made, lower=lower, upper=upper)
+        name, about = "shrunk-t", inner
+    found = catalog.load("intervals", name).interval(about, level)
+    scale = _scale(made.metric, made.means) if about is made.means else 1.0
+    ends = np.clip([scale * found.lower, scale * found.upper], low, high)
+    lower, upper = sorted(float(made.outer(np.array([end]))) for end in ends)
+    return replace(found, lower=lower, upper=upper)
 
 
-def one_draw(sample: Sample, estimate: Estimate, metric: Metric) -> float:
-    """Variance of the statistic (d = 1) over the pool (the group): what one uniform draw has.
+def _scale(metric: Metric, means: Estimate) -> float:
+    """The metric over the sum of absolute gaps that it is in proportion to."""
+    mean = means.mean[: len(metric.statistics)]
+    happened, claimed = np.split(mean, 2)
+    total = np.abs(happened - claimed).sum()
+    return float(metric.smooth(mean) / total) if total > 0 else 1.0
 
-    NaN where no draw fell into the group and the statistic is not the zero-one loss.
+
+def _foreseen(sample: Sample, metric: Metric) -> float:
+    if not len(sample.left) or (sample.unknown and not sample.left[-1]):
+        return np.nan
+    means = (sample.known_sum[-1] + sample.imputed_sum[-1]) / sample.size
+    return float(metric.smooth(means[: len(metric.statistics)]))
+
+
+def difference(one: Value, two: Value, level: float) -> tuple[float, Interval]:
+    """The metric in one group minus that in another, from one log, and its joint interval.
+
+    No item is in both: what the surrogate expects of the variances adds up, and what the draws show
+    is the variance of the difference of their terms. Degrees of freedom are those of the group with
+    fewer labels.
     """
-    mean = estimate.mean[0]
-    if metric.statistics == ("zero_one",):
-        return float(np.clip(mean, 0, 1) * (1 - np.clip(mean, 0, 1)))
-    answered = sample.stats[:, -1] if sample.stats.shape[1] > 1 else sample.inside
-    weights = answered / sample.probs
-    return (
-        float(weights @ (sample.stats[:, 0] - mean) ** 2 / weights.sum())
-        if weights.any()
-        else np.nan
+    slopes = one.slope, two.slope
+    apart = one.value - two.value
+    terms = slopes[0] * one.inner.terms - slopes[1] * two.inner.terms
+    residuals = one.inner.weights[:, None] * (terms - one.inner.weights @ terms)
+    shrink = 1 - (one.inner.weights**2).sum()
+    expected = sum(
+        slope**2 * value.inner.model_variance
+        for slope, value in zip(slopes, (one, two), strict=True)
     )
-
-
-def _answerable(estimate: Estimate, sample: Sample) -> Estimate:
-    """The mean over items that can be answered: a ratio of two means, linearised.
-
-    Raises NotEstimable when no answerable item is in sight.
-    """
-    whole, answered = estimate.mean
-    if answered <= 0:
-        raise NotEstimable("every labelled item was declined", hint="activetest next --n 10")
-    inside = sample.stats[:, -1] if len(estimate.inside) else estimate.inside
-    if len(inside) and not (inside.any() or estimate.exact):
-        raise NotEstimable("no draw has a label here", hint="activetest next --n 10")
-    ratio = whole / answered
-    direction = np.array([1.0, -ratio]) / answered
-    return replace(
-        estimate,
-        mean=np.array([ratio]),
-        variance=np.array([[direction @ estimate.variance @ direction]]),
-        model_variance=np.array([[direction @ estimate.model_variance @ direction]]),
-        terms=ratio + (estimate.terms @ direction)[:, None],
-        draws=None if estimate.draws is None else estimate.draws[:, :1] / estimate.draws[:, 1:],
-        inside=inside,
-        limits=estimate.limits[:, :1],
+    exact = one.inner.exact and two.inner.exact
+    fewer = min((one, two), key=lambda value: np.count_nonzero(value.inner.inside))
+    joint = replace(
+        one.inner,
+        mean=np.array([apart]),
+        variance=residuals.T @ residuals / shrink if shrink > 0 else np.zeros((1, 1)),
+        terms=terms,
+        limits=np.array([[-np.inf], [np.inf]]),
+        inside=fewer.inner.inside,
+        model_variance=0.0 if exact else float(expected),
+        exact=exact,
     )
+    return apart, catalog.load("intervals", "group-t").interval(joint, level)

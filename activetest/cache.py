@@ -2,6 +2,7 @@
 
 import json
 from functools import cached_property
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from activetest.cache_build import VERSION, build_into, fingerprint
 from activetest.errors import PoolChanged
 from activetest.evidence import Array, Outputs, Rows
 from activetest.identities import Text, find
+from activetest.passes import map_reduce
 
 MANIFEST = "manifest.json"
 
@@ -68,6 +70,26 @@ class Cache:
     def find(self, ids: list[str]) -> Array:
         """(len(ids),) int64 pool positions, -1 for ids that no item has."""
         return find(list(ids), self._arrays["id_order"], self._text)
+
+    def scores(self, code: int | None = None) -> Array:
+        """(N,) confidence in the predicted class, or probability of the class with this code."""
+
+        def on_piece(piece) -> list[Array]:
+            outputs = self.rows(*piece).outputs
+            picked = outputs.pred if code is None else np.full(len(outputs.pred), code)
+            return [np.take_along_axis(outputs.probs, picked[:, None], axis=1)[:, 0]]
+
+        return np.concatenate(map_reduce(self.chunks(), on_piece, add))
+
+    @property
+    def roles(self) -> dict:
+        """What the pool's columns mean: see Schema."""
+        return self.manifest["schema"]
+
+    @cached_property
+    def center(self) -> float:
+        """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
+        return 0.0 if self.classes else float(self.rows(0, 65536).outputs.pred.mean())
 
     def made_from(self, pool) -> bool:
         """Whether the pool's files and the roles of its columns are those of the build."""

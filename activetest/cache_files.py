@@ -87,7 +87,7 @@ def _header(file, shape: tuple[int, ...], dtype: np.dtype) -> int:
 def replacing(folder: Path):
     """A temporary folder that takes the place of folder if the block succeeds, or vanishes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
+    sweep(folder.parent, f".{folder.name}-")
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     fresh.chmod(0o755)
     try:
@@ -115,9 +115,11 @@ def _swap(fresh: Path, folder: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what killed processes left beside the folder."""
-    for left in folder.parent.glob(f".{folder.name}-*"):
+def sweep(folder: Path, prefix: str, suffix: str = "") -> None:
+    """Remove what killed processes left in the folder, under names that begin and end so."""
+    for left in folder.iterdir():
+        if not (left.name.startswith(prefix) and left.name.endswith(suffix)):
+            continue
         try:
             if time.time() - left.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(left, ignore_errors=True)

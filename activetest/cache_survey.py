@@ -73,7 +73,7 @@ class _Seen:
 
 
 def survey(pool) -> tuple[Design, list[list[str]]]:
-    """The design of a pool, and the sorted values of each group.
+    """The design of a pool, and the values of each group in order.
 
     Raises PoolError when a group column has too many values.
     """
@@ -110,7 +110,7 @@ def survey(pool) -> tuple[Design, list[list[str]]]:
         components.standard(total.values, value_pilot) if regression else (np.zeros(0), np.ones(0))
     )
     onto = components.projection(total.features, pilot) if pilot else None
-    return Design(heads, centre, scale, onto), [sorted(names) for names in total.groups]
+    return Design(heads, centre, scale, onto), [grouping.in_order(names) for names in total.groups]
 
 
 def _values(outputs: Outputs) -> list[Array]:

@@ -1,5 +1,6 @@
 """The families of methods: a folder is a family, a file is a method, its name is the file's."""
 
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +12,14 @@ FAMILIES = ("acquisition", "estimators", "intervals", "surrogates", "metrics", "
 
 def names(family: str) -> list[str]:
     """The methods of a family, as they are written on the command line."""
+    return list(_names(family))
+
+
+@cache
+def _names(family: str) -> tuple[str, ...]:
     folder = Path(__file__).parent / family
     files = (file.stem for file in folder.glob("*.py") if not file.stem.startswith("_"))
-    return sorted(stem.replace("_", "-") for stem in files)
+    return tuple(sorted(stem.replace("_", "-") for stem in files))
 
 
 def load(family: str, name: str) -> ModuleType:

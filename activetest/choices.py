@@ -2,7 +2,8 @@
 
 from dataclasses import MISSING, fields
 
-from activetest import catalog
+from activetest import catalog, specs
+from activetest.annotators import METHODS
 from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
@@ -18,6 +19,10 @@ _RULES = {
     "level": ("a number between 0 and 1", lambda value: _number(value) and 0 < value < 1),
     "budget": ("a whole number above 0", lambda value: value is None or _count(value)),
     "groups": ("a list of column names", lambda value: _names(value)),
+    "also": ("a list of names", lambda value: _names(value)),
+    "annotators": (f"one of {', '.join(METHODS)}", lambda value: value in METHODS),
+    "interval": ("fixed or anytime", lambda value: value in ("fixed", "anytime")),
+    "costs": ("a square of numbers", lambda value: value is None or _square(value)),
 }
 
 
@@ -41,19 +46,26 @@ def checked(entries: dict, pool: dict, *, where: str) -> Choices:
 
 
 def metrics_of(pool: dict) -> tuple[str, ...]:
-    """The metrics that exist for a pool with these roles."""
+    """The metrics that are reported of a pool with these roles, unless others are asked for."""
     if pool["task"] == "regression":
         return REGRESSION
     return HARD_LABELS if pool["kind"] == "pred" else CLASSIFICATION
 
 
 def _check_names(choices: Choices, pool: dict, where: str) -> None:
-    possible = metrics_of(pool)
-    for name in (choices.metric, *choices.metrics):
-        if name not in possible:
-            raise ChoiceError(
-                f"{where}: this pool has no metric {name!r}", f"choose from {', '.join(possible)}"
-            )
+    facts = specs.facts(pool, choices.costs)
+    try:
+        for name in (choices.metric, *choices.also):
+            specs.aim(name, facts)
+        for name in choices.metrics:
+            specs.metrics(name, facts)
+    except ChoiceError as error:
+        raise type(error)(f"{where}: {error.problem}", error.hint) from error
+    if choices.annotators == "dawid-skene" and pool["task"] == "regression":
+        raise ChoiceError(
+            f"{where}: dawid-skene is for classes, and this pool predicts values",
+            "leave annotators at majority: of several values the median counts",
+        )
     for key, family in (("surrogate", "surrogates"), ("acquisition", "acquisition")):
         name, known = getattr(choices, key), catalog.names(family)
         if name not in known:
@@ -77,7 +89,7 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
 
 
 def _frozen(value):
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _names(value) -> bool:
@@ -86,6 +98,13 @@ def _names(value) -> bool:
 
 def _number(value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _square(value) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(row, list | tuple) and len(row) == len(value) and all(map(_number, row))
+        for row in value
+    )
 
 
 def _count(value) -> bool:

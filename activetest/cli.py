@@ -4,7 +4,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,10 @@ from typer import Argument, Option
 
 from activetest import __version__
 from activetest import cli_options as options
-from activetest.errors import ActivetestError, ChoiceError, StorageError
+from activetest import cli_streams as streams
+from activetest.cli_report import report
+from activetest.cli_simulate import simulate
+from activetest.errors import ActivetestError, ChoiceError
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
 for _library in ("OMP", "OPENBLAS", "MKL"):
@@ -40,9 +43,9 @@ def start(
 ):
     """How good is a model that you cannot open? An honest answer from few labels."""
     if version:
-        _print(f"activetest {__version__}\n")
+        streams.write(f"activetest {__version__}\n")
     elif context.invoked_subcommand is None:
-        _print(context.get_help() + "\n")
+        streams.write(context.get_help() + "\n")
 
 
 @app.command()
@@ -58,11 +61,20 @@ def init(
     classes: options.Classes = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
-    metric: Annotated[str | None, Option(help="Metric that draws aim at.")] = None,
+    metric: options.names("Metric to aim at; the first is the headline.", "--metric") = None,
+    costs: options.Costs = None,
     surrogate: Annotated[str | None, Option(help="What predicts the labels.")] = None,
     acquisition: Annotated[str | None, Option(help="What draws prefer.")] = None,
-    floor: Annotated[float | None, Option(help="Share of draws spread evenly.")] = None,
-    level: Annotated[float | None, Option(help="Confidence of every interval.")] = None,
+    floor: options.Floor = None,
+    level: options.Level = None,
+    interval: Annotated[
+        str | None,
+        Option(metavar="fixed|anytime", help="What draws serve; gates are best served by anytime."),
+    ] = None,
+    annotators: Annotated[
+        str | None,
+        Option(metavar="majority|dawid-skene", help="How several answers become one."),
+    ] = None,
     budget: Annotated[int | None, Option(help="Labels you mean to buy.")] = None,
     seed: Annotated[int | None, Option(help="Of every random number of the study.")] = None,
 ):
@@ -70,12 +82,14 @@ def init(
     from activetest.workflow.init import init
 
     columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
-    columns |= {"outputs": _split(outputs), "features": _split(features)}
-    columns |= {"groups": _split(group), "classes": _split(classes)}
-    choices = {"metric": metric, "surrogate": surrogate, "acquisition": acquisition}
-    choices |= {"floor": floor, "level": level, "budget": budget, "seed": seed}
+    columns |= {"outputs": options.split(outputs), "features": options.split(features)}
+    columns |= {"groups": options.split(group), "classes": options.split(classes)}
+    choices = {"metric": options.specifications(metric), "costs": costs, "annotators": annotators}
+    choices |= {"interval": interval}
+    choices |= {"surrogate": surrogate, "acquisition": acquisition, "seed": seed}
+    choices |= {"floor": floor, "level": level, "budget": budget}
     made = init(pool, study_folder=study, dry_run=dry_run, **choices, **columns)
-    _print(_understood(made))
+    streams.write(_understood(made))
 
 
 @app.command("next")
@@ -91,14 +105,14 @@ def next_items(
     from activetest.study import Study
     from activetest.workflow.next import FORMATS, choose, save
 
-    _one_of(FORMATS, format)
+    options.one_of(FORMATS, format)
     at = Study.open(study)
-    draw = partial(choose, at, count, new=new, show=_split(show) or ())
+    draw = partial(choose, at, count, new=new, show=options.split(show) or ())
     output = None if str(output) == "-" else output
     batch = save(at, output, format, draw) if output else draw()
     if batch.rows and not output:
-        _print(batch.to(format))
-    _say(batch.summary() + (f", written to {output}" if batch.rows and output else ""))
+        streams.write(batch.to(format))
+    streams.say(batch.summary() + (f", written to {output}" if batch.rows and output else ""))
 
 
 @app.command()
@@ -118,83 +132,28 @@ def ingest(
     at = Study.open(study)
     if undo:
         source, time, answers = ingest.undo(at)
-        _print(f"taken back: {answers} answers of {source}, which came at {time}\n")
+        streams.write(f"taken back: {answers} answers of {source}, which came at {time}\n")
     else:
         stdin = sys.stdin.buffer if labels == "-" else None
         done = ingest.ingest(at, labels, replace=replace, dry_run=dry_run, stdin=stdin)
-        _print(f"{done}\n")
+        streams.write(f"{done}\n")
+
+
+app.command()(report)
 
 
 @app.command()
-def report(
-    estimator: options.names("What to estimate with.", "--estimator") = None,
-    format: options.formats("text", "json", "markdown") = "text",
-    study: options.Folder = None,
-):
-    """Estimate how good the model is, with intervals."""
-    from activetest import catalog
-    from activetest.study import Study
-    from activetest.workflow.report import BOTH_VIEWS, report
-
-    renderer = catalog.load("render", format)
-    _print(renderer.render(report(Study.open(study), estimators=_split(estimator) or BOTH_VIEWS)))
-
-
-@app.command()
-def status(
-    format: options.formats("text", "json", "markdown") = "text", study: options.Folder = None
-):
+def status(format: options.formats(*options.FORMATS) = "text", study: options.Folder = None):
     """Say where the study stands, and what next would do."""
     from activetest import catalog
     from activetest.study import Study
     from activetest.workflow.status import status
 
-    renderer = catalog.load("render", format)
-    _print(renderer.status(*status(Study.open(study))))
+    renderer = catalog.load("render", options.one_of(options.FORMATS, format))
+    streams.write(renderer.status(*status(Study.open(study))))
 
 
-@app.command()
-def simulate(
-    pool: options.PoolAddress,
-    labels: Annotated[str, Option("--labels", metavar="KEY", help="CSV with all labels.")],
-    budget: Annotated[list[int], Option(help="Labels to buy. Again for more.")] = [50, 100, 200],  # noqa: B006
-    runs: Annotated[int, Option(help="Studies per strategy.")] = 200,
-    batch: Annotated[int, Option(help="Labels per round.")] = 10,
-    seed: Annotated[int, Option(min=0, help="Of every random number.")] = 0,
-    surrogate: options.names("What predicts the labels.", "--surrogate") = None,
-    acquisition: options.names("What draws prefer.", "--acquisition") = None,
-    estimator: options.names("What to estimate with.", "--estimator") = None,
-    metric: options.names("What to estimate; draws aim at the first.", "--metric") = None,
-    floor: Annotated[float | None, Option(help="Share of draws spread evenly.")] = None,
-    level: Annotated[float | None, Option(help="Confidence of every interval.")] = None,
-    id: options.Id = None,
-    outputs: options.Outputs = None,
-    features: options.Features = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    format: options.formats("text", "json", "markdown") = "text",
-):
-    """Replay strategies on a pool whose labels are all known: error, labels saved, coverage."""
-    from dataclasses import asdict
-
-    from activetest import catalog, convert
-    from activetest.pool import Pool
-    from activetest.workflow.simulate import simulate
-
-    renderer = catalog.load("render", format)
-    columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
-    columns |= {"outputs": _split(outputs), "features": _split(features)}
-    columns |= {"classes": _split(classes)}
-    wishes = {"surrogates": _split(surrogate), "acquisitions": _split(acquisition)}
-    wishes |= {"estimators": _split(estimator), "metrics": _split(metric)}
-    wishes |= {"budgets": tuple(budget), "runs": runs, "batch": batch, "seed": seed}
-    wishes |= {"floor": floor, "level": level}
-    with convert.as_parquet(pool, id=id) as path:
-        looked = Pool.open(path, **_given(columns))
-        results = simulate(looked, labels, progress=_progress(), **_given(wishes))
-    _print(renderer.simulation([asdict(result) for result in results]))
+app.command()(simulate)
 
 
 @app.command()
@@ -202,7 +161,7 @@ def demo():
     """Run the whole loop on sample data, in a temporary study."""
     from activetest.workflow.demo import demo
 
-    return demo(main, echo=lambda line: _print(f"{line}\n"))
+    return demo(main, echo=lambda line: streams.write(f"{line}\n"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -210,18 +169,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=arguments, prog_name="activetest", standalone_mode=False)
     except ActivetestError as error:
-        return _fail(error.problem, error.hint)
+        return streams.fail(error.problem, error.hint)
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "activetest"
-        return _fail(error.format_message(), f"see {command} --help")
+        return streams.fail(error.format_message(), f"see {command} --help")
     except OSError as error:
         if error.errno not in _REFUSED:
             raise
         where = error.filename or "the disk"
-        return _fail(f"cannot write {where}: {error.strerror}", "free some space, or see who may")
+        return streams.fail(
+            f"cannot write {where}: {error.strerror}", "free some space, or see who may"
+        )
     except SystemExit:
         # Whoever read the help has gone: there is nobody left to tell.
-        _discard_output()
+        streams.discard_output()
         return 0
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
@@ -238,61 +199,12 @@ def run() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
-def _print(text: str) -> None:
-    """To standard output. Whoever closed it is not bothered again; a full disk is an error."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
-    except OSError as error:
-        _discard_output()
-        problem = f"cannot write to standard output: {error.strerror}"
-        raise StorageError(problem, "nothing is lost: run the command again") from error
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-def _fail(problem: str, hint: str) -> int:
-    _say(f"error: {problem}" + (f"\nhint:  {hint}" if hint else ""))
-    return 2
-
-
-def _discard_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
-
-
-def _split(values: list[str] | None) -> tuple[str, ...] | None:
-    return tuple(name for value in values for name in value.split(",")) if values else None
-
-
-def _given(wishes: dict) -> dict:
-    return {name: value for name, value in wishes.items() if value is not None}
-
-
-def _progress() -> Callable[[int, int], None]:
-    """Counts runs on one line of standard error, when somebody is there to see it."""
-
-    def show(done: int, total: int) -> None:
-        end = "\r" if done < total else "\r\x1b[K"
-        print(f"{done} of {total} runs", end=end, file=sys.stderr, flush=True)
-
-    watched = sys.stdout.isatty() and sys.stderr.isatty()
-    return show if watched else lambda done, total: None
-
-
-def _one_of(known: Sequence[str], format: str) -> None:
-    if format not in known:
-        raise ChoiceError(f"no format is called {format!r}", f"choose from {', '.join(known)}")
-
-
 def _understood(made) -> str:
     """What init found and decided, in a few lines."""
     start = {"created": "created", "updated": "updated", "checked": "dry run: nothing written in"}
     choices = made.choices
-    draws = f"draws: {choices.acquisition} for {choices.metric}, surrogate {choices.surrogate}"
+    aims = " and ".join((choices.metric, *choices.also))
+    draws = f"draws: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
     seed = "drawn when the study is created" if made.seed is None else made.seed
     lines = (f"{start[made.outcome]} {made.folder}", *made.notices, draws, f"seed: {seed}")
     return "\n".join(lines) + "\n"

@@ -1,18 +1,24 @@
-"""Options that several commands take."""
+"""Options that several commands take, and what their values mean."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
+from activetest.errors import ChoiceError
+
 Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
 Names = list[str] | None
+# Formats of everything that is a table; reports have more.
+FORMATS = ("text", "json", "markdown")
 Count = Annotated[int, Option("--n", help="How many items to draw.")]
 
 
-def names(help: str, name: str):
+def names(help: str, name: str, metavar: str = "NAME"):
     """An option that may be given again, and whose values may be joined by commas."""
-    return Annotated[Names, Option(name, metavar="NAME", help=help + " Again for more.")]
+    return Annotated[Names, Option(name, metavar=metavar, help=help + " Again for more.")]
 
 
 def formats(*choices: str):
@@ -30,3 +36,37 @@ Task = Annotated[str | None, Option(help="classification or regression.")]
 Classes = names("Names of the classes, in order.", "--classes")
 Positive = Annotated[str | None, Option(help="Positive class of a binary pool.")]
 Threshold = Annotated[float | None, Option(help="Score that makes it positive.")]
+Floor = Annotated[float | None, Option(help="Share of draws spread evenly.")]
+Level = Annotated[float | None, Option(help="Confidence of every interval.")]
+Costs = Annotated[
+    str | None,
+    Option("--costs", metavar="FILE", help="CSV of costs: predicted in rows, true in columns."),
+]
+_PROMISES = "fixed: for one look; anytime: for any number; posterior: what the surrogate believes."
+Kind = Annotated[
+    str | None, Option("--interval", metavar="fixed|anytime|posterior", help=_PROMISES)
+]
+
+
+def split(values: Names) -> tuple[str, ...] | None:
+    """Every name that was given; None without any."""
+    return tuple(name for value in values for name in value.split(",")) if values else None
+
+
+def specifications(values: Names) -> tuple[str, ...] | None:
+    """Every metric that was given: as split, but commas in brackets belong to the name."""
+    if not values:
+        return None
+    return tuple(name.strip() for value in values for name in re.split(r",(?![^\[\]]*\])", value))
+
+
+def given(wishes: dict) -> dict:
+    """The wishes that were uttered."""
+    return {name: value for name, value in wishes.items() if value is not None}
+
+
+def one_of(known: Sequence[str], format: str) -> str:
+    """The format. Raises ChoiceError for one that is not known."""
+    if format not in known:
+        raise ChoiceError(f"no format is called {format!r}", f"choose from {', '.join(known)}")
+    return format

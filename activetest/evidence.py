@@ -19,14 +19,22 @@ PENDING, LABELLED, DECLINED = 0, 1, 2
 class Choices:
     """What the user decided for the rounds to come; a round records the choices it was drawn with.
 
-    metric                   what draws aim at
-    metrics                  what is reported
+    metric                   the headline, and what draws aim at
+    metrics                  what is reported, and what rounds record sums for
     surrogate, acquisition   names in the catalogue
     floor                    share of the draw probability that is spread evenly over what remains,
                              in [0, 1]
     level                    of every interval
     budget                   labels the user means to buy, or None
     groups                   names of group columns, products written "A*B"
+    also                     further metrics that draws aim at
+    annotators               how several answers to one item become a label: "majority" or
+                             "dawid-skene"
+    interval                 what draws serve: "fixed" intervals, by the floor above, or "anytime"
+                             ones, by the floor that bets are worth most with; see rounds_floor
+    costs                    (C, C) cost of predicting (row) for the truth (column), or None
+
+    Metrics are specifications: a name, and what stands in brackets after it.
     """
 
     metric: str
@@ -37,6 +45,10 @@ class Choices:
     level: float = 0.95
     budget: int | None = None
     groups: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    annotators: str = "majority"
+    interval: str = "fixed"
+    costs: tuple[tuple[float, ...], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,7 @@ class Rows:
              (classification) or prediction (regression) first, then standardised principal
              components of the features
     codes    (R, columns) integer code of each group column's value
-    right    (T, R) value of each statistic when the black box is right
+    right    (T, R) value of each of the cache's statistics when the black box is right
     wrong    (T, R) its mean over the other classes, as likely as the black box thinks them
     spread   (T, R) its variance over them
 
@@ -86,6 +98,15 @@ class Rows:
     wrong: Array | None = None
     spread: Array | None = None
 
+    def __getitem__(self, index) -> "Rows":
+        """Some of the rows; index is whatever an array takes."""
+        constants = (
+            None if part is None else part[:, index]
+            for part in (self.right, self.wrong, self.spread)
+        )
+        each = (self.index, self.hashes, self.outputs, self.design, self.codes)
+        return Rows(*(part[index] for part in each), *constants)
+
 
 @dataclass(frozen=True)
 class Known:
@@ -93,7 +114,7 @@ class Known:
 
     rows         the M labelled rows
     labels       (M,) class codes or values
-    stats        (M, T) the statistics observed there
+    stats        (M, T) the cache's statistics observed there
     statistics   (T,) their names
     classes      number of classes; 0 for regression
     scale        standard deviation of the predictions over the pool; regression only
@@ -124,6 +145,20 @@ class Beliefs:
 
 
 @dataclass(frozen=True)
+class Aim:
+    """A weighted sum of statistics whose mean draws were meant to estimate well.
+
+    statistics   (d,) names
+    weights      (d,) one each: the metric's gradient when the round began
+    total        sum of the acquisition's scores for it over every row that could be drawn
+    """
+
+    statistics: tuple[str, ...]
+    weights: tuple[float, ...]
+    total: float
+
+
+@dataclass(frozen=True)
 class Round:
     """One batch of draws from one frozen score vector, as it is recorded.
 
@@ -137,8 +172,7 @@ class Round:
     imputed       (n, T) the surrogate's expectation of each statistic at each drawn item
     imputed_sum   (G, T) its sum over what was neither known nor drawn when the round began
     count         (G,) number of such rows
-    doubt         (G, T, 4) sums over the same rows of r v, r g^2, r g and r, where r = 1/q - 1 at
-                  the round's start, g the expectation and v the variance under the surrogate
+    aims          what draws aimed at: enough to compute the probability of every row again
     """
 
     number: int
@@ -151,7 +185,7 @@ class Round:
     imputed: Array
     imputed_sum: Array
     count: Array
-    doubt: Array
+    aims: tuple[Aim, ...]
 
 
 @dataclass(frozen=True)
@@ -166,6 +200,9 @@ class Log:
     brought_labels       (B,) as labels
     brought_round        (B,) first round that knew it; one more than the last when none did yet
     history              the rounds, in order
+    soft, brought_soft   (D, C) and (B, C) probability of each class for every item whose label is
+                         in doubt, NaN unless labelled; what is missing to one is outside the
+                         classes. None where labels are taken as certain
     """
 
     rows: Array
@@ -178,6 +215,8 @@ class Log:
     brought_labels: Array
     brought_round: Array
     history: tuple[Round, ...] = ()
+    soft: Array | None = None
+    brought_soft: Array | None = None
 
     @staticmethod
     def empty() -> "Log":
@@ -185,99 +224,3 @@ class Log:
         whole = np.empty(0, np.int64)
         real = np.empty(0)
         return Log(whole, real, whole, whole, real, whole, whole, real, whole)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The answered draws of a log and what was predictable before each, for one metric and group.
-
-    The d statistics are the metric's. Where any item was declined, one more is last: 1.0 for an
-    item that was answered.
-
-    stats         (M, d) statistics of the drawn item; zero outside the group
-    probs         (M,) probability of the draw, given all before it
-    weights       (M,) weight of each draw's step in the estimate, summing to one
-    known_sum     (M, d) sum of the statistics over all in the group that was known before the draw
-    imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
-    imputed_sum   (M, d) its sum over all in the group that was not known before the draw
-    inside        (M,) 1.0 where the drawn item is in the group
-    left          (M,) members of the group that were not known before the draw
-    doubt         (M, d, 4) the sums of the draw's round over the group, see Round
-    size          members of the group
-    total         (d,) sum of the statistics over all in the group that is known now
-    unknown       members of the group about which nothing is known now
-    tally         labels of these draws in the group that are of the rarer kind, right or wrong;
-                  all of them where predictions are values
-    uniform       every draw was as likely as any other
-    limits        (2, d) smallest and largest mean that what is known leaves possible
-    surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked
-    posterior     (K, d) members' sums over the unknown, labels drawn; None where it was not asked
-
-    imputed, imputed_sum, left and doubt are zero where the round recorded nothing about the group.
-    """
-
-    stats: Array
-    probs: Array
-    weights: Array
-    known_sum: Array
-    imputed: Array
-    imputed_sum: Array
-    inside: Array
-    left: Array
-    doubt: Array
-    size: int
-    total: Array
-    unknown: int
-    tally: int
-    uniform: bool
-    limits: Array
-    surrogate: Array | None = None
-    posterior: Array | None = None
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """An estimated mean of d statistics, before any metric's smooth map.
-
-    mean             (d,) the estimate
-    variance         (d, d) its estimated sampling variance; model-based: posterior variance
-    terms            (M, d) one unbiased term per draw, in draw order; model-based: empty
-    weights          (M,) their weights, summing to one; model-based: empty
-    tally, limits    as in Sample
-    inside           (M,) 1.0 where the draw fell into the group and could be answered;
-                     model-based: empty
-    model_variance   (d, d) sampling variance that the surrogate expects; model-based: zeros
-    draws            (K, d) posterior draws of the mean; None for design-based estimates
-    exact            everything is known: the mean is the truth
-    """
-
-    mean: Array
-    variance: Array
-    terms: Array
-    weights: Array
-    tally: int
-    limits: Array
-    inside: Array
-    model_variance: Array
-    draws: Array | None = None
-    exact: bool = False
-
-    @property
-    def freedom(self) -> float:
-        """Effective degrees of freedom of the variance; infinite for model-based estimates."""
-        return max(1 / (self.weights**2).sum() - 1, 1.0) if len(self.weights) else np.inf
-
-
-@dataclass(frozen=True)
-class Interval:
-    """[lower, upper] at a level, the method that made it, and the variance it trusted.
-
-    method     name in the catalogue, or "exact" where everything is known
-    variance   of the mean statistic; 0.0 where the interval is exact
-    """
-
-    lower: float
-    upper: float
-    level: float
-    method: str
-    variance: float

@@ -5,9 +5,14 @@ import numpy as np
 from activetest.evidence import Array, Beliefs
 
 
+def expectation(beliefs: Beliefs) -> Array:
+    """(T, R) expectation of each statistic over outcomes."""
+    return _expect(beliefs.probs, beliefs.stakes)
+
+
 def moments(beliefs: Beliefs) -> tuple[Array, Array]:
     """(T, R) expectation and (T, R) variance of each statistic over outcomes, with inner noise."""
-    mean = _expect(beliefs.probs, beliefs.stakes)
+    mean = expectation(beliefs)
     variance = _expect(beliefs.probs, (beliefs.stakes - mean[..., None]) ** 2)
     if beliefs.noise is not None:
         variance += _expect(beliefs.probs, beliefs.noise)

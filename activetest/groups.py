@@ -1,9 +1,9 @@
-"""Group columns and their products, as codes."""
+"""Group columns, their products, and groups that follow from the outputs, as codes."""
 
 import numpy as np
 
 from activetest.errors import PoolError
-from activetest.evidence import Array
+from activetest.evidence import Array, Outputs
 
 # A report has a line per group and metric: beyond this a column is not a group but a measurement
 # or an id.
@@ -12,10 +12,48 @@ MOST_VALUES = 1000
 # Joins the values of a product "A*B" as its name joins the columns.
 JOIN = "*"
 
+# Groups that every classifier has, where the pool has no column of the name.
+PREDICTED, CONFIDENCE = COMPUTED = ("predicted", "confidence")
+
+# Ten bins of equal width. The edges are in the precision of the cache, so that a probability of
+# 0.9 lies in the bin that begins with it.
+_EDGES = np.linspace(0, 1, 11).astype(np.float32)
+BINS = [f"{low:.1f}-{high:.1f}" for low, high in zip(_EDGES, _EDGES[1:], strict=False)]
+
+
+def columns_of(group: str) -> list[str]:
+    """The columns that a group ("A" or "A*B") is made of."""
+    return group.split(JOIN)
+
+
+def name_of(column: str, value: str) -> str:
+    """ "column=value", the name of a group in rounds and reports.
+
+    Equals signs of the column are escaped: no two groups have one name.
+    """
+    return f"{_escaped(column, '=')}={value}"
+
+
+def computed(column: str, outputs: Outputs, classes: tuple[str, ...]) -> tuple[Array, list[str]]:
+    """Codes (R,) and names of one of COMPUTED.
+
+    predicted    the predicted class
+    confidence   in which of ten bins the predicted class's probability is; an edge belongs to the
+                 bin above it, and 1 to the last
+    """
+    if column == PREDICTED:
+        return outputs.pred.astype(np.int64), list(classes)
+    confidence = np.take_along_axis(outputs.probs, outputs.pred[:, None], axis=1)[:, 0]
+    bins = np.searchsorted(_EDGES, confidence.astype(np.float32), side="right") - 1
+    return np.minimum(bins, len(BINS) - 1), BINS
+
 
 def product(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
     """Codes and names of the combinations that occur, from (codes (R,), names) of each column."""
     codes, names = parts[0]
+    if len(parts) > 1:
+        parts = [(codes, [_escaped(name, JOIN) for name in names]) for codes, names in parts]
+        codes, names = parts[0]
     for more, more_names in parts[1:]:
         pairs, codes = np.unique(codes * len(more_names) + more, return_inverse=True)
         names = [
@@ -27,7 +65,7 @@ def product(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
 
 def local(group: str, parts: dict[str, tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
     """Codes and names of a group ("A" or "A*B") inside a chunk, from those of its columns."""
-    return product([parts[column] for column in group.split(JOIN)])
+    return product([parts[column] for column in columns_of(group)])
 
 
 def occurring(codes: Array, names: list[str]) -> set[str]:
@@ -50,3 +88,19 @@ def place(codes: Array, names: list[str], values: list[str]) -> Array:
     # A name that no row of the chunk has may be missing among the values.
     table = np.array([positions.get(name, -1) for name in names], np.int32)
     return table[codes] if len(table) else np.empty(0, np.int32)
+
+
+def in_order(names) -> list[str]:
+    """Names sorted, whole numbers by size."""
+
+    def rank(name: str) -> list[tuple]:
+        parts = name.split(JOIN)
+        whole = (part.removeprefix("-").isdecimal() for part in parts)
+        return [(0, int(p), p) if w else (1, 0, p) for p, w in zip(parts, whole, strict=True)]
+
+    return sorted(names, key=rank)
+
+
+def _escaped(text: str, character: str) -> str:
+    """The text with backslashes before backslashes and before the character."""
+    return text.replace("\\", "\\\\").replace(character, f"\\{character}")

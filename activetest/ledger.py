@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from activetest.errors import StorageError, StudyError
-from activetest.evidence import Array, Round
+from activetest.evidence import Aim, Array, Round
+from activetest.ledger_schema import MIGRATIONS, migrate
 
 # A writer holds the lock for milliseconds; whoever waits this long is looking at a stuck machine.
 PATIENCE = 60.0
@@ -88,7 +89,7 @@ class Ledger:
             raise StudyError(f"{path} is not a ledger", "restore it from a backup")
         if version < len(MIGRATIONS):
             with self._transaction("IMMEDIATE") as db:
-                _migrate(db)
+                migrate(db)
         query = "SELECT seed, fingerprint, rows FROM meta"
         self.seed, self.fingerprint, self.rows = self._all(query)[0]
 
@@ -98,7 +99,7 @@ class Ledger:
         db = _connect(path)
         with _explained(path):
             db.execute("BEGIN IMMEDIATE")
-            _migrate(db)
+            migrate(db)
             db.execute("INSERT INTO meta VALUES (?, ?, ?, 0, ?)", (seed, fingerprint, rows, _now()))
             db.execute("COMMIT")
         db.close()
@@ -122,7 +123,7 @@ class Ledger:
         for row, (number, *draw) in zip(rows, self._all(query, len(rows)), strict=True):
             draws.setdefault(number, []).append((row, *draw))
         query = (
-            "SELECT number, choices, params, statistics, groups, imputed_sum, count, doubt "
+            "SELECT number, choices, params, statistics, groups, imputed_sum, count, aims "
             "FROM rounds WHERE number <= ? ORDER BY number"
         )
         last = max(draws, default=0)
@@ -134,9 +135,10 @@ class Ledger:
         Raises LedgerMoved when anything was written after `revision`, which it was computed from.
         """
         names = (round.choices, round.params, round.statistics, round.groups)
-        numbers = (round.imputed_sum, round.count, round.doubt)
+        numbers = (round.imputed_sum, round.count)
         texts = [json.dumps(part) for part in names]
         texts += [json.dumps(np.asarray(part).tolist()) for part in numbers]
+        texts.append(json.dumps([asdict(aim) for aim in round.aims]))
         imputed = [json.dumps(values) for values in np.asarray(round.imputed).tolist()]
         draws = zip(ids, round.probs.tolist(), imputed, strict=True)
         with self._write(revision) as db:
@@ -209,7 +211,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _round(draws: list, number: int, *texts: str) -> Round:
-    choices, params, statistics, groups, imputed_sum, count, doubt = map(json.loads, texts)
+    choices, params, statistics, groups, imputed_sum, count, aims = map(json.loads, texts)
     rows, probs, imputed = zip(*draws, strict=True)
     return Round(
         number=number,
@@ -222,7 +224,9 @@ def _round(draws: list, number: int, *texts: str) -> Round:
         imputed=np.array([json.loads(values) for values in imputed], float),
         imputed_sum=np.array(imputed_sum, float),
         count=np.array(count),
-        doubt=np.array(doubt, float),
+        aims=tuple(
+            Aim(tuple(aim["statistics"]), tuple(aim["weights"]), aim["total"]) for aim in aims
+        ),
     )
 
 
@@ -246,45 +250,6 @@ def _explained(path: Path) -> Iterator[None]:
             "free some space, or see who may write there; nothing that was recorded is lost",
         ) from error
 
-
-def _migrate(db: sqlite3.Connection) -> None:
-    """Bring the schema up to date, inside an open transaction."""
-    done = db.execute("PRAGMA user_version").fetchone()[0]
-    for migration in MIGRATIONS[done:]:
-        migration(db)
-    db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-
-def _m001_rounds_draws_and_labels(db: sqlite3.Connection) -> None:
-    """`labels_seen` is the revision a round was computed from: it knew all files that counted then.
-
-    `ingests.revision` and `undone` are the writes that brought a file in and took it back. In the
-    view, SQLite takes the other columns from the row that holds the maximum.
-    """
-    for statement in """
-        CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER, revision INTEGER,
-            time TEXT);
-        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER,
-            choices TEXT, params TEXT, statistics TEXT, groups TEXT, imputed_sum TEXT, count TEXT,
-            doubt TEXT);
-        CREATE TABLE draws (position INTEGER PRIMARY KEY,
-            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
-            q REAL NOT NULL CHECK (q > 0), imputed TEXT);
-        CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT, time TEXT, revision INTEGER,
-            undone INTEGER);
-        CREATE TABLE events (number INTEGER PRIMARY KEY,
-            ingest INTEGER NOT NULL REFERENCES ingests, id TEXT NOT NULL, annotator TEXT NOT NULL,
-            status INTEGER NOT NULL, label TEXT NOT NULL);
-        CREATE INDEX events_of_items ON events (id, annotator);
-        CREATE VIEW answers AS
-            SELECT MAX(events.number) AS number, id, annotator, status, label
-            FROM events JOIN ingests ON ingests.number = ingest
-            WHERE undone IS NULL GROUP BY id, annotator
-    """.split(";"):
-        db.execute(statement)
-
-
-MIGRATIONS = [_m001_rounds_draws_and_labels]
 
 # An answer that no round knew and that was taken back leaves no trace; one that a round knew does.
 _BROUGHT = """

@@ -139,9 +139,12 @@ class Pool:
 
         Decoding one strip while other threads look at those before it keeps them all busy, however
         few row groups there are. Of the parts ids, outputs, features and groups, those in `without`
-        are not read. Raises PoolError where the file is damaged.
+        are not read; groups that follow from the outputs bring these along. Raises PoolError where
+        the file is damaged.
         """
         schema, wanted = self.schema, frozenset(_PARTS) - set(without)
+        if schema.computed and "groups" in wanted:
+            wanted |= {"outputs"}
         columns = [
             *([schema.id] if "ids" in wanted and schema.id else []),
             *(schema.output_columns if "outputs" in wanted else ()),
@@ -178,12 +181,13 @@ class Pool:
         schema, batch, start = self.schema, strip.batch, strip.start
         features = schema.features if "features" in strip.wanted else ()
         try:
+            checked = pool_outputs.read(batch, schema) if "outputs" in strip.wanted else None
             return Block(
                 start,
                 self._ids(batch, start) if "ids" in strip.wanted else None,
-                pool_outputs.read(batch, schema) if "outputs" in strip.wanted else None,
+                checked,
                 pool_columns.columns(batch, features, self._widths) if features else [],
-                _groups(batch, schema) if "groups" in strip.wanted else [],
+                _groups(batch, schema, checked) if "groups" in strip.wanted else [],
             )
         except BadRow as bad:
             raise PoolError(
@@ -217,7 +221,7 @@ class Pool:
             if (found.task, found.kind) != (schema.task, schema.kind):
                 column = table.field(schema.outputs[0])
                 raise PoolError(f"column {column.name!r} is {column.type}")
-            for column in (schema.pred, schema.std):
+            for column in (schema.pred, schema.std, *schema.group_columns):
                 if column is not None and column not in table.names:
                     raise PoolError(f"the pool has no column {column!r}")
             if schema.kind == "prob-list" and width(self, schema.outputs[0]) != len(schema.classes):
@@ -265,9 +269,13 @@ class Pool:
         return place if id is None else f"{place}, id {str(id)!r}"
 
 
-def _groups(batch: pa.RecordBatch, schema: Schema) -> list[tuple[Array, list[str]]]:
+def _groups(
+    batch: pa.RecordBatch, schema: Schema, checked: pool_outputs.Checked | None
+) -> list[tuple[Array, list[str]]]:
     """Codes and names of each group of the schema."""
     parts = {column: pool_columns.encoded(batch.column(column)) for column in schema.group_columns}
+    for column in schema.computed:
+        parts[column] = grouping.computed(column, checked.outputs, schema.classes)
     return [grouping.local(group, parts) for group in schema.groups]
 
 

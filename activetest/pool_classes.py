@@ -93,9 +93,4 @@ def _predicted(pool) -> tuple[str, ...]:
         return found
 
     found = map_reduce(pool.pieces, seen, set.union)
-    return tuple(
-        sorted(
-            found,
-            key=lambda name: (0, int(name), "") if name.lstrip("-").isdecimal() else (1, 0, name),
-        )
-    )
+    return tuple(grouping.in_order(found))

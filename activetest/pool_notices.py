@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from activetest.groups import COMPUTED, CONFIDENCE, PREDICTED
 from activetest.pool_roles import NOT_A_FEATURE, OTHER_MODELS, is_text
 from activetest.pool_schema import Schema
 
@@ -21,6 +22,7 @@ def notices(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...]:
                 f"ids: column {schema.id!r}" if schema.id else NO_IDS,
                 f"features: {_names(schema.features)}" if schema.features else NO_FEATURES,
                 f"groups: {_names(schema.groups)}" if schema.groups else "",
+                *_shadowed(schema),
                 *_ignored(schema, table),
             ],
         )
@@ -53,6 +55,16 @@ def _prediction(schema: Schema) -> str:
     if schema.pred is None or schema.kind == "pred":
         return ""
     return f"predicted class: column {schema.pred!r}, also where another class is more probable"
+
+
+def _shadowed(schema: Schema) -> list[str]:
+    """Group columns with the name of a group that the outputs would make."""
+    means = {PREDICTED: "the predicted class", CONFIDENCE: "bins of the confidence"}
+    return [
+        f"group {name!r} is the pool's column of that name, not {means[name]}"
+        for name in COMPUTED
+        if name in schema.group_columns
+    ]
 
 
 def _ignored(schema: Schema, table: pa.Schema) -> list[str]:

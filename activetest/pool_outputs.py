@@ -14,6 +14,9 @@ from activetest.pool_schema import Schema
 # reported.
 TOLERANCE = 1e-3
 WORTH_SAYING = 1e-5
+# Values beyond this are a unit gone wrong, or a missing value in disguise; and squared differences
+# of them would leave no digit of any other.
+LARGEST = 1e15
 NO_GAPS = "outputs must be finite numbers in every row"
 
 
@@ -49,10 +52,10 @@ def read(batch: pa.RecordBatch, schema: Schema) -> Checked:
 
 def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Predicted values, with their standard deviations where there are any."""
-    pred = _finite(numbers(batch.column(schema.pred)), schema.pred).astype(float)
+    pred = _sensible(batch, schema.pred)
     if schema.std is None:
         return Checked(Outputs(pred), [pred])
-    std = _finite(numbers(batch.column(schema.std)), schema.std).astype(float)
+    std = _sensible(batch, schema.std)
     if len(low := np.flatnonzero(std < 0)):
         raise BadRow(
             int(low[0]),
@@ -60,6 +63,18 @@ def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
             "standard deviations cannot be negative",
         )
     return Checked(Outputs(pred, std=std), [pred, std])
+
+
+def _sensible(batch: pa.RecordBatch, column: str) -> Array:
+    """(R,) the values of a column, none of them larger than a statistic can bear."""
+    values = _finite(numbers(batch.column(column)), column).astype(float)
+    if len(large := np.flatnonzero(np.abs(values) > LARGEST)):
+        raise BadRow(
+            int(large[0]),
+            f"{column!r} is {values[large[0]]:g}, too large",
+            f"values are at most {LARGEST:g} in size; choose another unit",
+        )
+    return values
 
 
 def _scores(batch: pa.RecordBatch, schema: Schema) -> Checked:

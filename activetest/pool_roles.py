@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.errors import ChoiceError, PoolError
+from activetest.groups import COMPUTED, CONFIDENCE, PREDICTED, columns_of
 from activetest.pool_schema import Schema, Wishes
 
 # Columns that could give the answer away, or that say how much an item counts: never features by
@@ -33,7 +34,12 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
         _require(table, std, is_number, "standard deviations must be numbers")
     used = {id_column, *outputs, pred, std}
     groups = tuple(dict.fromkeys(wishes.groups))
-    for column in (column for group in groups for column in group.split("*")):
+    columns = dict.fromkeys(column for group in groups for column in columns_of(group))
+    computed = tuple(name for name in columns if name in COMPUTED and name not in table.names)
+    for column in columns:
+        if column in computed:
+            _check_computed(column, task, kind)
+            continue
         _require(
             table, column, _is_group, "group columns hold strings, whole numbers or true/false"
         )
@@ -52,6 +58,7 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
         threshold=wishes.threshold,
         features=features,
         groups=groups,
+        computed=computed,
         ignored=ignored,
     )
 
@@ -67,6 +74,20 @@ def _reject_idle(wishes: Wishes, task: str, kind: str, pred: str | None) -> None
                 f"--{name} has no effect: this pool predicts values",
                 hint="leave it out, or say --task classification",
             )
+
+
+def _check_computed(column: str, task: str, kind: str) -> None:
+    """Raises ChoiceError when the outputs do not say what this group is."""
+    if task == "regression":
+        raise ChoiceError(
+            f"--group {column}: this pool predicts values, not classes",
+            hint="group by a column of the pool, for example bands of the prediction",
+        )
+    if column == CONFIDENCE and kind == "pred":
+        raise ChoiceError(
+            f"--group {column}: the pool has hard labels, and no probabilities",
+            hint=f"--group {PREDICTED} groups by the predicted class",
+        )
 
 
 def _outputs(table: pa.Schema, wishes: Wishes) -> tuple[str, tuple[str, ...], str | None]:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 
 from activetest.errors import ChoiceError
+from activetest.groups import columns_of
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Schema:
     threshold     score at which the prediction becomes the positive class
     features      columns for surrogates; list columns count as many
     groups        group columns; products are written "A*B"
+    computed      those among them that are no columns of the pool but follow from the outputs
     ignored       columns with no role
     """
 
@@ -36,6 +38,7 @@ class Schema:
     threshold: float = 0.5
     features: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
     def to_dict(self) -> dict:
@@ -76,8 +79,9 @@ class Schema:
 
     @property
     def group_columns(self) -> tuple[str, ...]:
-        """The single columns that the groups are made of."""
-        return tuple(dict.fromkeys(column for group in self.groups for column in group.split("*")))
+        """The single columns of the pool that the groups are made of."""
+        made_of = (column for group in self.groups for column in columns_of(group))
+        return tuple(column for column in dict.fromkeys(made_of) if column not in self.computed)
 
     @property
     def output_columns(self) -> tuple[str, ...]:
@@ -97,7 +101,7 @@ def _rule(key: str) -> tuple:
     """What the value of a key must be, in words and as a function."""
     if key in _VALUES:
         return f"one of {', '.join(_VALUES[key])}", lambda value: value in _VALUES[key]
-    if key in ("outputs", "classes", "features", "groups", "ignored"):
+    if key in ("outputs", "classes", "features", "groups", "computed", "ignored"):
         return (
             "a list of texts",
             lambda value: (

@@ -1,6 +1,6 @@
 """What is said about a study, before any formatting. Every output format renders this object."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 SCHEMA_VERSION = 1
 
@@ -23,6 +23,9 @@ class Line:
     class_name          the class of a per-class metric
     group               {column: value}, or None for the whole pool
     headline            whether this is the line to read first
+    against             for a difference: the group that is subtracted, {column: value}
+    shrunk              the value drawn towards the other groups' by as much as its doubt demands
+    trusted             False where the labels are too few for the interval to be believed
     """
 
     metric: str
@@ -41,6 +44,46 @@ class Line:
     class_name: str | None = None
     group: dict[str, str] | None = None
     headline: bool = False
+    reason: str | None = None
+    against: dict[str, str] | None = None
+    shrunk: float | None = None
+    trusted: bool = True
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The verdict on one requirement; text, JSON, JUnit and the exit code all come from it.
+
+    requirement            as it was asked
+    metric, class_name     what has to be good enough
+    group                  {column: value}, or None for the whole pool
+    op, threshold          ">=" or "<=", and the value that decides
+    verdict                "pass", "fail" or "undecided"
+    estimate, lower, upper its interval, at level; None where there is none
+    method                 the interval's name
+    n_labeled              labels the verdict rests on
+    e_pass, e_fail         largest values so far of the e-processes against the metric being too bad
+                           and being good enough; None for fixed intervals
+    more                   labels still expected to be needed; None unless undecided
+    reason                 what else to know, in a plain sentence
+    """
+
+    requirement: str
+    metric: str
+    op: str
+    threshold: float
+    verdict: str
+    level: float
+    method: str
+    n_labeled: int
+    class_name: str | None = None
+    group: dict[str, str] | None = None
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    e_pass: float | None = None
+    e_fail: float | None = None
+    more: int | None = None
     reason: str | None = None
 
 
@@ -88,7 +131,7 @@ class Report:
     counts: Counts
     estimates: tuple[Line, ...]
     notes: tuple[str, ...] = ()
-    gates: tuple = field(default=())
+    gates: tuple[Gate, ...] = ()
 
 
 @dataclass(frozen=True)

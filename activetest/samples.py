@@ -3,22 +3,28 @@
 One sample serves one metric and one group.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Log, Rows, Sample
-from activetest.metrics._losses import bounds
+from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Choices, Log, Rows
+from activetest.evidence_numbers import Sample
+from activetest.expectation import moments
 from activetest.metrics._metric import Metric
+from activetest.metrics._statistics import Statistic, combined
 from activetest.passes import map_reduce
-from activetest.rounds import group_names, observed
+from activetest.rounds import group_names
+from activetest.rounds_learn import generator, learn, observed
+from activetest.rounds_recall import recall
+from activetest.samples_foresight import Foresight, foresee
 
 
 @dataclass(frozen=True)
 class Group:
     """The whole pool (no column), or the rows of one code in one column of the codes.
 
-    name           "" for the whole pool, else "column=value"
+    name           "" for the whole pool, else as groups.name_of
     size           members
     column, code   position in Rows.codes, and the code there; None for the whole pool
     meaning        {name of the column: value}; None for the whole pool
@@ -39,41 +45,59 @@ class Group:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A log in arrays: the pool's T statistics and, last, whether the item could be answered.
+    """A log in arrays: T statistics of items and, last, whether the item could be answered.
 
     used                   draws that estimates use: whole rounds, everything before them answered
     whole                  False where the answered beginning of an unfinished first round is used
+    drawn                  the D rows drawn
     stats, brought_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
-    codes, brought_codes   (D, columns) and (B, columns) codes of the group columns
-    statistics             (T,) names
+    brought                the B rows brought
+    statistics             (T,) what the columns are
     groups                 the whole pool first
+    surrogate              the one that knows every label
+    foresight              what the rounds predicted
     """
 
     log: Log
     used: int
     whole: bool
+    drawn: Rows
     stats: Array
     brought_stats: Array
-    codes: Array
-    brought_codes: Array
-    statistics: tuple[str, ...]
+    brought: Rows
+    statistics: tuple[Statistic, ...]
     groups: tuple[Group, ...]
+    surrogate: object
+    foresight: Foresight
 
 
-def gather(log: Log, cache) -> Evidence:
-    """Everything that samples need, looked up once."""
+def gather(
+    log: Log, cache, choices: Choices, metrics: Sequence[Metric], *, seed: int, again: bool = True
+) -> Evidence:
+    """Everything that samples of these metrics need, looked up once.
+
+    What rounds did not record is predicted again with their own surrogates, unless `again` is
+    False: the metrics that need it are then estimated without.
+    """
+    statistics = tuple({each.name: each for one in metrics for each in one.statistics}.values())
+    if again:
+        log = recall(log, cache, statistics)
     drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
     used, whole = _used(log)
+    groups = _groups(cache)
+    rng = generator(seed, len(log.history) + 1, "fit")
     return Evidence(
         log=log,
         used=used,
         whole=whole,
-        stats=_answered(drawn, log.labels, log.status, cache.statistics),
-        brought_stats=_answered(brought, log.brought_labels, log.brought_status, cache.statistics),
-        codes=drawn.codes,
-        brought_codes=brought.codes,
-        statistics=cache.statistics,
-        groups=_groups(cache),
+        drawn=drawn,
+        stats=_answered(drawn, log.labels, log.status, statistics),
+        brought_stats=_answered(brought, log.brought_labels, log.brought_status, statistics),
+        brought=brought,
+        statistics=statistics,
+        groups=groups,
+        surrogate=learn(log, cache, choices, rng=rng),
+        foresight=foresee(log, statistics, groups),
     )
 
 
@@ -84,18 +108,31 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     """
     log, used, group = evidence.log, evidence.used, group or evidence.groups[0]
     declined = bool((log.status == DECLINED).any() or (log.brought_status == DECLINED).any())
-    columns = [evidence.statistics.index(name) for name in metric.statistics] + [-1] * declined
-    member, brought_member = group.holds(evidence.codes), group.holds(evidence.brought_codes)
+    names = [each.name for each in evidence.statistics]
+    columns = [names.index(each.name) for each in metric.statistics] + [-1] * declined
+    member, brought_member = group.holds(evidence.drawn.codes), group.holds(evidence.brought.codes)
     stats = evidence.stats[:, columns] * member[:, None]
     brought = evidence.brought_stats[:, columns] * brought_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
     before += _brought_before(log, brought)
-    imputed, imputed_sum, left, remaining, doubt = _predicted(log, group.name, member, columns)
+    place = evidence.groups.index(group)
+    imputed, imputed_sum, left = evidence.foresight.of(place, member, columns)
+    _, _, remaining = evidence.foresight.of(0, np.ones(len(member)), [])
     known, known_brought = log.status != PENDING, log.brought_status != PENDING
     total = stats[known].sum(axis=0) + brought[known_brought].sum(axis=0)
     unknown = group.size - int(member[known].sum() + brought_member[known_brought].sum())
-    # Labels that were brought say nothing about the variance of draws.
-    counted = (log.status[:used] == LABELLED) & (member[:used] > 0)
+
+    def expect(weights: Array) -> tuple[Array, Array]:
+        rows = evidence.drawn[:used]
+        aim = combined(metric.statistics, weights[: len(metric.statistics)])
+        mean, variance = moments(evidence.surrogate.beliefs(rows, (aim,)))
+        # A last statistic, whether an item can be answered, is taken to be certain.
+        mean = mean[0] + weights[len(metric.statistics) :].sum()
+        return mean * member[:used], variance[0] * member[:used]
+
+    def label_variance(weights: Array) -> float:
+        return _label_variance(evidence, metric, weights, member, brought_member) / group.size**2
+
     return Sample(
         stats=stats[:used],
         probs=log.probs[:used],
@@ -105,14 +142,65 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
         imputed_sum=imputed_sum[:used],
         inside=member[:used],
         left=left[:used],
-        doubt=doubt[:used],
         size=group.size,
         total=total,
         unknown=unknown,
-        tally=_tally(evidence, counted),
+        # Labels that were brought say nothing about the variance of draws.
+        counted=((log.status[:used] == LABELLED) & (member[:used] > 0)).astype(float),
         uniform=bool(np.allclose(log.probs[:used] * remaining[:used], 1, rtol=1e-6)),
         limits=_limits(metric, total, unknown, group.size, declined),
+        expect=expect,
+        label_variance=label_variance,
     )
+
+
+def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
+    """(M,) positions and labels of labelled items, and what each weighs in an estimate.
+
+    The weights are those that LURE gives to known items: a draw weighs w / q, and w for every draw
+    after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave out.
+    """
+    used, _ = _used(log)
+    weights = _weights(size, used)
+    after = weights.sum() - np.cumsum(weights)
+    drawn = np.zeros(len(log.rows))
+    drawn[:used] = weights / log.probs[:used] + after
+    starts = np.searchsorted(log.round[:used], log.brought_round)
+    brought = np.append(np.cumsum(weights[::-1])[::-1], 0.0)[starts]
+    if len(log.rows) + len(log.brought_rows) == size:
+        # Everything is known, and every item counts alike.
+        drawn, brought = np.ones(len(drawn)), np.ones(len(brought))
+    drawn, brought = drawn * inside, brought * brought_inside
+    some, more = log.status == LABELLED, log.brought_status == LABELLED
+    return (
+        np.concatenate([log.rows[some], log.brought_rows[more]]),
+        np.concatenate([log.labels[some], log.brought_labels[more]]),
+        np.concatenate([drawn[some], brought[more]]),
+    )
+
+
+def _label_variance(evidence, metric: Metric, weights: Array, member, brought_member) -> float:
+    """Variance of the weighted sum that labels of several annotators leave, N^2 times too large."""
+    log, size = evidence.log, evidence.groups[0].size
+    if log.soft is None:
+        return 0.0
+    _, _, shares = known_weights(log, size, member, brought_member)
+    some, more = log.status == LABELLED, log.brought_status == LABELLED
+    outputs = [evidence.drawn.outputs[some], evidence.brought.outputs[more]]
+    soft = np.concatenate([log.soft[some], log.brought_soft[more]])
+    aim = combined(metric.statistics, weights[: len(metric.statistics)])
+    # A label may also be of a class that is none of the pool's.
+    soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
+    tables = np.concatenate(
+        [
+            np.hstack(
+                [aim.table(each, soft.shape[1] - 1), aim.value(each, -np.ones((len(each.pred), 1)))]
+            )
+            for each in outputs
+        ]
+    )
+    mean = (soft * tables).sum(axis=1)
+    return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
 
 
 def _used(log: Log) -> tuple[int, bool]:
@@ -133,13 +221,12 @@ def _used(log: Log) -> tuple[int, bool]:
     return (start, True) if start else (answered, answered == 0)
 
 
-def _answered(rows: Rows, labels: Array, status: Array, statistics: tuple[str, ...]) -> Array:
+def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:
     """(R, T + 1) statistics of labelled rows and a 1; zeros for the others."""
     stats = np.zeros((len(labels), len(statistics) + 1))
     labelled = status == LABELLED
     if labelled.any():
-        some = replace(rows, outputs=rows.outputs[labelled])
-        stats[labelled, :-1] = observed(some, labels[labelled], statistics)
+        stats[labelled, :-1] = observed(rows[labelled], labels[labelled], statistics)
         stats[labelled, -1] = 1
     return stats
 
@@ -180,47 +267,10 @@ def _weights(size: int, used: int) -> Array:
     return weights / weights.sum() if used else weights
 
 
-def _predicted(log: Log, group: str, member: Array, columns: list[int]):
-    """What was predictable before each draw.
-
-    imputed (D, d), imputed_sum (D, d), left (D,), rows left of the whole pool (D,) and
-    doubt (D, d, 4). A round that was drawn before the group was asked for recorded nothing about
-    it: zeros, as without a surrogate.
-    """
-    shape = (len(log.rows), len(columns))
-    imputed, imputed_sum, doubt = np.zeros(shape), np.zeros(shape), np.zeros((*shape, 4))
-    left, remaining = np.zeros(len(log.rows)), np.zeros(len(log.rows))
-    for each in log.history:
-        here = log.round == each.number
-        remaining[here] = each.count[0] - np.arange(here.sum())
-        if group not in each.groups:
-            continue
-        place, inside = each.groups.index(group), member[here]
-        # A last column, for whether an item can be answered, is imputed as certain.
-        guess = np.column_stack([each.imputed, np.ones(len(inside))])[:, columns] * inside[:, None]
-        whole = np.append(each.imputed_sum[place], each.count[place])[columns]
-        imputed[here] = guess
-        imputed_sum[here] = whole - (np.cumsum(guess, axis=0) - guess)
-        left[here] = each.count[place] - (np.cumsum(inside) - inside)
-        doubt[here] = np.concatenate([each.doubt[place], np.zeros((1, 4))])[columns]
-    return imputed, imputed_sum, left, remaining, doubt
-
-
-def _tally(evidence: Evidence, counted: Array) -> int:
-    """Labels of the rarer kind, right or wrong, among the draws counted (M,); all, for values."""
-    labels = int(counted.sum())
-    if "zero_one" not in evidence.statistics:
-        return labels
-    errors = evidence.stats[: evidence.used, evidence.statistics.index("zero_one")]
-    wrong = int(errors[counted].sum())
-    return min(wrong, labels - wrong)
-
-
 def _limits(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
     """(2, d) means that what is known leaves possible: the rest at its lower and upper bound."""
-    low, high = bounds(metric.statistics[0])
+    bounds = np.array([[each.lower, each.upper] for each in metric.statistics]).T
     if declined:
         # Over answerable items only, whose number is not known: nothing sharper than the bounds.
-        return np.array([[low, 0.0], [high, 1.0]])
-    ends = np.array([[low], [high]]) * unknown if unknown else 0.0
-    return np.broadcast_to((total + ends) / size, (2, len(total)))
+        return np.hstack([bounds, [[0.0], [1.0]]])
+    return (total + (bounds * unknown if unknown else 0.0)) / size * np.ones((2, 1))

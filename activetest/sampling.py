@@ -12,20 +12,29 @@ from activetest.evidence import Array
 from activetest.hashing import uniforms
 
 
-def strengths(scores: Array, free: Array, floor: float) -> Array:
-    """(R,) probabilities of the first pick: scores, with a share `floor` spread over free rows.
+def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
+    """(R,) probabilities of the first pick, and (K,) the total of each kind of score.
 
-    scores (R,) at least zero; free (R,) bool. Rows that are not free get zero, and the floor is
-    spread evenly over the others. Where no score is above zero every free row is as likely as
-    another. Raises ValueError for scores that are negative or not finite.
+    scores (K, R), at least zero, are scaled to the same total and added up: every aim counts alike.
+    free (R,) bool; a share `floor` is spread evenly over free rows, and the others get zero. Raises
+    ValueError for scores that are negative or not finite.
     """
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
-    total, count = scores.sum(dtype=float), free.sum()
-    if total == 0:
+    totals = scores.sum(axis=1, dtype=float)
+    return blended(scores, free, floor, totals, int(free.sum())), totals
+
+
+def blended(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
+    """(R,) strengths of some rows, from what scores (K,) and free rows came to over the pool.
+
+    Where no score is above zero every free row is as likely as another.
+    """
+    shares = scores.T[..., totals > 0] / totals[totals > 0]
+    if not shares.shape[-1]:
         return free / count
-    return (1 - floor) * scores / total + floor * free / count
+    return (1 - floor) * shares.mean(axis=-1) + floor * free / count
 
 
 def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:

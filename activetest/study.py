@@ -6,8 +6,7 @@ import json
 import os
 import shutil
 import tomllib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from uuid import uuid4
@@ -15,12 +14,14 @@ from uuid import uuid4
 import numpy as np
 
 from activetest import cache as caches
+from activetest.annotators import DAWID_SKENE, Opinion, opinion, settled
 from activetest.cache import Cache
+from activetest.cache_files import sweep
 from activetest.choices import checked
 from activetest.errors import ChoiceError, StorageError, StudyError
-from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Choices, Log
+from activetest.evidence import LABELLED, PENDING, Array, Choices, Log
 from activetest.labels import numbering
-from activetest.ledger import Answer, Ledger, Record
+from activetest.ledger import Ledger, Record
 from activetest.pool import Pool
 from activetest.pool_schema import Schema
 
@@ -65,6 +66,7 @@ class Study:
         with storing(folder):
             try:
                 building.mkdir(parents=True)
+                sweep(folder.parent, f"{folder.name}.", ".tmp")
                 Ledger.create(building / "ledger.db", seed=seed, fingerprint=fingerprint, rows=rows)
                 _write(building / "study.toml", _to_toml(pool, choices))
                 if folder.is_dir():
@@ -132,9 +134,16 @@ class Study:
             return caches.current(self.open_pool(), folder, expected=self.ledger.fingerprint)
 
     def log(self, cache: Cache, record: Record | None = None) -> Log:
-        """What is known, in the words of the methods; of the latest record unless one is given."""
+        """What is known, in the words of the methods; of the latest record unless one is given.
+
+        Of several answers to one item the majority decides, or their median where labels are
+        values, or Dawid-Skene where that is chosen.
+        """
         record = record or self.ledger.record()
-        known = settled(record.answers)
+        known = settled(record.answers, values=self.pool["task"] == "regression")
+        doubts = opinion(record.answers) if self.choices.annotators == DAWID_SKENE else None
+        if doubts:
+            known |= {id: (LABELLED, label) for id, label in doubts.labels.items()}
         drawn, brought = [draw.id for draw in record.draws], list(record.brought)
         status, labels = self._outcomes(drawn, known, cache)
         brought_status, brought_labels = self._outcomes(brought, known, cache)
@@ -152,6 +161,8 @@ class Study:
             brought_labels=brought_labels,
             brought_round=np.array(seen, np.int64),
             history=self.ledger.rounds(rows),
+            soft=_soft(drawn, doubts, cache) if doubts else None,
+            brought_soft=_soft(brought, doubts, cache) if doubts else None,
         )
 
     def _outcomes(self, ids: list[str], known: dict, cache: Cache) -> tuple[Array, Array]:
@@ -162,20 +173,17 @@ class Study:
         return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
 
 
-def settled(answers: Sequence[Answer]) -> dict[str, tuple[int, str]]:
-    """{id: (status, label)}: the majority over annotators, of equals the earliest.
-
-    An item is declined when all who looked at it declined.
-    """
-    votes: dict[str, Counter] = {}
-    for answer in answers:
-        counter = votes.setdefault(answer.id, Counter())
-        if answer.status == LABELLED:
-            counter[answer.label] += 1
-    return {
-        id: (LABELLED, counter.most_common(1)[0][0]) if counter else (DECLINED, "")
-        for id, counter in votes.items()
-    }
+def _soft(ids: list[str], doubts: Opinion, cache: Cache) -> Array:
+    """(R, C) probability of each class for every item; what is missing to one is outside them."""
+    places = {name: code for code, name in enumerate(cache.classes)}
+    inside = [code for code, name in enumerate(doubts.names) if name in places]
+    columns = [places[doubts.names[code]] for code in inside]
+    table = np.full((len(ids), len(cache.classes)), np.nan)
+    for row, id in enumerate(ids):
+        if id in doubts.probs:
+            table[row] = 0.0
+            table[row, columns] = doubts.probs[id][inside]
+    return table
 
 
 @contextlib.contextmanager

@@ -73,6 +73,15 @@ def test_taking_rows_is_picking_from_the_whole(tmp_path):
     assert len(made.rows(450, 999).index) == 50
 
 
+def test_scores_are_what_the_model_says_of_a_class_or_of_the_one_it_predicts(tmp_path, monkeypatch):
+    made, _ = built(tmp_path, table())
+    monkeypatch.setattr(made, "chunks", lambda: [(0, 200), (200, 500)])
+    probs = made.rows(0, made.size).outputs.probs
+    np.testing.assert_array_equal(made.scores(), probs.max(axis=1))
+    np.testing.assert_array_equal(made.scores(2), probs[:, 2])
+    assert made.center == 0
+
+
 def test_the_design_begins_with_the_logit_of_the_confidence(tmp_path):
     probs = [[0.5, 0.5], [0.8, 0.2], [0.0, 1.0]]
     made, _ = built(tmp_path, pa.table({"prob": probs, "pred": [0, 1, 1]}))
@@ -92,6 +101,7 @@ def test_the_design_of_a_regression_pool_begins_with_standard_units(tmp_path):
     logs = np.log(std)
     np.testing.assert_allclose(design[:, 1], (logs - logs.mean()) / logs.std(), atol=1e-3)
     assert made.statistics == ("squared", "absolute", "signed") and made.rows(0, 9).right is None
+    np.testing.assert_allclose(made.center, pred.mean())
 
 
 def test_hard_labels_without_features_have_an_empty_design(tmp_path):

@@ -80,7 +80,8 @@ def test_a_used_up_pool_is_no_error(study, capsys):
         (["next", "--m", "3"], "No such option"),
         (["next", "--n", "three"], "Invalid value for '--n'"),
         (["next", "--format", "xml"], "no format is called 'xml'"),
-        (["status", "--format", "xml"], "no render method is called 'xml'"),
+        (["status", "--format", "xml"], "no format is called 'xml'"),
+        (["status", "--format", "junit"], "no format is called 'junit'"),
         (["init"], "Missing argument 'POOL'"),
         (["init", "nowhere.parquet"], "nowhere.parquet"),
         (["init", "pool.parquet", "--seed", "-1"], "--seed -1"),
@@ -129,14 +130,22 @@ def test_there_is_no_colour_in_pipes(study, setting, words):
     assert done.stdout + done.stderr
 
 
-def test_the_help_starts_without_the_heavy_libraries():
-    code = "import sys; from activetest.cli import main; main(['--help']); print(*sys.modules)"
+@pytest.mark.parametrize("words", [["--help"], ["report", "--help"], ["simulate", "--help"]])
+def test_the_help_starts_without_the_heavy_libraries(words):
+    code = f"import sys; from activetest.cli import main; main({words}); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     loaded = set(done.stdout.splitlines()[-1].split())
     assert not loaded & {"numpy", "pyarrow", "scipy", "sklearn", "torch", "sqlite3", "rich"}
+
+
+def test_the_shell_completes_commands_and_options():
+    asked = {"_ACTIVETEST_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    assert program(env=asked | {"COMP_WORDS": "activetest re"}).stdout == "report\n"
+    asked |= {"COMP_CWORD": "2", "COMP_WORDS": "activetest report --req"}
+    assert program(env=asked).stdout == "--require\n"
 
 
 def test_libraries_of_linear_algebra_get_one_thread_unless_the_user_says_otherwise():
@@ -234,34 +243,6 @@ def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, ca
     for words in (["init", "pool.parquet"], ["next"], ["ingest", "labels.csv"], ["status"]):
         assert main([*words, "--study", "elsewhere"]) == 0, capsys.readouterr().err
     assert len(Study.open("elsewhere").ledger.record().draws) == 10
-
-
-def test_a_simulation_is_a_table_or_json(folder, write_pool, capsys):
-    write_pool(folder / "pool.parquet", 40)
-    (folder / "key.csv").write_text(
-        "id,label\n" + "".join(f"item-{row},{'cat' if row % 3 else 'dog'}\n" for row in range(40))
-    )
-    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--budget", "10", "--runs", "4"]
-    words += ["--metric", "error", "--estimator", "lure,doubly-robust"]
-    assert main([*words, "--format", "json"]) == 0
-    out, err = capsys.readouterr()
-    results = json.loads(out)["results"]
-    assert [result["estimator"] for result in results][:2] == ["lure", "doubly-robust"]
-    assert {(result["budget"], result["runs"]) for result in results} == {(10, 4)}
-    assert err == ""
-    assert main(words) == 0
-    assert "doubly-robust" in capsys.readouterr().out
-
-
-def test_a_simulation_reads_what_init_reads_and_leaves_nothing_beside_it(folder, capsys):
-    rows = [(f"{row:03d}", row / 40, row % 2) for row in range(40)]
-    pool = "id,score\n" + "".join(f"{id},{score}\n" for id, score, _ in rows)
-    (folder / "pool.csv").write_text(pool)
-    (folder / "key.csv").write_text("id,label\n" + "".join(f"{id},{y}\n" for id, _, y in rows))
-    words = ["simulate", "pool.csv", "--labels", "key.csv", "--budget", "10", "--runs", "2"]
-    assert main(words) == 0
-    assert "doubly-robust" in capsys.readouterr().out
-    assert sorted(path.name for path in folder.iterdir()) == ["key.csv", "pool.csv"]
 
 
 def test_a_batch_goes_to_standard_output_when_its_file_is_a_dash(study, folder, capsys):

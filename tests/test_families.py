@@ -9,9 +9,10 @@ import pytest
 from activetest import catalog
 from activetest.errors import ActivetestError
 from activetest.evidence import Beliefs, Known, Outputs, Rows
+from activetest.expectation import moments
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
-from activetest.metrics._losses import bounds, loss
 from activetest.metrics._outcomes import right_and_wrong
+from activetest.metrics._statistics import Statistic, combined, statistic
 
 SIZE, CLASSES = 40, 3
 POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}
@@ -37,27 +38,23 @@ def pool_rows(kind: str) -> Rows:
     return Rows(np.arange(SIZE), hashes, outputs, design, codes, *constants)
 
 
-def shuffled(rows: Rows, order: np.ndarray) -> Rows:
-    """The same rows in another order."""
-    constants = (
-        part if part is None else part[:, order] for part in (rows.right, rows.wrong, rows.spread)
-    )
-    one_each = (
-        part[order] for part in (rows.index, rows.hashes, rows.outputs, rows.design, rows.codes)
-    )
-    return Rows(*one_each, *constants)
+def asked(kind: str) -> tuple[Statistic, ...]:
+    """What the pool's cache knows constants of, a count and a weighted sum: surrogates know all."""
+    kept = tuple(map(statistic, STATISTICS[POOLS[kind]]))
+    more = statistic("pinball:0.9" if kind == "values" else "tp:1")
+    return (*kept, more, combined([kept[0], more], (0.5, -2.0)))
 
 
 def known(kind: str, count: int) -> Known:
     """The first count rows of the pool with labels; some are not what the box says."""
-    rows = shuffled(pool_rows(kind), np.arange(count))
+    rows = pool_rows(kind)[:count]
     rng = np.random.default_rng(4)
     if kind == "values":
         labels = rows.outputs.pred + rng.normal(scale=0.5, size=count)
     else:
         labels = np.where(rng.random(count) < 0.3, 0, rows.outputs.pred).astype(float)
     statistics = STATISTICS[POOLS[kind]]
-    stats = [loss(name)(rows.outputs, labels[:, None])[:, 0] for name in statistics]
+    stats = [statistic(name).value(rows.outputs, labels[:, None])[:, 0] for name in statistics]
     table = np.reshape(stats, (len(statistics), count)).T
     classes = 0 if kind == "values" else CLASSES
     return Known(rows, labels, table, statistics, classes, scale=1.0)
@@ -87,7 +84,7 @@ FAMILIES = {
     "estimators": "estimate",
     "intervals": "interval",
     "surrogates": "fit",
-    "metrics": "metric",
+    "metrics": "metrics",
 }
 
 
@@ -137,14 +134,26 @@ def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(
     surrogate = usable(name, kind, count)
     if surrogate is None:
         return
-    believed = surrogate.beliefs(pool_rows(kind))
+    believed = surrogate.beliefs(pool_rows(kind), asked(kind))
     outcomes = believed.probs.shape[1]
     assert believed.probs.shape == (SIZE, outcomes)
-    assert believed.stakes.shape == (len(STATISTICS[POOLS[kind]]), SIZE, outcomes)
+    assert believed.stakes.shape == (len(asked(kind)), SIZE, outcomes)
     assert np.isfinite(believed.stakes).all()
     assert (believed.probs >= 0).all()
     np.testing.assert_allclose(believed.probs.sum(axis=1), 1, rtol=1e-5)
     assert believed.noise is None or (believed.noise >= 0).all()
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize("count", [0, 15])
+def test_surrogates_expect_the_mean_of_their_beliefs(name, kind, count):
+    surrogate = usable(name, kind, count)
+    if surrogate is None:
+        return
+    rows = pool_rows(kind)
+    mean, _ = moments(surrogate.beliefs(rows, asked(kind)))
+    np.testing.assert_allclose(surrogate.expected(rows, asked(kind)), mean, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -155,7 +164,7 @@ def test_surrogates_follow_the_rows_when_they_are_shuffled(name, kind):
         return
     order = np.random.default_rng(9).permutation(SIZE)
     rows = pool_rows(kind)
-    one, other = surrogate.beliefs(rows), surrogate.beliefs(shuffled(rows, order))
+    one, other = (surrogate.beliefs(some, asked(kind)) for some in (rows, rows[order]))
     np.testing.assert_allclose(other.probs, one.probs[order], rtol=1e-5)
     np.testing.assert_allclose(other.stakes, one.stakes[:, order], rtol=1e-5)
 
@@ -168,9 +177,9 @@ def test_surrogates_come_back_from_their_parameters(name, kind):
         return
     params = json.loads(json.dumps(surrogate.params()))
     again = catalog.load("surrogates", name).restore(params)
-    rows = pool_rows(kind)
-    np.testing.assert_array_equal(again.beliefs(rows).probs, surrogate.beliefs(rows).probs)
-    np.testing.assert_array_equal(again.beliefs(rows).stakes, surrogate.beliefs(rows).stakes)
+    one, other = (each.beliefs(pool_rows(kind), asked(kind)) for each in (again, surrogate))
+    np.testing.assert_array_equal(one.probs, other.probs)
+    np.testing.assert_array_equal(one.stakes, other.stakes)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -180,8 +189,8 @@ def test_surrogates_have_members_whose_totals_are_finite(name, kind):
     if surrogate is None:
         return
     members = surrogate.members(5, np.random.default_rng(10))
-    mean, variance = surrogate.totals(pool_rows(kind), members)
-    shape = (5, len(STATISTICS[POOLS[kind]]))
+    mean, variance = surrogate.totals(pool_rows(kind), members, asked(kind))
+    shape = (5, len(asked(kind)))
     assert mean.shape == shape
     assert variance.shape == shape
     assert np.isfinite(mean).all()
@@ -189,22 +198,20 @@ def test_surrogates_have_members_whose_totals_are_finite(name, kind):
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_every_kind_of_pool_has_a_surrogate(kind):
-    assert any(usable(name, kind) is not None for name in catalog.names("surrogates"))
-
-
-# --- losses and metrics
+@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize("count", [0, 15])
+def test_surrogates_expect_of_a_weighted_sum_what_they_expect_of_its_parts(name, kind, count):
+    surrogate = usable(name, kind, count)
+    if surrogate is None:
+        return
+    mean, variance = moments(surrogate.beliefs(pool_rows(kind), asked(kind)))
+    np.testing.assert_allclose(mean[-1], 0.5 * mean[0] - 2 * mean[-2], atol=1e-5)
+    deviation = np.sqrt(variance)
+    # Whatever their correlation.
+    assert (deviation[-1] <= 0.5 * deviation[0] + 2 * deviation[-2] + 1e-5).all()
+    assert (deviation[-1] >= abs(0.5 * deviation[0] - 2 * deviation[-2]) - 1e-3).all()
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_losses_stay_within_their_bounds(kind):
-    labels = known(kind, SIZE).labels
-    for name in STATISTICS[POOLS[kind]]:
-        values = loss(name)(pool_rows(kind).outputs, labels[:, None])
-        low, high = bounds(name)
-        assert values.shape == (SIZE, 1)
-        assert ((low <= values) & (values <= high)).all()
-
-
-def test_every_metric_belongs_to_a_task():
-    assert set(catalog.names("metrics")) <= {*CLASSIFICATION, *HARD_LABELS, *REGRESSION}
+def test_every_kind_of_pool_has_a_surrogate(kind):
+    assert any(usable(name, kind) is not None for name in catalog.names("surrogates"))

@@ -147,6 +147,8 @@ def test_labels_of_a_regression_pool_are_numbers(other_study, label_file):
     for label in ("cat", "nan", "inf", "1,5"):
         with pytest.raises(LabelError):
             ingest(study, label_file(f"3,{label}"))
+    with pytest.raises(LabelError, match="'1e100' of id '3' is too large"):
+        ingest(study, label_file("3,1e100"))
 
 
 def test_labels_outside_the_predicted_classes_are_simply_wrong(other_study, label_file):

@@ -1,5 +1,6 @@
 """The ledger keeps what it was given, all or none, and says when somebody else wrote."""
 
+import json
 import sqlite3
 from dataclasses import fields
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 
 from activetest.errors import StorageError, StudyError
-from activetest.evidence import DECLINED, LABELLED, Round
-from activetest.ledger import MIGRATIONS, Answer, Ledger, LedgerMoved
+from activetest.evidence import DECLINED, LABELLED, Aim, Round
+from activetest.ledger import Answer, Ledger, LedgerMoved
+from activetest.ledger_schema import MIGRATIONS
 
 
 @pytest.fixture
@@ -30,7 +32,10 @@ def a_round(number: int, rows: list[int]) -> Round:
         imputed=rng.random((len(rows), 1)),
         imputed_sum=rng.random((2, 1)),
         count=np.array([90, 40]),
-        doubt=rng.random((2, 1, 4)),
+        aims=(
+            Aim(("tp:1", "fp:1"), (2 / 3, -1e-17), 1 / 7),
+            Aim(("zero_one",), (1.0,), rng.random()),
+        ),
     )
 
 
@@ -149,6 +154,35 @@ def test_a_ledger_cannot_be_made_where_no_folder_is(where, tmp_path):
     (tmp_path / "below-a-file").write_text("not a folder")
     with pytest.raises(StorageError):
         Ledger.create(tmp_path / where / "ledger.db", seed=1, fingerprint="a", rows=1)
+
+
+def test_an_older_ledger_is_brought_up_to_date_and_loses_nothing_that_counts(tmp_path):
+    """Rounds of the first version kept sums for variances, and did not say what they aimed at."""
+    path, round = tmp_path / "ledger.db", a_round(1, [4, 2])
+    with sqlite3.connect(path) as db:
+        MIGRATIONS[0](db)
+        db.execute("PRAGMA user_version = 1")
+        db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 1, '')")
+        parts = (round.choices, round.params, round.statistics, round.groups)
+        numbers = (round.imputed_sum, round.count, np.ones((2, 1, 4)))
+        texts = [json.dumps(part) for part in parts]
+        texts += [json.dumps(part.tolist()) for part in numbers]
+        db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", texts)
+        draws = zip(("i4", "i2"), round.probs, map(json.dumps, round.imputed.tolist()), strict=True)
+        db.executemany("INSERT INTO draws (round, id, q, imputed) VALUES (1, ?, ?, ?)", draws)
+    for _ in range(2):
+        ledger = Ledger(path)
+        (again,) = ledger.rounds(round.rows)
+        assert again.aims == ()
+        for field in fields(Round):
+            if field.name != "aims":
+                np.testing.assert_array_equal(
+                    getattr(again, field.name), getattr(round, field.name)
+                )
+        assert [draw.id for draw in ledger.record().draws] == ["i4", "i2"]
+    add(ledger, ("i4", "cat"))
+    draw(ledger, 2, 9)
+    assert [each.aims for each in ledger.rounds(np.array([4, 2, 9]))] == [(), a_round(2, [9]).aims]
 
 
 def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):

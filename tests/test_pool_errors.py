@@ -50,6 +50,8 @@ BAD = {
     "odd prediction": ({"pred": [[0], [1]]}, "'pred' is list"),
     "unknown class": ({"prob": [[0.5, 0.5]], "pred": ["cat"]}, "row 0 .*'pred' is 'cat'.*0, 1"),
     "negative std": ({"pred": [0.5, 1.5], "pred_std": [1.0, -1.0]}, "row 1 .*'pred_std' is -1"),
+    "huge prediction": ({"pred": [0.5, -1e100]}, "row 1 .*'pred' is -1e[+]100, too large"),
+    "huge std": ({"pred": [0.5, 1.5], "pred_std": [1.0, 2e15]}, "row 1 .*'pred_std' is 2e[+]15"),
     "nan std": ({"pred": [0.5, 1.5], "pred_std": [1.0, NAN]}, "row 1 .*'pred_std' is nan"),
     "ragged feature": ({"pred": [0, 1], "f": [[1.0], [1.0, 2.0]]}, "row 1 .*'f' has a list of 2"),
 }

@@ -13,7 +13,7 @@ from activetest import catalog
 from activetest.cli import app, main
 from activetest.evidence import Choices
 from activetest.render import json as as_json
-from activetest.report import Counts, Line, Report, SimulatedStrategy
+from activetest.report import Counts, Gate, Line, Report, SimulatedStrategy
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -104,7 +104,9 @@ def test_every_file_that_is_named_exists():
 def test_the_documented_json_has_the_keys_that_are_printed():
     line = Line("error", "lure", 0.1, 0.0, 0.2, 0.95, "korn-graubard", 10, 100)
     counts = Counts(100, 10, 10, 0, 0, 0, 1, None)
-    report = Report("p", "f", 1, "error", "agreement", "optimal", 0.35, counts, (line,))
+    gate = Gate("error<=0.1", "error", "<=", 0.1, "pass", 0.95, "betting", 10)
+    choices = ("error", "agreement", "optimal", 0.35)
+    report = Report("p", "f", 1, *choices, counts, (line,), gates=(gate,))
     printed = re.findall(r'"(\w+)":', as_json.render(report))
     documented = next(block for block in code_blocks() if '"estimates"' in block)
     assert set(printed) == set(re.findall(r'"(\w+)"', documented))

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import assess, cache, catalog, rounds, samples
+from activetest import assess, cache, catalog, rounds, samples, specs
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.expectation import moments
+from activetest.metrics._metric import Facts
+from activetest.metrics._statistics import statistic
 from activetest.pool import Pool
+from activetest.rounds_learn import observed, unseen
 from activetest.workflow.simulate import answered
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
-ERROR = catalog.load("metrics", "error").metric()
+ERROR = specs.one("error", Facts("classification", ("cat", "dog", "owl")))
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen
 
 def brought(log: Log, pool, truth, count: int) -> Log:
     """The log after the first rows that nobody saw were labelled without a draw."""
-    rows = np.flatnonzero(rounds.unseen(log, pool.size))[:count]
+    rows = np.flatnonzero(unseen(log, pool.size))[:count]
     return replace(
         log,
         brought_rows=np.append(log.brought_rows, rows),
@@ -51,8 +55,12 @@ def brought(log: Log, pool, truth, count: int) -> Log:
     )
 
 
+def gathered(log: Log, pool) -> samples.Evidence:
+    return samples.gather(log, pool, CHOICES, [ERROR], seed=1)
+
+
 def of(log: Log, pool, group: int = 0):
-    evidence = samples.gather(log, pool)
+    evidence = gathered(log, pool)
     return samples.sample(evidence, ERROR, evidence.groups[group])
 
 
@@ -67,7 +75,7 @@ def test_before_each_draw_everything_earlier_is_known_and_the_rest_is_guessed(po
     log = drawn(brought(drawn(log, pool, truth, 5), pool, truth, 3), pool, truth, 5)
     one = of(log, pool, group)
     codes = pool.rows(0, SIZE).codes
-    member = samples.gather(log, pool).groups[group].holds(codes)
+    member = gathered(log, pool).groups[group].holds(codes)
     wrong = (truth != pool.rows(0, SIZE).outputs.pred) * member
     for m, number in enumerate(log.round):
         seen = np.append(log.rows[:m], log.brought_rows[log.brought_round <= number])
@@ -80,20 +88,57 @@ def test_before_each_draw_everything_earlier_is_known_and_the_rest_is_guessed(po
 def test_groups_of_a_column_add_up_to_the_pool(pool, truth):
     log = drawn(drawn(Log.empty(), pool, truth, 5), pool, truth, 5)
     whole, *parts = (of(log, pool, group) for group in range(3))
-    for name in ("known_sum", "imputed", "imputed_sum", "inside", "left", "doubt", "total"):
+    for name in ("known_sum", "imputed", "imputed_sum", "inside", "left", "counted", "total"):
         assert sum(getattr(part, name) for part in parts) == approx(getattr(whole, name))
+    expected = [one.expect(np.array([2.0])) for one in (whole, *parts)]
+    assert np.sum(expected[1:], axis=0) == approx(np.array(expected[0]))
 
 
-def test_a_round_records_the_doubt_that_its_estimate_will_have(pool, truth):
-    """Sums of r v, r g^2, r g and r with r = 1 / q - 1, straight from the frozen scores."""
+def test_a_round_records_what_its_surrogate_expects_of_every_configured_metric(pool, truth):
+    """At the drawn items, and summed over what was free in every group."""
+    choices = replace(CHOICES, metrics=("error", "recall[dog]"), also=("brier",))
     log = drawn(Log.empty(), pool, truth, 5)
-    frozen = rounds.freeze(log, pool, CHOICES, seed=1)
-    record = rounds.record(frozen, np.flatnonzero(frozen.free)[:3], pool, CHOICES)
-    r = 1 / frozen.strength[frozen.free] - 1
-    g, v = frozen.mean[:, frozen.free], frozen.variance[:, frozen.free]
-    sums = [(r * v).sum(axis=1), (r * g**2).sum(axis=1), (r * g).sum(axis=1), [r.sum()] * len(g)]
-    assert record.doubt[0] == approx(np.transpose(sums), rel=1e-5)
-    assert record.imputed_sum[0] == approx(g.sum(axis=1), rel=1e-5)
+    free = unseen(log, SIZE)
+    frozen = rounds.freeze(log, pool, choices, seed=1)
+    record = rounds.record(frozen, np.flatnonzero(free)[[7, 2, 30]], pool)
+    assert record.statistics == ("zero_one", "brier", "tp:1", "fn:1")
+    rows = pool.rows(0, SIZE)
+    asked = tuple(map(statistic, record.statistics))
+    mean, _ = moments(frozen.surrogate.beliefs(rows, asked))
+    assert record.imputed == approx(mean[:, record.rows].T, rel=1e-5)
+    assert record.groups == ("", "place=barn", "place=tree")
+    for place, code in enumerate((None, 0, 1)):
+        inside = free & (True if code is None else rows.codes[:, 0] == code)
+        assert record.imputed_sum[place] == approx(mean[:, inside].sum(axis=1), rel=1e-5)
+        assert record.count[place] == inside.sum()
+
+
+def test_what_is_expected_of_a_drawn_item_comes_from_the_surrogate_that_knows_every_label(
+    pool, truth
+):
+    log = drawn(brought(drawn(Log.empty(), pool, truth, 5), pool, truth, 6), pool, truth, 5)
+    evidence = gathered(log, pool)
+    mean, variance = samples.sample(evidence, ERROR).expect(np.array([3.0]))
+    known = np.append(log.rows, log.brought_rows)
+    assert len(known) == 16
+    wrong = moments(evidence.surrogate.beliefs(pool.take(log.rows), ERROR.statistics))[0][0]
+    assert mean == approx(3 * wrong)
+    assert variance == approx(9 * wrong * (1 - wrong), rel=1e-5)
+    fewer = samples.gather(drawn(Log.empty(), pool, truth, 5), pool, CHOICES, [ERROR], seed=1)
+    assert np.abs(evidence.surrogate.mode - fewer.surrogate.mode).max() > 0.01
+
+
+def test_a_round_that_knows_nothing_of_a_group_says_nothing_about_it(pool, truth):
+    """Its part of the sample is as without a surrogate; also with items that were declined."""
+    log = drawn(drawn(Log.empty(), pool, truth, 8), pool, truth, 8, status=DECLINED)
+    early = log.history[0]
+    early = replace(early, groups=("",), imputed_sum=early.imputed_sum[:1], count=early.count[:1])
+    log = replace(log, history=(early, log.history[1]))
+    evidence = samples.gather(log, pool, CHOICES, [ERROR], seed=1, again=False)
+    one = samples.sample(evidence, ERROR, evidence.groups[1])
+    for name in ("imputed", "imputed_sum", "left"):
+        assert (getattr(one, name)[:8] == 0).all(), name
+        assert (getattr(one, name)[8:] > 0).any(), name
 
 
 # --- which draws count
@@ -104,7 +149,7 @@ def test_only_whole_rounds_count_and_a_started_first_round_says_so(pool, truth):
     for place, used, whole in ((9, 5, True), (5, 5, True), (3, 3, False), (0, 0, True)):
         status = log.status.copy()
         status[place] = PENDING
-        evidence = samples.gather(replace(log, status=status), pool)
+        evidence = gathered(replace(log, status=status), pool)
         assert (evidence.used, evidence.whole) == (used, whole)
 
 
@@ -112,18 +157,19 @@ def test_a_label_that_was_taken_back_ends_what_can_be_used(pool, truth):
     log = brought(drawn(Log.empty(), pool, truth, 5), pool, truth, 2)
     log = drawn(log, pool, truth, 5)
     gone = replace(log, brought_status=np.array([LABELLED, PENDING]))
-    assert samples.gather(log, pool).used == 10
-    assert samples.gather(gone, pool).used == 5
+    assert gathered(log, pool).used == 10
+    assert gathered(gone, pool).used == 5
 
 
 def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     """Labels that were brought, and declined items, do not make the variance of draws surer."""
     log = drawn(Log.empty(), pool, truth, 12)
     wrong = int((truth[log.rows] != pool.take(log.rows).outputs.pred).sum())
-    assert of(log, pool).tally == min(wrong, 12 - wrong)
-    assert of(brought(log, pool, truth, 20), pool).tally == of(log, pool).tally
+    more = brought(log, pool, truth, 20)
     declined = drawn(log, pool, truth, 12, status=DECLINED)
-    assert of(declined, pool).tally == of(log, pool).tally
+    for each in (log, more, declined):
+        made = assess.estimate(of(each, pool), ERROR, "lure")
+        assert made.inner.tally == approx(min(wrong, 12 - wrong))
 
 
 # --- declined items
@@ -134,18 +180,41 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
     log = drawn(Log.empty(), pool, truth, 20, acquisition="uniform")
     status = np.where(np.arange(20) < 8, DECLINED, LABELLED)
     log = replace(log, status=status, labels=np.where(status == LABELLED, log.labels, np.nan))
-    made = assess.estimate(of(log, pool), "lure")
+    made = assess.estimate(of(log, pool), ERROR, "lure")
     answered = log.rows[8:]
     wrong = truth[answered] != pool.take(answered).outputs.pred
-    assert made.mean[0] == approx(wrong.mean())
-    assert made.inside.sum() == 12
+    assert made.value == made.inner.mean[0] == approx(wrong.mean())
+    assert made.inner.inside.sum() == 12
 
 
 def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
     log = brought(Log.empty(), pool, truth, 10)
     log = drawn(log, pool, truth, 10, status=DECLINED)
     with pytest.raises(NotEstimable, match="no draw has a label"):
-        assess.estimate(of(log, pool), "doubly-robust")
+        assess.estimate(of(log, pool), ERROR, "doubly-robust")
+
+
+# --- what known items weigh
+
+
+def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
+    log = brought(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
+    log = brought(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
+    rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
+    wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
+    made = assess.estimate(of(log, pool), ERROR, "lure")
+    assert weights @ wrong / SIZE == approx(made.value)
+    # The last four came after every draw: no term knows them.
+    assert (weights == 0).sum() == 4
+
+
+def test_when_everything_is_known_every_item_weighs_the_same(pool, truth):
+    log = brought(drawn(Log.empty(), pool, truth, 5), pool, truth, SIZE - 5)
+    inside = np.arange(5) % 2.0
+    rows, labels, weights = samples.known_weights(log, SIZE, inside, np.ones(SIZE - 5))
+    assert sorted(rows) == list(range(SIZE))
+    assert (labels == truth[rows]).all()
+    assert (weights == np.append(inside, np.ones(SIZE - 5))).all()
 
 
 # --- the draws themselves

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from activetest.hashing import mix, uniforms
-from activetest.sampling import probabilities, race, strengths
+from activetest.sampling import blended, mixture, probabilities, race
 
 WEIGHTS = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
 
@@ -23,6 +23,11 @@ def chance(strength: np.ndarray, order) -> float:
         prob *= strength[row] / left
         left -= strength[row]
     return prob
+
+
+def strengths(scores, free, floor: float) -> np.ndarray:
+    """(R,) of scores (R,) of one kind."""
+    return mixture(np.asarray(scores)[None], free, floor)[0]
 
 
 # --- strengths
@@ -55,6 +60,32 @@ def test_the_score_of_a_row_that_is_not_free_does_not_matter():
 def test_single_precision_scores_of_a_large_pool_sum_to_one():
     scores = np.full(300_000, 0.1, np.float32)
     assert strengths(scores, np.ones(len(scores), bool), 0.2).sum() == pytest.approx(1, abs=1e-6)
+
+
+def test_every_kind_of_score_counts_alike_whatever_its_unit():
+    """The mean of what each alone would give."""
+    scores = np.random.default_rng(3).random((3, 20)) * [[1e-9], [1.0], [1e9]]
+    free = np.arange(20) % 5 > 0
+    made, totals = mixture(scores, free, 0.3)
+    assert totals == pytest.approx(scores[:, free].sum(axis=1))
+    assert made == pytest.approx(np.mean([strengths(one, free, 0.3) for one in scores], axis=0))
+    assert made.sum() == pytest.approx(1)
+
+
+def test_a_kind_of_score_that_is_nowhere_above_zero_has_no_say():
+    scores = np.array([[0.0, 0.0, 0.0], [1.0, 3.0, 0.0]])
+    free = np.ones(3, bool)
+    assert mixture(scores, free, 0.2)[0] == pytest.approx(strengths(scores[1], free, 0.2))
+
+
+@pytest.mark.parametrize("scores", [np.zeros((2, 30)), np.random.default_rng(4).random((2, 30))])
+def test_some_rows_have_the_strengths_they_have_in_the_whole(scores):
+    """Computed again from the totals alone, as for rounds of the past."""
+    free = np.arange(30) % 4 > 0
+    whole, totals = mixture(scores, free, 0.25)
+    some = np.array([29, 3, 8, 5])
+    kept = np.where(free, scores, 0.0)[:, some]
+    assert blended(kept, free[some], 0.25, totals, int(free.sum())) == pytest.approx(whole[some])
 
 
 # --- probabilities

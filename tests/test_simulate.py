@@ -45,6 +45,33 @@ def test_estimates_by_draws_are_unbiased(played):
             assert abs(one.bias) < 3.5 * one.rmse / one.runs**0.5
 
 
+def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_own():
+    """Uniform draws without a surrogate are the yardstick itself: nothing saved, nothing lost."""
+    results = simulate(
+        Pool.open(str(DIGITS)),
+        KEY,
+        budgets=(100,),
+        runs=60,
+        metrics=("f1[3]", "balanced-accuracy"),
+        acquisitions=("uniform",),
+        estimators=("lure",),
+    )
+    assert [one.metric for one in results] == ["f1[3]", "balanced-accuracy"]
+    for one in results:
+        assert one.runs == 60
+        assert abs(one.labels_saved - 1) < 4 * one.labels_saved_se
+        assert 0.4 < one.label_ratio < 2.5
+
+
+def test_a_kind_of_interval_can_be_asked_for():
+    """The same draws where they are uniform; what holds at every look is wider."""
+    options = {"budgets": (30,), "runs": 4, "workers": 1, "acquisitions": ("uniform",)}
+    options["estimators"] = ("doubly-robust",)
+    fixed, anytime = (digits(interval=kind, **options)[0] for kind in ("fixed", "anytime"))
+    assert fixed.rmse == anytime.rmse
+    assert fixed.width < anytime.width
+
+
 def test_same_seed_same_results_whatever_the_workers():
     options = {"budgets": (20,), "runs": 6, "seed": 1, "estimators": ("doubly-robust", "ase")}
     assert digits(workers=1, **options) == digits(workers=2, **options)

@@ -6,7 +6,7 @@ The labels that are known are plugged in (ALT-MAS, eq. 2).
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.evidence import Estimate, Sample
+from activetest.evidence_numbers import Estimate, Sample
 
 NEEDS_SURROGATE = True
 
@@ -17,23 +17,17 @@ def estimate(sample: Sample) -> Estimate:
     As good as the surrogate, and no better: the spread is the posterior's, and means nothing when
     the surrogate is wrong. Raises NotEstimable when it was not asked.
     """
-    nothing = np.zeros((len(sample.total), len(sample.total)))
     empty = np.empty((0, len(sample.total)))
-    common = {
-        "terms": empty,
-        "weights": empty[:, 0],
-        "tally": sample.tally,
-        "limits": sample.limits,
-        "inside": empty[:, 0],
-    }
+    common = {"terms": empty, "weights": empty[:, 0], "guess": empty}
+    common |= {"limits": sample.limits, "inside": empty[:, 0]}
     if sample.unknown == 0:
         mean = sample.total / sample.size
         return Estimate(
-            mean, nothing, model_variance=nothing, exact=True, draws=mean[None], **common
+            mean, np.zeros((len(mean), len(mean))), exact=True, draws=mean[None], **common
         )
     if sample.surrogate is None:
         raise NotEstimable("the surrogate was not asked about the pool", hint="activetest report")
     draws = (sample.total + sample.posterior) / sample.size
     variance = np.atleast_2d(np.cov(draws, rowvar=False))
     mean = (sample.total + sample.surrogate) / sample.size
-    return Estimate(mean, variance, model_variance=nothing, draws=draws, **common)
+    return Estimate(mean, variance, draws=draws, **common)

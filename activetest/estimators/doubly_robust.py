@@ -8,8 +8,9 @@ surrogate's expectation, levelled and scaled by what earlier draws said about it
 
 import numpy as np
 
-from activetest.estimators._steps import expected_variance, weighted
-from activetest.evidence import Array, Estimate, Sample
+from activetest.estimators._steps import weighted
+from activetest.evidence import Array
+from activetest.evidence_numbers import Estimate, Sample
 
 NEEDS_SURROGATE = True
 
@@ -28,7 +29,7 @@ def estimate(sample: Sample) -> Estimate:
     guess = inside * (level + slope * (sample.imputed - center))
     rest = sample.left[:, None] * level
     terms = (sample.known_sum + rest + (sample.stats - guess) / sample.probs[:, None]) / sample.size
-    return weighted(terms, sample, expected_variance(sample, slope, level - slope * center))
+    return weighted(terms, guess, sample)
 
 
 def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import stdtrit
 
-from activetest.evidence import Estimate, Interval
+from activetest.evidence_numbers import Estimate, Interval
 
 NEEDS_INSIDE = 10
 
@@ -18,7 +18,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", variance=0.0)
-    variance = max(estimate.variance[0, 0], estimate.model_variance[0, 0])
+    variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = max(np.count_nonzero(estimate.inside), 3) - 1
     half = -stdtrit(freedom, (1 - level) / 2) * variance**0.5
     lower, upper = np.clip([mean - half, mean + half], *estimate.limits[:, 0])

@@ -6,7 +6,7 @@ Korn and Graubard 1998.
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from activetest.evidence import Estimate, Interval
+from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals._rare import RARE
 
 
@@ -50,4 +50,4 @@ def _trusted(estimate: Estimate, uniform: float) -> float:
         return observed
     uniform /= estimate.inside.sum()
     mixed = (seen * observed + (RARE - seen) * uniform) / RARE
-    return max(observed, min(estimate.model_variance[0, 0], uniform), mixed)
+    return max(observed, min(estimate.model_variance, uniform), mixed)

@@ -2,8 +2,13 @@
 
 K labels are scored per row at once: one for an item whose label is known, all quadrature nodes of a
 predictive distribution for one whose label is not. Labels are class codes or real values; None
-stands for every class, in order (K = C), which needs no look-up.
+stands for every class, in order (K = C), which needs no look-up. The code -1 is a class that the
+pool does not have: no prediction is right about it, and its probability is 0.
+
+Parameters come first.
 """
+
+from statistics import NormalDist
 
 import numpy as np
 
@@ -12,12 +17,18 @@ from activetest.evidence import Array, Outputs
 # The smallest probability a log-loss is taken of: one confident mistake costs at most 27.6 nats.
 LOG_LOSS_FLOOR = 1e-12
 
+# The smallest standard deviation a density is taken with: a pool may say 0.
+DEVIATION_FLOOR = 1e-12
+
+
+def codes(outputs: Outputs, labels: Array | None) -> Array:
+    """The labels, or (1, C) every class where they are None."""
+    return np.arange(outputs.probs.shape[1])[None] if labels is None else labels
+
 
 def zero_one(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the predicted class is not the label."""
-    if labels is None:
-        labels = np.arange(outputs.probs.shape[1])
-    return (labels != outputs.pred[:, None]).astype(float)
+    return (codes(outputs, labels) != outputs.pred[:, None]).astype(float)
 
 
 def log_loss(outputs: Outputs, labels: Array | None) -> Array:
@@ -31,6 +42,19 @@ def brier(outputs: Outputs, labels: Array | None) -> Array:
     In [0, 2]: Brier 1950.
     """
     return 1 + (outputs.probs**2).sum(axis=1)[:, None] - 2 * _at(outputs.probs, labels)
+
+
+def missed_top(count: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the label is not among the count most probable classes.
+
+    Of equal probabilities the last classes go first, as in scikit-learn.
+    """
+    probs = outputs.probs
+    least = np.partition(probs, -count, axis=1)[:, -count, None]
+    above, equal = probs > least, probs == least
+    room = count - above.sum(axis=1, keepdims=True)
+    top = above | (equal & (np.cumsum(equal[:, ::-1], axis=1)[:, ::-1] <= room))
+    return 1 - _at(top.astype(float), labels)
 
 
 def squared(outputs: Outputs, labels: Array) -> Array:
@@ -48,32 +72,42 @@ def signed(outputs: Outputs, labels: Array) -> Array:
     return outputs.pred[:, None] - labels
 
 
-def _at(probs: Array, labels: Array | None) -> Array:
-    """(R, K) probability of each label."""
+def label(center: float, outputs: Outputs, labels: Array) -> Array:
+    """(R, K) label - center."""
+    return labels - center
+
+
+def label_squared(center: float, outputs: Outputs, labels: Array) -> Array:
+    """(R, K) (label - center)^2."""
+    return (labels - center) ** 2
+
+
+def pinball(level: float, outputs: Outputs, labels: Array) -> Array:
+    """(R, K) loss of the prediction as the label's quantile at that level, in its units.
+
+    Koenker and Bassett 1978.
+    """
+    gap = labels - outputs.pred[:, None]
+    return np.maximum(level * gap, (level - 1) * gap)
+
+
+def nll(outputs: Outputs, labels: Array) -> Array:
+    """(R, K) -log N(label; prediction, deviation^2), constant included, in nats."""
+    deviation = np.maximum(outputs.std.astype(float), DEVIATION_FLOOR)[:, None]
+    gap = (labels - outputs.pred[:, None]) / deviation
+    return 0.5 * np.log(2 * np.pi) + np.log(deviation) + 0.5 * gap**2
+
+
+def inside(level: float, outputs: Outputs, labels: Array) -> Array:
+    """(R, K) 1.0 where N(prediction, deviation^2) has the label in its central interval."""
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * outputs.std.astype(float)
+    return (np.abs(labels - outputs.pred[:, None]) <= reach[:, None]).astype(float)
+
+
+def _at(table: Array, labels: Array | None) -> Array:
+    """(R, K) entry of (R, C) at each label; 0 at classes that are not in the table."""
     if labels is None:
-        return probs
-    return np.take_along_axis(probs, labels.astype(np.intp, copy=False), axis=1)
-
-
-def loss(name: str):
-    """The loss of that name: one of the functions above."""
-    return {
-        "zero_one": zero_one,
-        "log_loss": log_loss,
-        "brier": brier,
-        "squared": squared,
-        "absolute": absolute,
-        "signed": signed,
-    }[name]
-
-
-def bounds(name: str) -> tuple[float, float]:
-    """Smallest and largest value the loss can take; infinite where it has no useful bound."""
-    return {
-        "zero_one": (0.0, 1.0),
-        "log_loss": (0.0, np.inf),
-        "brier": (0.0, 2.0),
-        "squared": (0.0, np.inf),
-        "absolute": (0.0, np.inf),
-        "signed": (-np.inf, np.inf),
-    }[name]
+        return table
+    places = labels.astype(np.intp, copy=False)
+    found = np.take_along_axis(table, np.maximum(places, 0), axis=1)
+    return np.where(places < 0, 0, found)

@@ -1,47 +1,95 @@
 """What a statistic is worth when the black box is right, and when it is wrong.
 
 A surrogate that only says how likely the black box is to be right needs, per item and statistic,
-three constants: the value when right, and mean and variance of the value over the other classes,
-taken as likely as the black box itself takes them. They depend on outputs alone and are computed
-once per pool.
+three numbers: the value when right, and mean and variance of the value over the other classes.
 """
 
 import numpy as np
 
 from activetest.evidence import Array, Outputs
-from activetest.metrics._losses import loss
+from activetest.metrics._statistics import Statistic, statistic
 
 
 def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Array, Array, Array]:
     """(T, R) float32 value when right, mean and variance when wrong, for each statistic.
 
-    With hard labels only the zero-one loss exists, and its constants are 0, 1 and 0.
+    The other classes are as likely as the black box takes them. These depend on outputs alone and
+    are computed once per pool. Hard labels have the zero-one loss only.
     """
-    rows = np.arange(len(outputs.pred))
-    right, wrong, spread = (np.zeros((len(statistics), len(rows)), np.float32) for _ in range(3))
-    others = None if outputs.probs is None else _others(outputs)
-    for t, name in enumerate(statistics):
-        if name == "zero_one":
-            wrong[t] = 1
-            continue
-        table = loss(name)(outputs, None).T.copy(order="C")
-        right[t] = table[outputs.pred, rows]
-        wrong[t] = mean = np.einsum("cr,cr->r", others, table)
-        table -= mean
-        table *= table
-        spread[t] = np.einsum("cr,cr->r", others, table)
+    others = None if outputs.probs is None else other_classes(outputs, outputs.probs.shape[1])
+    return when_wrong(tuple(map(statistic, statistics)), outputs, others)
+
+
+def when_wrong(
+    statistics: tuple[Statistic, ...], outputs: Outputs, others: Array | None, *, noise: bool = True
+) -> tuple[Array, Array, Array]:
+    """(T, R) float32 value when right, mean and variance when wrong.
+
+    others (C, R) are the probabilities of the classes given an error; only the zero-one loss can do
+    without. Without noise the variances are not computed, and zero.
+    """
+    shape = (len(statistics), len(outputs.pred))
+    right, wrong = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    spread = np.zeros(shape, np.float32)
+    cells = [t for t, each in enumerate(statistics) if each.cells and each.name != "zero_one"]
+    if cells:
+        tables = np.stack([statistics[t].matrix(len(others)) for t in cells])
+        right[cells], wrong[cells], spread[cells] = _cells(tables, outputs.pred, others, noise)
+    rows = np.arange(shape[1])
+    for t, each in enumerate(statistics):
+        if each.name == "zero_one":
+            right[t], wrong[t] = 0, 1
+        elif each.sides:
+            right[t], wrong[t] = each.sides(outputs)
+        elif not each.cells:
+            table = each.table(outputs, len(others)).T.copy(order="C")
+            right[t] = table[outputs.pred, rows]
+            wrong[t] = mean = np.einsum("cr,cr->r", others, table)
+            if noise:
+                table -= mean
+                table *= table
+                spread[t] = np.einsum("cr,cr->r", others, table)
     return right, wrong, spread
 
 
-def _others(outputs: Outputs) -> Array:
-    """(C, R) probability of each class given that the predicted one is wrong."""
-    weights = outputs.probs.T.copy(order="C")
-    rows = np.arange(weights.shape[1])
-    weights[outputs.pred, rows] = 0
+def other_classes(outputs: Outputs, classes: int) -> Array:
+    """(C, R) probability of each class given that the predicted one is wrong.
+
+    In the black box's own words; hard labels say nothing about it.
+    """
+    rows = np.arange(len(outputs.pred))
+    if outputs.probs is None:
+        weights = np.zeros((classes, len(rows)), np.float32)
+    else:
+        weights = outputs.probs.T.copy(order="C")
+        weights[outputs.pred, rows] = 0
     total = weights.sum(axis=0)
     # A black box that is certain says nothing about the others: they are then equally likely.
     certain = total <= 1e-12
     weights /= np.where(certain, 1, total)
-    weights[:, certain] = 1 / (len(weights) - 1)
+    weights[:, certain] = 1 / max(classes - 1, 1)
     weights[outputs.pred[certain], rows[certain]] = 0
     return weights
+
+
+def _cells(tables: Array, pred: Array, others: Array, noise: bool) -> tuple[Array, Array, Array]:
+    """(T, R) as when_wrong, from (T, C, C) values by predicted and true class."""
+    tables = tables.astype(np.float32)
+    right = tables[:, pred, pred]
+    # Rows of one predicted class under each other: one product of matrices for each class.
+    order = np.argsort(pred, kind="stable")
+    bounds = np.searchsorted(pred[order], np.arange(tables.shape[1] + 1))
+    weights = np.take(others, order, axis=1)
+    mean = np.empty(right.shape, np.float32)
+    square = np.empty(right.shape, np.float32) if noise else None
+    for code, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        mean[:, start:stop] = tables[:, code] @ weights[:, start:stop]
+        if noise:
+            square[:, start:stop] = tables[:, code] ** 2 @ weights[:, start:stop]
+    back = np.empty(len(order), np.intp)
+    back[order] = np.arange(len(order))
+    mean = np.take(mean, back, axis=1)
+    if not noise:
+        return right, mean, np.float32(0)
+    # Only rounding can make it negative.
+    return right, mean, np.maximum(np.take(square, back, axis=1) - mean**2, 0)

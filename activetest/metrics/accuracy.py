@@ -1,11 +1,16 @@
-"""Accuracy: the share of items whose predicted class is the label."""
+"""Accuracy: the share of items whose predicted class is the label (Hand 1997)."""
 
-from activetest.metrics._metric import Metric
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
+
+TASK = "classification"
 
 
-def metric() -> Metric:
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """One minus the mean zero-one loss, in [0, 1].
 
     The draws that estimate an error well estimate an accuracy well.
     """
-    return Metric("accuracy", ("zero_one",), lambda mean: 1.0 - float(mean[0]), upper=1.0)
+    _arguments.nothing("accuracy", argument)
+    return (linear("accuracy", statistic("zero_one"), slope=-1.0, shift=1.0),)

@@ -1,10 +1,13 @@
-"""Bias: the mean of prediction minus label, in units of the label."""
+"""Bias: the mean of prediction minus label, in its units (Jolliffe and Stephenson 2003)."""
 
-import numpy as np
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
 
-from activetest.metrics._metric import Metric, first
+TASK = "regression"
 
 
-def metric() -> Metric:
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean signed difference: positive when the model predicts too much."""
-    return Metric("bias", ("signed",), first, lower=-np.inf)
+    _arguments.nothing("bias", argument)
+    return (linear("bias", statistic("signed")),)

@@ -3,9 +3,15 @@
 The distance is summed over classes.
 """
 
-from activetest.metrics._metric import Metric, first
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
+
+TASK = "classification"
 
 
-def metric() -> Metric:
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean Brier loss, in [0, 2]; half of it is what binary scorers often call by this name."""
-    return Metric("brier", ("brier",), first, upper=2.0)
+    _arguments.nothing("brier", argument)
+    _arguments.needs_probabilities("brier", facts)
+    return (linear("brier", statistic("brier")),)

@@ -1,8 +1,13 @@
-"""Mean absolute error, in units of the label."""
+"""Mean absolute error, in units of the label (Willmott and Matsuura 2005)."""
 
-from activetest.metrics._metric import Metric, first
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
+
+TASK = "regression"
 
 
-def metric() -> Metric:
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean absolute loss."""
-    return Metric("mae", ("absolute",), first)
+    _arguments.nothing("mae", argument)
+    return (linear("mae", statistic("absolute")),)

@@ -1,8 +1,13 @@
-"""Mean squared error, in squared units of the label."""
+"""Mean squared error, in squared units of the label (Gauss 1823)."""
 
-from activetest.metrics._metric import Metric, first
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
+
+TASK = "regression"
 
 
-def metric() -> Metric:
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean squared loss."""
-    return Metric("mse", ("squared",), first)
+    _arguments.nothing("mse", argument)
+    return (linear("mse", statistic("squared")),)

@@ -1,9 +1,13 @@
 """How numbers and names are put into words, the same in every format that people read."""
 
 import math
-from collections.abc import Sequence
 
-from activetest.report import Counts, Line, Report
+from activetest.report import Counts, Gate, Line, Report
+
+# Stands beside intervals that the labels do not carry yet.
+MARK = "(!)"
+_MOST_DECIMALS = 8
+_LEGEND = f"{MARK} marks what is not to be trusted yet: there are too few labels for it."
 
 
 def plain(text: object) -> str:
@@ -16,13 +20,23 @@ def real(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def figure(value: float | None, doubt: float | None = None) -> str:
-    """A number to two significant digits of its doubt (half the width of its interval)."""
+def figure(value: float | None, doubt: float | None = None, beside: float | None = None) -> str:
+    """A number to two significant digits of its doubt (half the width of its interval).
+
+    More of them where rounding would move it to another side of the number beside.
+    """
     if not real(value):
         return "-"
     if not real(doubt) or doubt <= 0:
-        return f"{value:.4g}"
-    decimals = min(max(1 - math.floor(math.log10(doubt)), 0), 8)
+        plainly = f"{value:.4g}"
+        if beside is not None and not _alike(float(plainly), value, beside):
+            return repr(float(value))
+        return plainly
+    decimals = min(max(1 - math.floor(math.log10(doubt)), 0), _MOST_DECIMALS)
+    while beside is not None and decimals < _MOST_DECIMALS:
+        if _alike(round(value, decimals), value, beside):
+            break
+        decimals += 1
     # Adding zero turns -0.0 into 0.0.
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
@@ -30,6 +44,16 @@ def figure(value: float | None, doubt: float | None = None) -> str:
 def count(value: float | None) -> str:
     """A number of items, with separators."""
     return f"{value:,.0f}" if real(value) else "-"
+
+
+def roughly(value: float) -> str:
+    """A number of items to two digits."""
+    return count(float(f"{value:.2g}"))
+
+
+def short(value: float | None) -> str:
+    """A number to three digits, whatever its doubt."""
+    return f"{value:.3g}" if real(value) else "-"
 
 
 def times(value: float | None) -> str:
@@ -40,11 +64,14 @@ def times(value: float | None) -> str:
 
 
 def percent(level: float) -> str:
-    """A level, as 95 %."""
-    return f"{100 * level:.6g} %"
+    """A level, as 95 %: to two digits of what is missing to 100 %."""
+    missing = 100 * (1 - level)
+    decimals = min(max(1 - math.floor(math.log10(missing)), 0), _MOST_DECIMALS) if missing else 0
+    written = f"{100 * level:.{decimals}f}"
+    return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
 
 
-def doubt(line: Line) -> float | None:
+def doubt(line: Line | Gate) -> float | None:
     """Half the width of the interval."""
     if not (real(line.lower) and real(line.upper)):
         return None
@@ -56,44 +83,82 @@ def pool(report: Report) -> str:
     return plain(report.pool.rstrip("/").rsplit("/", 1)[-1] or report.pool)
 
 
-def estimate(line: Line) -> str:
+def estimate(line: Line | Gate) -> str:
     """The estimate, as precise as its interval lets it be."""
-    return figure(line.estimate, doubt(line))
+    return figure(line.estimate, doubt(line), _beside(line))
 
 
-def interval(line: Line) -> str:
-    """Both ends; one that is not there is written out."""
+def interval(line: Line | Gate) -> str:
+    """Both ends; one that is not there is written out, one that nothing holds up is marked."""
     if line.method == "exact":
         return "exact"
     if line.lower is None and line.upper is None:
         return "-"
     ends = (
-        figure(end, doubt(line)) if real(end) else "no limit" for end in (line.lower, line.upper)
+        figure(end, doubt(line), _beside(line)) if real(end) else "no limit"
+        for end in (line.lower, line.upper)
     )
-    return " to ".join(ends)
+    return " to ".join(ends) + (f" {MARK}" if doubtful(line) else "")
 
 
-def certainty(line: Line) -> str:
-    """What stands behind the headline's number."""
+def interval_or_reason(line: Line) -> str:
+    """The interval, or why there is none."""
+    if line.estimate is None or line.lower is None:
+        return plain(line.reason or interval(line))
+    return interval(line)
+
+
+def certainty(line: Line | Gate) -> str:
+    """What stands behind a number."""
     if line.method == "exact":
         return "exact: every answer is known"
+    if line.lower is None and line.upper is None:
+        return "no interval" + (f": {plain(line.reason)}" if line.reason else "")
     return f"{percent(line.level)} interval {interval(line)}"
 
 
-def metric(line: Line) -> str:
+def doubtful(line: Line | Gate) -> bool:
+    """Whether the labels are too few for the line's interval."""
+    return isinstance(line, Line) and not line.trusted and line.method != "exact"
+
+
+def differ(line: Line) -> str:
+    """Whether the interval of a difference leaves out zero; if not, nothing is shown either way."""
+    if not (real(line.lower) and real(line.upper)):
+        return "-"
+    return "yes" if line.lower > 0 or line.upper < 0 else "not shown"
+
+
+def metric(line: Line | Gate) -> str:
     """The metric, with its class where it has one."""
-    return plain(line.metric if line.class_name is None else f"{line.metric} [{line.class_name}]")
+    return plain(line.metric if line.class_name is None else f"{line.metric}[{line.class_name}]")
 
 
 def group(line: Line) -> str:
-    """The group as column=value, several joined by a comma."""
-    return plain(", ".join(f"{name}={value}" for name, value in (line.group or {}).items()))
+    """The group as column=value, several joined by a comma; for a difference, both of them."""
+    one, other = line.group or {}, line.against
+    if other is None:
+        return named(one)
+    if list(one) == list(other):
+        return plain(f"{', '.join(one)}: ") + " minus ".join(map(_values, (one, other)))
+    return " minus ".join(named(each) or "all items" for each in (one, other))
+
+
+def named(group: dict[str, str]) -> str:
+    """A group as column=value, several joined by a comma."""
+    return plain(", ".join(f"{name}={value}" for name, value in group.items()))
 
 
 def headline(report: Report) -> Line | None:
     """The line to read first."""
     marked = [line for line in report.estimates if line.headline]
     return marked[0] if marked else None
+
+
+def title(report: Report) -> str:
+    """What the headline is about: its own metric, which need not be the one that draws aim at."""
+    line = headline(report)
+    return f"{plain(report.metric) if line is None else metric(line)} of {pool(report)}"
 
 
 def facts(report: Report, line: Line | None) -> list[tuple[str, str]]:
@@ -112,81 +177,18 @@ def facts(report: Report, line: Line | None) -> list[tuple[str, str]]:
     return rows
 
 
-def estimates(lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table of estimates."""
-    headings = ["metric", "estimator", "estimate", "interval", "labels", "n_eff", "saved"]
-    rows = [
-        [metric(line), line.estimator, estimate(line), _interval_or_reason(line)]
-        + [count(line.n_labeled), count(line.n_eff), times(line.labels_saved)]
-        for line in lines
-    ]
-    return headings, rows
-
-
-def groups(lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table of groups."""
-    headings = ["group", "metric", "estimator", "estimate", "interval", "labels", "items"]
-    rows = [
-        [group(line), metric(line), line.estimator, estimate(line), _interval_or_reason(line)]
-        + [count(line.n_labeled), count(line.n_pool)]
-        for line in lines
-    ]
-    return headings, rows
-
-
-def strategies(results: Sequence[dict]) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table of simulated strategies, by metric and budget."""
-    headings = ["metric", "budget", "acquisition", "surrogate", "estimator", "saved", "+-"]
-    headings += ["label ratio", "coverage", "width", "rmse", "bias", "runs"]
-    rows = [
-        [result["metric"], count(result["budget"])]
-        + [result["acquisition"], result["surrogate"], result["estimator"]]
-        + [times(result["labels_saved"]), figure(result["labels_saved_se"], 0.1)]
-        + [times(result["label_ratio"]), figure(result["coverage"], 0.01)]
-        + [_short(result["width"]), _short(result["rmse"]), _short(result["bias"])]
-        + [count(result["runs"])]
-        for result in _side_by_side(results)
-    ]
-    return headings, rows
-
-
-def overall_and_groups(report: Report) -> tuple[list[Line], list[Line]]:
-    """Lines about the whole pool, and lines about its groups by the headline's estimator.
-
-    While the headline has no number, lines that have none either are left out: its reason stands
-    for theirs.
-    """
-    first = headline(report)
-    early = first is not None and first.estimate is None
-    lines = [line for line in report.estimates if not early or line.estimate is not None]
-    overall = [line for line in lines if line.group is None]
-    grouped = [line for line in lines if line.group is not None]
-    same = [line for line in grouped if first is not None and line.estimator == first.estimator]
-    return overall, same or grouped
+def notes(report: Report) -> list[str]:
+    """What to know before believing a number, and what the mark means where it stands."""
+    marked = any(doubtful(line) for line in report.estimates)
+    return [plain(note) for note in report.notes] + [_LEGEND] * marked
 
 
 def made_by(report: Report) -> str:
     """One sentence on how the draws were made."""
-    return (
+    return plain(
         f"surrogate {report.surrogate}, acquisition {report.acquisition} for {report.metric}, "
         f"floor {report.floor:g}, seed {report.seed}"
     )
-
-
-def _side_by_side(results: Sequence[dict]) -> list[dict]:
-    """Strategies for the same metric and budget under each other; metrics as they came."""
-    metrics = list(dict.fromkeys(result["metric"] for result in results))
-    return sorted(results, key=lambda one: (metrics.index(one["metric"]), one["budget"]))
-
-
-def _interval_or_reason(line: Line) -> str:
-    if line.estimate is None or line.lower is None:
-        return plain(line.reason or interval(line))
-    return interval(line)
-
-
-def _short(value: float | None) -> str:
-    return f"{value:.3g}" if real(value) else "-"
 
 
 def standing(counts: Counts) -> list[tuple[str, str]]:
@@ -204,3 +206,19 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         left = max(counts.budget - counts.labelled, 0)
         rows.append(("budget", f"{count(counts.budget)} labels, {count(left)} left"))
     return rows
+
+
+def _alike(rounded: float, value: float, beside: float) -> bool:
+    """Whether both lie on the same side of a number, or both on it."""
+    return (rounded > beside, rounded < beside) == (value > beside, value < beside)
+
+
+def _beside(line: Line | Gate) -> float | None:
+    """The number that decides what a line means: rounding must not hide on which side it is."""
+    if isinstance(line, Gate):
+        return line.threshold
+    return None if line.against is None else 0.0
+
+
+def _values(group: dict[str, str]) -> str:
+    return plain(", ".join(group.values()))

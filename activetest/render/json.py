@@ -2,10 +2,11 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 
-from activetest.report import SCHEMA_VERSION, Counts, Line, Report
+from activetest.report import SCHEMA_VERSION, Counts, Gate, Line, Report
 
 
 def render(report: Report) -> str:
@@ -22,7 +23,7 @@ def render(report: Report) -> str:
             "counts": asdict(report.counts),
             "estimates": [_estimate(line) for line in report.estimates],
             "notes": list(report.notes),
-            "gates": [asdict(gate) if is_dataclass(gate) else gate for gate in report.gates],
+            "gates": [_gate(gate) for gate in report.gates],
         }
     )
 
@@ -38,9 +39,24 @@ def simulation(results: Sequence[dict]) -> str:
 
 
 def _estimate(line: Line) -> dict:
-    fields = asdict(line)
-    named = {"metric": fields.pop("metric"), "class": fields.pop("class_name")}
-    return named | {"group": fields.pop("group")} | fields
+    return _in_order(line, "metric", "class", "group", "against")
+
+
+def _gate(gate: Gate) -> dict:
+    fields = _in_order(gate, "requirement", "metric", "class", "group")
+    for name in ("e_pass", "e_fail"):
+        # Null says that there is no such number; beyond all bounds is a number for those who
+        # compare.
+        if fields[name] == math.inf:
+            fields[name] = sys.float_info.max
+    return fields
+
+
+def _in_order(said: Line | Gate, *first: str) -> dict:
+    """The fields, these first."""
+    fields = asdict(said)
+    fields["class"] = fields.pop("class_name")
+    return {name: fields.pop(name) for name in first} | fields
 
 
 def _document(content: dict) -> str:

@@ -2,36 +2,66 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from activetest import gates
+from activetest.render import _gates, _tables
 from activetest.render import _words as words
 from activetest.report import Counts, Line, Report
 
+# GitHub refuses the summary of a job's step above 1024 KiB.
+MOST_BYTES = 1_000_000
+# More classes than this make a table that nobody reads.
+_WIDEST_MATRIX = 30
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A paragraph or the top of a table, and lines that may be left out from the end."""
+
+    head: str
+    lines: tuple[str, ...] = ()
+
 
 def render(report: Report) -> str:
-    """The headline, a table of estimates, a table of groups, and the notes."""
+    """Verdicts, headline, tables and notes; at most MOST_BYTES, without the last lines of tables.
+
+    What stands last in the tables goes first: groups before differences before the whole pool.
+    """
     line = words.headline(report)
-    parts = [f"## {_escape(report.metric)} of {_escape(words.pool(report))}", _headline(line)]
-    parts.append(_bullets(words.facts(report, line)))
-    overall, groups = words.overall_and_groups(report)
-    if overall:
-        parts.append(_table(*words.estimates(overall)))
-    if groups:
-        parts += ["### Groups", _table(*words.groups(groups))]
-    if report.notes:
-        parts += ["### Notes", "\n".join(f"- {_escape(note)}" for note in report.notes)]
-    parts.append(f"<sub>{_escape(words.made_by(report))}</sub>")
-    return "\n\n".join(parts) + "\n"
+    parts = [_Part(f"## {_escape(words.title(report))}")]
+    if report.gates:
+        behind = _gates.evidence(report.gates)
+        parts.append(
+            _Part(f"**{gates.summary(report.gates)}**" + (f" (intervals: {behind})" * bool(behind)))
+        )
+        parts.append(_table(_gates.table(report.gates)))
+        if remarks := _gates.remarks(report.gates):
+            parts.append(_list(remarks))
+    parts += [_Part(_headline(line)), _list(map(": ".join, words.facts(report, line)))]
+    for table in _tables.tables(report):
+        if isinstance(table, _tables.Matrix):
+            wide = len(table.classes) > _WIDEST_MATRIX
+            table = table.largest() if wide else table.table(intervals=True)
+        parts.append(_table(table))
+    notes = words.notes(report)
+    end = [_Part("### Notes"), _list(notes)] if notes else []
+    made_by = f"<sub>{_escape(words.made_by(report))}</sub>"
+    below = _shortened(end, MOST_BYTES // 2) + [made_by]
+    room = MOST_BYTES - sum(_size(text) for text in below)
+    return "\n\n".join(_shortened(parts, room) + below) + "\n"
 
 
 def status(counts: Counts, coming: str = "") -> str:
     """Where a study stands; coming says what `next` would do."""
-    parts = [_table(("", ""), words.standing(counts))] + ([_escape(coming)] if coming else [])
+    standing = _tables.Table("", ("", ""), tuple(words.standing(counts)))
+    parts = [_whole(_table(standing))] + ([_escape(coming)] if coming else [])
     return "\n\n".join(parts) + "\n"
 
 
 def simulation(results: Sequence[dict]) -> str:
     """One row per strategy, metric and budget."""
-    return _table(*words.strategies(results)) + "\n"
+    return _whole(_table(_tables.strategies(results))) + "\n"
 
 
 def _headline(line: Line | None) -> str:
@@ -41,13 +71,50 @@ def _headline(line: Line | None) -> str:
     return f"**{words.estimate(line)}** ({words.certainty(line)})"
 
 
-def _bullets(facts: Sequence[tuple[str, str]]) -> str:
-    return "\n".join(f"- {name}: {_escape(value)}" for name, value in facts)
+def _list(texts) -> _Part:
+    first, *others = (f"- {_escape(text)}" for text in texts)
+    return _Part(first, tuple(others))
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(_escape(cell) for cell in line) + " |" for line in lines)
+def _table(table: _tables.Table) -> _Part:
+    def row(cells: Sequence[str]) -> str:
+        shown = (
+            f"**{_escape(cell)}**" if heading == "verdict" else _escape(cell)
+            for heading, cell in zip(table.headings, cells, strict=True)
+        )
+        return f"| {' | '.join(shown)} |"
+
+    title = f"### {_escape(table.title)}\n\n" if table.title else ""
+    top = f"| {' | '.join(map(_escape, table.headings))} |"
+    return _Part(f"{title}{top}\n|{' --- |' * len(table.headings)}", tuple(map(row, table.rows)))
+
+
+def _whole(part: _Part) -> str:
+    return "\n".join((part.head, *part.lines))
+
+
+def _shortened(parts: Sequence[_Part], room: int) -> list[str]:
+    """The parts as texts, up to the first line for which there is no room, and what is missing."""
+    missing = "<sub>{:,} more lines are left out here: --format json has them all.</sub>"
+    room -= _size(missing) + 20
+    shown, left_out = [], 0
+    for part in parts:
+        kept = 0
+        for line in (part.head, *part.lines):
+            # Whatever follows the first line left out is less important than that line.
+            if left_out or room < _size(line):
+                left_out += 1
+            else:
+                room -= _size(line)
+                kept += 1
+        if kept:
+            shown.append("\n".join((part.head, *part.lines)[:kept]))
+    return [*shown, missing.format(left_out)] if left_out else shown
+
+
+def _size(text: str) -> int:
+    """Bytes of a text and the empty line after it."""
+    return len(text.encode()) + 2
 
 
 def _escape(text: str) -> str:

@@ -9,37 +9,35 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
+from activetest import gates
+from activetest.render import _gates, _tables, _text_tables
 from activetest.render import _words as words
-from activetest.report import Counts, Line, Report
-
-# What a narrow terminal can do without, the first to go first; the second row only where every
-# line says the same.
-_SPARE = ("runs", "bias", "rmse", "items", "n_eff", "label ratio", "width", "+-", "saved", "labels")
-_SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
-_NAMES = ("metric", "group", "interval", "estimator", "surrogate", "acquisition", "")
+from activetest.report import Counts, Gate, Line, Report
 
 
 def render(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
-    """The headline, what it cost, every estimate, the groups, and what to know before believing it.
+    """Verdicts, the headline, what it cost, every estimate, and what to know before believing it.
 
     width in columns and color are those of standard output unless given.
     """
 
     def say(console: Console) -> None:
+        if report.gates:
+            _verdicts(console, report.gates)
         line = words.headline(report)
         console.print(_headline(report, line))
         console.print()
         _facts(console, words.facts(report, line))
-        overall, groups = words.overall_and_groups(report)
-        if overall:
-            _table(console, *words.estimates(overall))
-        if groups:
-            _table(console, *words.groups(groups))
-        _notes(console, report.notes)
-        console.print(Text(words.plain(words.made_by(report)), style="dim"))
+        for table in _tables.tables(report):
+            if isinstance(table, _tables.Matrix):
+                _text_tables.show_matrix(console, table)
+            else:
+                _text_tables.show(console, table)
+        _notes(console, words.notes(report))
+        console.print(Text(words.made_by(report), style="dim"))
 
     return _written(say, width, color)
 
@@ -61,9 +59,8 @@ def simulation(
     results: Sequence[dict], *, width: int | None = None, color: bool | None = None
 ) -> str:
     """One row per strategy, metric and budget, with a gap between metrics."""
-    return _written(
-        lambda console: _table(console, *words.strategies(results), gaps=True), width, color
-    )
+    table = _tables.strategies(results)
+    return _written(lambda console: _text_tables.show(console, table, gaps=True), width, color)
 
 
 def _written(say: Callable[[Console], None], width: int | None, color: bool | None) -> str:
@@ -82,8 +79,19 @@ def _terminal_wants_color() -> bool:
     return sys.stdout.isatty() and not plain
 
 
+def _verdicts(console: Console, given: Sequence[Gate]) -> None:
+    """The verdicts; under the table, what else to know about each."""
+    behind = _gates.evidence(given)
+    console.print(
+        Text.assemble((gates.summary(given), "bold"), f" (intervals: {behind})" if behind else "")
+    )
+    console.print()
+    _text_tables.show(console, _gates.table(given))
+    _notes(console, _gates.remarks(given))
+
+
 def _headline(report: Report, line: Line | None) -> Text:
-    title = (words.plain(f"{report.metric} of {words.pool(report)}: "), "bold")
+    title = (f"{words.title(report)}: ", "bold")
     if line is None or line.estimate is None:
         reason = words.plain(line.reason) if line is not None and line.reason else "no labels yet"
         return Text.assemble(title, (f"not estimable yet, {reason}", "yellow"))
@@ -97,7 +105,7 @@ def _facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
             console.print(Text.assemble((f"{name}: ", "dim"), value), overflow="fold")
         console.print()
         return
-    grid = Table.grid(padding=(0, 2))
+    grid = Grid.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
@@ -110,56 +118,10 @@ def _notes(console: Console, notes: Sequence[str]) -> None:
     """One under the other, the lines after the first as far to the right as its text."""
     if not notes:
         return
-    grid = Table.grid(padding=(0, 1))
+    grid = Grid.grid(padding=(0, 1))
     grid.add_column(style="yellow", no_wrap=True)
     grid.add_column(overflow="fold")
     for note in notes:
-        grid.add_row("note:", Text(words.plain(note)))
+        grid.add_row("note:", Text(note))
     console.print(grid)
     console.print()
-
-
-def _table(
-    console: Console, headings: list[str], rows: list[list[str]], *, gaps: bool = False
-) -> None:
-    """A table with the columns there is room for; lines under each other where there is none.
-
-    gaps puts an empty line wherever the first column changes.
-    """
-    kept = _fitting(headings, rows, console.width)
-    if not kept:
-        _stacked(console, headings, rows)
-        return
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for column in kept:
-        heading = headings[column]
-        justify = "left" if heading in _NAMES else "right"
-        table.add_column(heading, justify=justify, overflow="fold")
-    for before, row in zip([None, *rows], rows, strict=False):
-        if gaps and before is not None and before[0] != row[0]:
-            table.add_row()
-        table.add_row(*(Text(row[column]) for column in kept))
-    console.print(table)
-    console.print()
-
-
-def _fitting(headings: list[str], rows: list[list[str]], width: int) -> list[int]:
-    """Indices of the columns to show; empty when even the necessary ones are too wide."""
-    cells = {name: {row[column] for row in rows} for column, name in enumerate(headings)}
-    spare = [name for name in _SPARE_IF_SAME if len(cells.get(name, ())) == 1]
-    spare += [name for name in _SPARE if name in headings]
-    kept = list(range(len(headings)))
-    widths = [max(len(row[column]) for row in [headings, *rows]) for column in kept]
-    while sum(widths[column] + 2 for column in kept) - 2 > width:
-        if not spare:
-            return []
-        kept.remove(headings.index(spare.pop(0)))
-    return kept
-
-
-def _stacked(console: Console, headings: list[str], rows: list[list[str]]) -> None:
-    for row in rows:
-        for number, (heading, cell) in enumerate(zip(headings, row, strict=True)):
-            line = Text(cell, style="bold") if number == 0 else Text(f"  {heading} {cell}")
-            console.print(line, overflow="fold")
-        console.print()

@@ -3,10 +3,10 @@
 import numpy as np
 
 from activetest.evidence import Array, Beliefs, Rows
-from activetest.metrics._losses import loss
+from activetest.metrics._statistics import Statistic
 
 
-def over_classes(rows: Rows, probs: Array, statistics: tuple[str, ...]) -> Beliefs:
-    """Outcomes are the classes: probs (R, C), stakes (T, R, C) the loss each class would cost."""
-    stakes = np.stack([loss(name)(rows.outputs, None) for name in statistics])
+def over_classes(rows: Rows, probs: Array, statistics: tuple[Statistic, ...]) -> Beliefs:
+    """Outcomes are the classes: probs (R, C), stakes (T, R, C) what each class would make of it."""
+    stakes = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
     return Beliefs(probs.astype(float), stakes)

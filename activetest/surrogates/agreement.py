@@ -5,7 +5,7 @@ only has predictions has training data, and a model of the classes learned from 
 ruins every estimate built on it. This one models a single bit per item. Its prior is the black box
 itself: with no labels, P(right) is the box's confidence. What an error costs, given that there is
 one, is first what the box's other probabilities say, and then corrected by one learned factor per
-predicted class.
+predicted class; which class it is instead, likewise, by the errors seen so far.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
+from activetest.metrics._outcomes import other_classes, when_wrong
+from activetest.metrics._statistics import Statistic
 
 # Prior standard deviations. The slope of the confidence's logit has mean 1; the intercept, the
 # features and the predicted classes have mean 0.
@@ -22,6 +24,8 @@ _SLOPE, _INTERCEPT, _FEATURE, _CLASS = 1.0, 1.0, 0.5, 0.5
 _MOST_EFFECTS = 30
 # Pseudo-observations that hold the cost factors at 1, over all classes and for one class.
 _COST_PRIOR = 2.0
+# Pseudo-observations behind the black box's own word on which class it is instead.
+_CLASS_PRIOR = 3.0
 
 
 def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
@@ -46,7 +50,10 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
         mean[effects + 1], deviation[effects + 1] = 1.0, _SLOPE
     right = (known.labels == rows.outputs.pred).astype(float)
     mode, covariance = _laplace(design, right, mean, deviation)
-    return Agreement(effects, mode, covariance, *_costs(known, right == 0))
+    cost, noise = _costs(known, right == 0)
+    return Agreement(
+        effects, known.statistics, mode, covariance, cost, noise, _confused(known, right == 0)
+    )
 
 
 @dataclass(frozen=True)
@@ -54,45 +61,58 @@ class Agreement:
     """A posterior of D coefficients: class effects first, then the intercept, then the design.
 
     effects       number of class effects: one per predicted class, or 0 where classes are many
+    learned       (T,) names of the cache's statistics, for which there are factors
     mode          (D,) posterior mode
     covariance    (D, D) of the Gaussian around it
-    cost, noise   (T, classes) factors on mean and variance of the statistics when wrong
+    cost, noise   (T, classes) factors on mean and variance of those statistics when wrong
+    confused      (E, 2) predicted and true class of every error seen
     """
 
     effects: int
+    learned: tuple[str, ...]
     mode: Array
     covariance: Array
     cost: Array
     noise: Array
+    confused: Array
 
     def params(self) -> dict:
         """JSON-ready parameters: the fields, arrays as lists."""
-        arrays = {
-            name: getattr(self, name).tolist() for name in ("mode", "covariance", "cost", "noise")
-        }
-        return {"effects": self.effects, **arrays}
+        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return {"effects": self.effects, "learned": list(self.learned), **arrays}
 
-    def beliefs(self, rows: Rows) -> Beliefs:
+    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Beliefs:
         """Outcomes [right, wrong] (C = 2), from the posterior mode."""
         wrong = _sigmoid(-self._logits(rows, self.mode))
-        mean, spread = self._when_wrong(rows)
+        right, mean, spread = self._outcomes(rows, statistics)
         return Beliefs(
             _columns(1 - wrong, wrong),
-            _columns(rows.right, mean),
+            _columns(right, mean),
             _columns(np.zeros_like(spread), spread),
         )
+
+    def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
+        """(T, R) expectation of each statistic: those of the beliefs, without their noise."""
+        wrong = _sigmoid(-self._logits(rows, self.mode))
+        right, mean, _ = self._outcomes(rows, statistics, noise=False)
+        mean -= right
+        mean *= wrong
+        mean += right
+        return mean
 
     def members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, D) draws from the posterior of the coefficients."""
         return rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
 
-    def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
+    def totals(
+        self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
+    ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         wrong = _sigmoid(-self._logits(rows, members.T))
-        mean, spread = self._when_wrong(rows)
-        gap = mean - rows.right
+        right, mean, spread = self._outcomes(rows, statistics)
+        gap = mean - right
         # h is right + gap B, B ~ Bernoulli(wrong), and when wrong has variance `spread` besides.
-        total = rows.right.sum(axis=1, dtype=float) + wrong.T @ gap.T
+        total = right.sum(axis=1, dtype=float) + wrong.T @ gap.T
         return total, wrong.T @ (gap**2 + spread).T - (wrong**2).T @ (gap**2).T
 
     def _logits(self, rows: Rows, weights: Array) -> Array:
@@ -101,19 +121,53 @@ class Agreement:
         logits = rows.design @ weights[self.effects + 1 :] + weights[self.effects]
         return logits + weights[rows.outputs.pred] if self.effects else logits
 
-    def _when_wrong(self, rows: Rows) -> tuple[Array, Array]:
-        """(T, R) mean and variance of each statistic given an error, with the learned factors."""
-        cost, noise = self.cost.astype(np.float32), self.noise.astype(np.float32)
+    def _outcomes(
+        self, rows: Rows, statistics, *, noise: bool = True
+    ) -> tuple[Array, Array, Array]:
+        """(T, R) value of each statistic when right, and its mean and variance when wrong."""
         codes = rows.outputs.pred
-        return rows.wrong * cost[:, codes], rows.spread * noise[:, codes]
+        shape = (len(statistics), len(codes))
+        right, mean, spread = (np.empty(shape, np.float32) for _ in range(3))
+        unlearned = []
+        for t, each in enumerate(statistics):
+            if each.name in self.learned:
+                which = self.learned.index(each.name)
+                cost, factor = (one[which].astype(np.float32) for one in (self.cost, self.noise))
+                right[t], mean[t] = rows.right[which], rows.wrong[which] * cost[codes]
+                spread[t] = rows.spread[which] * factor[codes] if noise else 0
+            else:
+                unlearned.append(t)
+        if unlearned:
+            asked = tuple(statistics[t] for t in unlearned)
+            parts = when_wrong(asked, rows.outputs, self._instead(rows), noise=noise)
+            if len(asked) == len(statistics):
+                return parts
+            right[unlearned], mean[unlearned], spread[unlearned] = parts
+        return right, mean, spread
+
+    def _instead(self, rows: Rows) -> Array:
+        """(C, R) probability of each class given an error: the box's word and the errors seen."""
+        classes = self.cost.shape[1]
+        others = other_classes(rows.outputs, classes)
+        if not len(self.confused):
+            return others
+        seen = np.zeros((classes, classes), np.float32)
+        np.add.at(seen, (self.confused[:, 1], self.confused[:, 0]), 1)
+        # Along the predicted class, as the rows need it.
+        weight = _CLASS_PRIOR + seen.sum(axis=0)
+        others *= (_CLASS_PRIOR / weight).astype(others.dtype)[rows.outputs.pred]
+        others += (seen / weight).astype(others.dtype)[:, rows.outputs.pred]
+        return others
+
+
+_ARRAYS = ("mode", "covariance", "cost", "noise", "confused")
 
 
 def restore(params: dict) -> Agreement:
     """The surrogate that params() described."""
-    arrays = {
-        name: np.array(params[name], float) for name in ("mode", "covariance", "cost", "noise")
-    }
-    return Agreement(params["effects"], **arrays)
+    arrays = {name: np.array(params[name], float) for name in _ARRAYS}
+    arrays["confused"] = arrays["confused"].reshape(-1, 2).astype(np.intp)
+    return Agreement(params["effects"], tuple(params["learned"]), **arrays)
 
 
 def _columns(right: Array, wrong: Array) -> Array:
@@ -163,6 +217,12 @@ def _laplace(design: Array, right: Array, mean: Array, deviation: Array) -> tupl
             size /= 2
         weights, value = weights - size * step, moved
     return weights, np.linalg.inv(hessian)
+
+
+def _confused(known: Known, wrong: Array) -> Array:
+    """(E, 2) predicted and true class of the errors, wrong (M,) bool; other classes left out."""
+    pairs = np.column_stack([known.rows.outputs.pred[wrong], known.labels[wrong]]).astype(np.intp)
+    return pairs[pairs[:, 1] >= 0]
 
 
 def _costs(known: Known, wrong: Array) -> tuple[Array, Array]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
-from activetest.expectation import moments
+from activetest.expectation import expectation, moments
+from activetest.metrics._statistics import Statistic
 from activetest.surrogates._classes import over_classes
 from activetest.surrogates._gaussian import over_nodes
 
@@ -27,37 +28,40 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Model":
             hint="activetest init POOL --surrogate agreement (classes) "
             "or --surrogate residual (values)",
         )
-    return Model(known.statistics)
+    return Model()
 
 
 @dataclass(frozen=True)
 class Model:
-    """One member, without doubt about itself; statistics (T,) are the names of what is at stake."""
-
-    statistics: tuple[str, ...]
+    """One member, without doubt about itself."""
 
     def params(self) -> dict:
-        """JSON-ready parameters: the names of the statistics."""
-        return {"statistics": list(self.statistics)}
+        """No parameters."""
+        return {}
 
-    def beliefs(self, rows: Rows) -> Beliefs:
+    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Beliefs:
         """Outcomes are the classes, or nodes of N(pred, pred_std^2)."""
         if rows.outputs.probs is not None:
-            return over_classes(rows, rows.outputs.probs, self.statistics)
-        return over_nodes(
-            rows, rows.outputs.pred, rows.outputs.std.astype(float) ** 2, self.statistics
-        )
+            return over_classes(rows, rows.outputs.probs, statistics)
+        return over_nodes(rows, rows.outputs.pred, rows.outputs.std.astype(float) ** 2, statistics)
+
+    def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
+        """(T, R) expectation of each statistic."""
+        return expectation(self.beliefs(rows, statistics))
 
     def members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, 0): every member is the black box."""
         return np.empty((count, 0))
 
-    def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
+    def totals(
+        self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
+    ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation, and of its variance."""
-        mean, variance = (part.sum(axis=1) for part in moments(self.beliefs(rows)))
+        mean, variance = (part.sum(axis=1) for part in moments(self.beliefs(rows, statistics)))
         return np.tile(mean, (len(members), 1)), np.tile(variance, (len(members), 1))
 
 
 def restore(params: dict) -> Model:
     """The surrogate that params() described."""
-    return Model(tuple(params["statistics"]))
+    del params
+    return Model()

@@ -12,7 +12,8 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
-from activetest.expectation import moments
+from activetest.expectation import expectation, moments
+from activetest.metrics._statistics import Statistic
 from activetest.surrogates._gaussian import over_nodes
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
@@ -49,21 +50,19 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
             "md,de,me->m", design, covariance, design
         )
         log_variance = _gamma_regression(design, squares, log_variance, np.log(scale))
-    return Residual(known.statistics, mode, covariance, log_variance, len(residual))
+    return Residual(mode, covariance, log_variance, len(residual))
 
 
 @dataclass(frozen=True)
 class Residual:
     """Mean and log-variance of label minus prediction: D coefficients each, the intercept first.
 
-    statistics     (T,) names of what is at stake
     mode           (D,) posterior mode of the mean's coefficients
     covariance     (D, D) their posterior covariance
     log_variance   (D,) coefficients of the log-variance
     labels         number of labels it learned from
     """
 
-    statistics: tuple[str, ...]
     mode: Array
     covariance: Array
     log_variance: Array
@@ -74,13 +73,18 @@ class Residual:
         arrays = {
             name: getattr(self, name).tolist() for name in ("mode", "covariance", "log_variance")
         }
-        return {"statistics": list(self.statistics), "labels": self.labels, **arrays}
+        return {"labels": self.labels, **arrays}
 
-    def beliefs(self, rows: Rows) -> Beliefs:
+    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Beliefs:
         """Outcomes are nodes of N(pred + mean residual, residual variance + doubt of that mean)."""
         design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
         doubt = np.einsum("rd,de,re->r", design, self.covariance, design)
-        return self._nodes(rows, design, self.mode, self.log_variance, doubt)
+        variance = _variance(design, self.log_variance) + doubt
+        return over_nodes(rows, rows.outputs.pred + design @ self.mode, variance, statistics)
+
+    def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
+        """(T, R) expectation of each statistic."""
+        return expectation(self.beliefs(rows, statistics))
 
     def members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, D + 1) draws of the mean's coefficients and of the log-variance's intercept."""
@@ -88,29 +92,19 @@ class Residual:
         level = rng.normal(0, np.sqrt(2 / (_GUESS_WEIGHT + self.labels)), size=(count, 1))
         return np.hstack([mean, level])
 
-    def totals(self, rows: Rows, members: Array) -> tuple[Array, Array]:
+    def totals(
+        self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
+    ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
         sums = []
         for member in members:
             log_variance = self.log_variance + member[-1] * np.eye(len(self.mode))[0]
-            sums.append(
-                [
-                    part.sum(axis=1)
-                    for part in moments(self._nodes(rows, design, member[:-1], log_variance, 0.0))
-                ]
-            )
+            mean = rows.outputs.pred + design @ member[:-1]
+            believed = over_nodes(rows, mean, _variance(design, log_variance), statistics)
+            sums.append([part.sum(axis=1) for part in moments(believed)])
         mean, variance = np.moveaxis(np.array(sums), 1, 0)
         return mean, variance
-
-    def _nodes(self, rows: Rows, design: Array, mode: Array, log_variance: Array, doubt) -> Beliefs:
-        """Outcomes for one set of coefficients; doubt (R,), or one number, adds to the variance."""
-        # exp of a linear extrapolation can explode on heavy-tailed features: it is kept within a
-        # factor e^3 of the level.
-        log_variance = log_variance[0] + np.clip(design[:, 1:] @ log_variance[1:], -3, 3)
-        return over_nodes(
-            rows, rows.outputs.pred + design @ mode, np.exp(log_variance) + doubt, self.statistics
-        )
 
 
 def restore(params: dict) -> Residual:
@@ -118,7 +112,15 @@ def restore(params: dict) -> Residual:
     arrays = {
         name: np.array(params[name], float) for name in ("mode", "covariance", "log_variance")
     }
-    return Residual(tuple(params["statistics"]), labels=params["labels"], **arrays)
+    return Residual(labels=params["labels"], **arrays)
+
+
+def _variance(design: Array, log_variance: Array) -> Array:
+    """(R,) variance of the residual; exp of a linear extrapolation can explode on heavy tails.
+
+    It is kept within a factor e^3 of the level.
+    """
+    return np.exp(log_variance[0] + np.clip(design[:, 1:] @ log_variance[1:], -3, 3))
 
 
 def _gamma_regression(design: Array, squares: Array, start: Array, level: float) -> Array:

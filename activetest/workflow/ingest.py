@@ -13,6 +13,7 @@ from activetest.errors import LabelConflict, LabelError
 from activetest.evidence import DECLINED, LABELLED, PENDING
 from activetest.labels import Label
 from activetest.ledger import Answer, LedgerMoved, Record, Undone
+from activetest.pool_outputs import LARGEST
 from activetest.study import Study
 
 
@@ -121,10 +122,11 @@ def _number(row: Label, source: str) -> str:
         value = float(row.label)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not abs(value) <= LARGEST:
+        kind = "too large" if math.isfinite(value) else "not a number"
         raise LabelError(
-            f"{source}, line {row.line}: label {row.label!r} of id {row.id!r} is not a number",
-            "labels of this pool are finite numbers",
+            f"{source}, line {row.line}: label {row.label!r} of id {row.id!r} is {kind}",
+            f"labels of this pool are numbers of at most {LARGEST:g} in size",
         )
     return repr(value)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from activetest import cache, convert
 from activetest.cache import Cache
 from activetest.choices import checked, metrics_of
+from activetest.costs import read as read_costs
 from activetest.errors import ChoiceError, StudyError
 from activetest.evidence import Choices
 from activetest.pool import Pool
@@ -53,12 +54,15 @@ def init(
     study_folder=None,
     dry_run: bool = False,
     seed: int | None = None,
-    metric: str | None = None,
+    metric: tuple[str, ...] | str | None = None,
     surrogate: str | None = None,
     acquisition: str | None = None,
     floor: float | None = None,
     level: float | None = None,
     budget: int | None = None,
+    costs: str | None = None,
+    annotators: str | None = None,
+    interval: str | None = None,
     **columns,
 ) -> Initialised:
     """Create a study of a pool, or change the choices of the study that is there.
@@ -73,13 +77,16 @@ def init(
     _check_seed(seed, study)
     columns = {key: value for key, value in columns.items() if value is not None}
     wanted = {"metric": metric, "surrogate": surrogate, "acquisition": acquisition, "floor": floor}
-    wanted |= {"level": level, "budget": budget}
+    wanted |= {"level": level, "budget": budget, "annotators": annotators}
+    wanted |= {"interval": interval}
     source = str(pool_uri)
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = columns.get("id") or (study.pool.get("id") if study else None)
     with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
         pool = Pool.open(path, **_kept(path, study, columns), **columns)
         pool.uri = source
+        if costs is not None:
+            wanted["costs"] = read_costs(costs, pool.schema.classes)
         choices = _choices(
             pool, study, {key: value for key, value in wanted.items() if value is not None}
         )
@@ -132,7 +139,7 @@ def _where(folder) -> tuple[Path, Study | None]:
     if (folder / "study.toml").is_file():
         return folder, Study.open(folder)
     if folder.exists() and (
-        not folder.is_dir() or {part.name for part in folder.iterdir()} - {_CACHE}
+        not folder.is_dir() or any(not _unfinished(part.name) for part in folder.iterdir())
     ):
         if (folder / "ledger.db").is_file():
             raise StudyError(
@@ -145,6 +152,11 @@ def _where(folder) -> tuple[Path, Study | None]:
             + (f", for example --study {folder / FOLDER}" if folder.is_dir() else ""),
         )
     return folder, None
+
+
+def _unfinished(name: str) -> bool:
+    """Whether an init that was killed leaves something of this name in the study folder."""
+    return name == _CACHE or name.startswith(f".{_CACHE}-")
 
 
 def _check_seed(seed: int | None, study: Study | None) -> None:
@@ -202,6 +214,12 @@ def _choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:
         metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
     )
     choices = replace(study.choices if study else default, groups=pool.schema.groups)
+    if "metric" in wanted:
+        named = wanted["metric"]
+        named = (named,) if isinstance(named, str) else tuple(dict.fromkeys(named))
+        # What draws aim at is reported, and recorded by rounds, besides the usual metrics.
+        wanted |= {"metric": named[0], "also": named[1:]}
+        wanted |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
     return checked(asdict(choices) | wanted, roles, where="activetest init")
 
 

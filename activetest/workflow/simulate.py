@@ -14,13 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from activetest import assess, cache, catalog, labels, rounds, samples
+from activetest import cache, catalog, labels, rounds, specs
+from activetest.assess_view import ANYTIME, FIXED, INTERVALS, OWN_VIEW, look
 from activetest.choices import checked, metrics_of
 from activetest.errors import ChoiceError, LabelError, NotEstimable
 from activetest.evidence import LABELLED, Array, Choices, Log, Round
+from activetest.metrics._metric import Metric
 from activetest.passes import processors
 from activetest.pool import Pool
 from activetest.report import SimulatedStrategy
+from activetest.workflow._baseline import baseline, compared
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid")
 ACQUISITIONS = ("optimal", "uniform")
@@ -34,6 +37,7 @@ class Plan:
     strategies            choices to draw with, one study each
     estimators, metrics   what to estimate
     budgets               labels at which to estimate, increasing
+    interval              kind of interval, see assess_view
     batch                 labels to buy at a time
     seed                  the runs' own seeds are derived from it
     """
@@ -42,6 +46,7 @@ class Plan:
     estimators: tuple[str, ...]
     metrics: tuple[str, ...]
     budgets: tuple[int, ...]
+    interval: str
     batch: int
     seed: int
 
@@ -59,6 +64,8 @@ def simulate(
     estimators: tuple[str, ...] = ESTIMATORS,
     metrics: tuple[str, ...] = (),
     aim: str | None = None,
+    interval: str = FIXED,
+    costs=None,
     floor: float = Choices.floor,
     level: float = Choices.level,
     workers: int | None = None,
@@ -74,6 +81,10 @@ def simulate(
             "a simulation needs 2 runs, batches of 1 and budgets of 2, or more",
             "--runs 200 --budget 100",
         )
+    if interval not in INTERVALS:
+        raise ChoiceError(
+            f"there is no interval {interval!r}", f"choose from {', '.join(INTERVALS)}"
+        )
     roles = pool.schema.to_dict() | {"uri": pool.uri}
     surrogates = surrogates or (("residual",) if roles["task"] == "regression" else ("agreement",))
     metrics = metrics or metrics_of(roles)
@@ -85,7 +96,8 @@ def simulate(
                 "surrogate": surrogate,
                 "acquisition": acquisition,
             }
-            | {"floor": floor, "level": level},
+            | {"floor": floor, "level": level, "costs": costs}
+            | {"interval": ANYTIME if interval == ANYTIME else FIXED},
             roles,
             where="--surrogate, --acquisition, --metric",
         )
@@ -93,7 +105,15 @@ def simulate(
     ]
     for name in estimators:
         catalog.load("estimators", name)
-    plan = Plan(tuple(strategies), estimators, metrics, tuple(sorted(set(budgets))), batch, seed)
+    plan = Plan(
+        tuple(strategies),
+        estimators,
+        tuple(metrics),
+        tuple(sorted(set(budgets))),
+        interval,
+        batch,
+        seed,
+    )
     with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
         made = cache.build(pool, Path(folder) / "cache")
         truth = answers(made, key, strangers=pool.schema.open_classes)
@@ -146,27 +166,24 @@ def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int
     It buys its labels from the truth (N,). Estimates that do not exist are left out.
     """
     log, found = Log.empty(), {}
+    metrics = _metrics(plan.metrics, made, choices)
     for budget in plan.budgets:
         while len(log.rows) < budget:
             count = min(plan.batch, budget - len(log.rows))
             log = answered(log, rounds.plan(log, made, choices, seed=seed, count=count), truth)
-        evidence = samples.gather(log, made)
-        imputation = (
-            assess.impute(log, made, choices, seed=seed) if "ase" in plan.estimators else None
-        )
-        for name in plan.metrics:
-            metric = catalog.load("metrics", name).metric()
-            sample = samples.sample(evidence, metric)
-            if imputation is not None:
-                sample = assess.told(sample, metric, imputation)
+        view = look(log, made, choices, metrics, seed=seed, own_view=OWN_VIEW in plan.estimators)
+        for metric in metrics:
             for estimator in plan.estimators:
                 try:
-                    made_of = assess.estimate(sample, estimator)
+                    value = view.value(metric, estimator)
+                    interval = view.interval(value, choices.level, plan.interval)
                 except NotEstimable:
                     continue
-                interval = assess.interval(metric, made_of, choices.level)
-                value = metric.smooth(np.clip(made_of.mean, *made_of.limits))
-                found[estimator, name, budget] = (value, interval.lower, interval.upper)
+                found[estimator, metric.title, budget] = (
+                    value.value,
+                    interval.lower,
+                    interval.upper,
+                )
     return found
 
 
@@ -247,44 +264,22 @@ def _play(task: tuple[int, int, int]) -> list[dict]:
     ]
 
 
+def _metrics(names: tuple[str, ...], made, choices: Choices) -> list[Metric]:
+    facts = specs.facts(made.roles, choices.costs, made)
+    return [metric for name in names for metric in specs.metrics(name, facts)]
+
+
 def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[SimulatedStrategy]:
     """One result per table of outcomes, from the runs in which the estimate existed."""
-    stats = rounds.observed(made.rows(0, made.size), truth, made.statistics)
-    for (strategy, estimator, name, budget), table in outcomes.items():
-        metric = catalog.load("metrics", name).metric()
-        values = stats[:, [made.statistics.index(each) for each in metric.statistics]]
-        choices = plan.strategies[strategy]
-        yield _result(choices, estimator, metric, budget, table[~np.isnan(table[:, 0])], values)
-
-
-def _result(
-    choices: Choices, estimator: str, metric, budget: int, table: Array, values: Array
-) -> SimulatedStrategy:
-    """Errors against the truth, and against the closed-form error of uniform draws.
-
-    table (runs, 3) as in _outcomes; values (N, d) the metric's statistics over the whole pool.
-    """
-    size, mean = len(values), values.mean(axis=0)
-    truth, slope = metric.smooth(mean), metric.gradient(mean)
-    one = float(slope @ np.atleast_2d(np.cov(values, rowvar=False)) @ slope)
-    errors = (table[:, 0] - truth) ** 2
-    mse = errors.mean()
-    saved = one / budget * (1 - budget / size) / mse if mse > 0 else np.inf
-    inside = (table[:, 1] - 1e-12 <= truth) & (truth <= table[:, 2] + 1e-12)
-    return SimulatedStrategy(
-        surrogate=choices.surrogate,
-        acquisition=choices.acquisition,
-        estimator=estimator,
-        metric=metric.name,
-        budget=budget,
-        runs=len(table),
-        rmse=float(np.sqrt(mse)),
-        bias=float(table[:, 0].mean() - truth),
-        labels_saved=float(saved),
-        labels_saved_se=float(saved * errors.std(ddof=1) / mse / np.sqrt(len(table)))
-        if mse > 0
-        else 0.0,
-        label_ratio=float(one / (mse + one / size) / budget),
-        coverage=float(inside.mean()),
-        width=float((table[:, 2] - table[:, 1]).mean()),
-    )
+    outputs = made.rows(0, made.size).outputs
+    if outputs.probs is not None:
+        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    baselines = {
+        metric.title: baseline(
+            metric, outputs, truth, plan.budgets, np.random.default_rng([plan.seed, 1])
+        )
+        for metric in _metrics(plan.metrics, made, plan.strategies[0])
+    }
+    for (strategy, estimator, title, budget), table in outcomes.items():
+        choices, table = plan.strategies[strategy], table[~np.isnan(table[:, 0])]
+        yield compared(choices, estimator, title, budget, table, baselines[title])

@@ -6,6 +6,7 @@ from scipy.special import entr
 
 from activetest.acquisition import expected_loss
 from activetest.evidence import Beliefs, Outputs, Rows
+from activetest.metrics._statistics import statistic
 from activetest.surrogates import model
 from activetest.surrogates._gaussian import over_nodes
 
@@ -19,20 +20,22 @@ def rows(outputs: Outputs) -> Rows:
 
 def test_with_the_model_as_surrogate_and_log_loss_it_is_predictive_entropy():
     probs = np.random.default_rng(1).dirichlet(np.ones(4), size=50)
-    beliefs = model.Model(("log_loss",)).beliefs(rows(Outputs(probs.argmax(axis=1), probs)))
+    pool = rows(Outputs(probs.argmax(axis=1), probs))
+    beliefs = model.Model().beliefs(pool, (statistic("log_loss"),))
     assert expected_loss.score(beliefs) == approx(entr(probs).sum(axis=1))
 
 
 def test_with_zero_one_loss_it_is_the_probability_of_an_error():
     probs = np.random.default_rng(2).dirichlet(np.ones(3), size=50)
-    beliefs = model.Model(("zero_one",)).beliefs(rows(Outputs(probs.argmax(axis=1), probs)))
+    pool = rows(Outputs(probs.argmax(axis=1), probs))
+    beliefs = model.Model().beliefs(pool, (statistic("zero_one"),))
     assert expected_loss.score(beliefs) == approx(1 - probs.max(axis=1))
 
 
 def test_for_a_gaussian_and_squared_loss_it_is_squared_distance_plus_variance():
     """Active Testing, eq. (12)."""
     pred, mean, variance = np.array([1.0, 2.0]), np.array([0.5, 2.0]), np.array([0.3, 4.0])
-    beliefs = over_nodes(rows(Outputs(pred)), mean, variance, ("squared",))
+    beliefs = over_nodes(rows(Outputs(pred)), mean, variance, (statistic("squared"),))
     assert expected_loss.score(beliefs) == approx((pred - mean) ** 2 + variance)
 
 

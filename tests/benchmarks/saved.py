@@ -1,11 +1,12 @@
 """Labels saved and coverage on every pool of a folder, as Markdown tables.
 
-python tests/benchmarks/saved.py FOLDER [--runs 2000] [--pools NAME,...] [--metric error]
+python tests/benchmarks/saved.py FOLDER [--runs 2000] [--pools NAME,...] [--metric error ...]
 
-FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Draws aim at the metric unless --aim
-names another. Labels saved is the closed-form mean squared error of uniform draws over that of the
-method; +- is its Monte-Carlo standard error. --help lists the other options: budgets, floor,
-surrogates, acquisitions, estimators, seed.
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Draws aim at the first metric unless
+--aim names another. Saved is the mean squared error of uniform draws (in closed form for a mean,
+else simulated) over that of the method, and +- its Monte-Carlo standard error; labels is the number
+of uniform labels that reach the method's error, over its own. --help lists the other options:
+budgets, floor, interval, surrogates, acquisitions, estimators, seed.
 """
 
 import argparse
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 def main() -> None:
     """Print one table, a row at a time."""
     options = arguments()
-    header = [f"M = {budget}: saved, coverage, width" for budget in options.budget]
+    header = [f"M = {budget}: saved, labels, coverage, width" for budget in options.budget]
     print(f"| pool | metric | acquisition | estimator | {' | '.join(header)} |")
     print(f"|{'---|' * (4 + len(header))}")
     for file in pools(options):
@@ -35,7 +36,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--pools", default="")
     parser.add_argument("--budget", type=int, action="append")
-    parser.add_argument("--metric", default="")
+    parser.add_argument("--metric", action="append")
+    parser.add_argument("--interval", default="fixed")
     parser.add_argument("--aim", default="")
     parser.add_argument("--floor", type=float, default=0.35)
     parser.add_argument("--surrogate", default="")
@@ -67,7 +69,7 @@ def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
     from activetest.workflow.simulate import simulate
 
     pool = Pool.open(str(file))
-    metric = options.metric or ("rmse" if pool.schema.task == "regression" else "error")
+    metrics = options.metric or ["rmse" if pool.schema.task == "regression" else "error"]
     results = simulate(
         pool,
         file.with_name(f"{file.stem}.labels.csv"),
@@ -77,14 +79,16 @@ def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
         surrogates=tuple(filter(None, options.surrogate.split(","))),
         acquisitions=tuple(options.acquisition.split(",")),
         estimators=tuple(options.estimator.split(",")),
-        metrics=(metric,),
+        metrics=tuple(metrics),
+        interval=options.interval,
         aim=options.aim or None,
         floor=options.floor,
     )
     rows: dict = {}
     for one in results:
         saved = f"{one.labels_saved:.2f} +- {one.labels_saved_se:.2f}"
-        cell = f"{saved}, {one.coverage:.3f}, {one.width:.4f}"
+        missing = f" ({one.runs} runs)" if one.runs < options.runs else ""
+        cell = f"{saved}, {one.label_ratio:.2f}, {one.coverage:.3f}, {one.width:.4f}{missing}"
         rows.setdefault((one.metric, one.acquisition, one.estimator), []).append(cell)
     return [[file.stem, *names, *cells] for names, cells in rows.items()]
 

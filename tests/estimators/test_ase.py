@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimators import ase
-from activetest.evidence import Sample
+from activetest.evidence_numbers import Sample
 
 NOTHING = np.zeros((2, 1))
 TOLD = Sample(
@@ -20,13 +20,14 @@ TOLD = Sample(
     imputed_sum=NOTHING,
     inside=np.ones(2),
     left=np.ones(2),
-    doubt=np.zeros((2, 1, 4)),
     size=10,
     total=np.array([1.0]),
     unknown=8,
-    tally=1,
+    counted=np.ones(2),
     uniform=False,
     limits=np.array([[0.1], [0.9]]),
+    expect=lambda weights: (np.zeros(2), np.zeros(2)),
+    label_variance=lambda weights: 0.0,
     surrogate=np.array([2.0]),
     posterior=np.array([[1.0], [2.0], [3.0]]),
 )
@@ -49,7 +50,8 @@ def test_how_the_labels_were_drawn_does_not_matter():
 
 def test_it_has_no_terms_for_intervals_that_need_draws():
     made = ase.estimate(TOLD)
-    assert len(made.terms) == len(made.weights) == len(made.inside) == 0
+    assert len(made.terms) == len(made.guess) == len(made.weights) == len(made.inside) == 0
+    assert made.model_variance == 0
     assert made.freedom == np.inf
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from pytest import approx
 
 from activetest.estimators import doubly_robust, lure
-from activetest.evidence import Sample
+from activetest.evidence_numbers import Sample
 
 SIZE, DRAWS = 40, 15
 
@@ -28,13 +28,14 @@ def sample(truth, guess, *, seed: int = 1) -> Sample:
         imputed_sum=guess.sum() - (np.cumsum(imputed, axis=0) - imputed),
         inside=np.ones(DRAWS),
         left=ahead,
-        doubt=np.zeros((DRAWS, 1, 4)),
         size=SIZE,
         total=stats.sum(axis=0),
         unknown=SIZE - DRAWS,
-        tally=0,
+        counted=np.ones(DRAWS),
         uniform=False,
         limits=np.array([[-np.inf], [np.inf]]),
+        expect=lambda weights: (np.zeros(DRAWS), np.zeros(DRAWS)),
+        label_variance=lambda weights: 0.0,
     )
 
 
@@ -58,6 +59,18 @@ def test_its_first_step_is_the_textbook_formula():
     one = sample(truth, guess)
     exact = (guess.sum() + (one.stats[0] - one.imputed[0]) / one.probs[0]) / SIZE
     assert doubly_robust.estimate(one).terms[0] == approx(exact)
+
+
+def test_it_says_what_it_took_every_item_to_be():
+    """A surrogate that cannot tell items apart: its guess for one is its guess for each."""
+    truth, _ = pool()
+    one = sample(truth, np.full(SIZE, 0.3))
+    made = doubly_robust.estimate(one)
+    rest = one.left[:, None] * made.guess
+    steps = one.known_sum + rest + (one.stats - made.guess) / one.probs[:, None]
+    assert made.terms == approx(steps / SIZE)
+    assert made.guess[0] == approx(0.3)
+    assert np.ptp(made.guess) > 0.01
 
 
 def test_a_guess_does_not_depend_on_its_own_label_or_on_later_ones():

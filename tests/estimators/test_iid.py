@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimators import iid, lure
-from activetest.evidence import Sample
+from activetest.evidence_numbers import Sample
 
 STATS = np.array([[1.0], [0.0], [0.0], [1.0], [1.0]])
 AHEAD = 20 - np.arange(5.0)
@@ -21,13 +21,14 @@ UNIFORM = Sample(
     imputed_sum=np.zeros((5, 1)),
     inside=np.ones(5),
     left=AHEAD,
-    doubt=np.zeros((5, 1, 4)),
     size=20,
     total=STATS.sum(axis=0),
     unknown=15,
-    tally=2,
+    counted=np.ones(5),
     uniform=True,
     limits=np.array([[0.15], [0.9]]),
+    expect=lambda weights: (np.zeros(5), np.zeros(5)),
+    label_variance=lambda weights: 0.0,
 )
 
 

@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimators import lure
-from activetest.evidence import Sample
+from activetest.evidence_numbers import Sample
 
 SIZE = 30
 
@@ -29,13 +29,14 @@ def sample(truth: np.ndarray, rows: np.ndarray, probs: np.ndarray) -> Sample:
         imputed_sum=nothing,
         inside=np.ones(len(rows)),
         left=np.zeros(len(rows)),
-        doubt=np.zeros((len(rows), 1, 4)),
         size=len(truth),
         total=stats.sum(axis=0),
         unknown=len(truth) - len(rows),
-        tally=0,
+        counted=np.ones(len(rows)),
         uniform=False,
         limits=np.array([[-np.inf], [np.inf]]),
+        expect=lambda weights: (np.zeros(len(rows)), np.zeros(len(rows))),
+        label_variance=lambda weights: 0.0,
     )
 
 
@@ -75,6 +76,23 @@ def test_shifting_uniform_statistics_shifts_the_estimate_and_keeps_the_variance(
     moved = replace(one, stats=one.stats + 3, known_sum=one.known_sum + 3 * np.arange(10)[:, None])
     assert lure.estimate(moved).mean[0] == approx(lure.estimate(one).mean[0] + 3)
     assert lure.estimate(moved).variance == approx(lure.estimate(one).variance)
+
+
+def test_several_means_are_each_by_itself_and_their_covariance_is_that_of_every_sum():
+    first, second = uniform(seed=1), uniform(seed=2)
+    names = ("stats", "known_sum", "imputed", "imputed_sum")
+    both = replace(
+        first,
+        **{name: np.hstack([getattr(first, name), getattr(second, name)]) for name in names},
+    )
+    made, weights = lure.estimate(both), np.array([2.0, -0.5])
+    assert made.mean == approx([lure.estimate(first).mean[0], lure.estimate(second).mean[0]])
+    summed = replace(first, **{name: (getattr(both, name) @ weights)[:, None] for name in names})
+    assert weights @ made.variance @ weights == approx(lure.estimate(summed).variance[0, 0])
+
+
+def test_it_takes_every_item_to_be_nothing():
+    assert (lure.estimate(uniform()).guess == 0).all()
 
 
 def test_the_estimated_variance_is_right_on_average():

@@ -4,21 +4,20 @@ import numpy as np
 from pytest import approx
 from scipy.stats import norm
 
-from activetest.evidence import Estimate
+from activetest.evidence_numbers import Estimate
 from activetest.intervals import credible
 
 
 def posterior(draws: np.ndarray) -> Estimate:
-    nothing, empty = np.zeros((1, 1)), np.empty(0)
+    empty = np.empty(0)
     return Estimate(
         mean=draws.mean(keepdims=True),
         variance=np.full((1, 1), draws.var()),
         terms=empty[:, None],
         weights=empty,
-        tally=0,
+        guess=empty[:, None],
         limits=np.array([[-np.inf], [np.inf]]),
         inside=empty,
-        model_variance=nothing,
         draws=draws[:, None],
     )
 

@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 from scipy.stats import t
 
-from activetest.evidence import Estimate
+from activetest.evidence_numbers import Estimate
 from activetest.intervals import group_t
 
 GROUP = Estimate(
@@ -15,10 +15,10 @@ GROUP = Estimate(
     variance=np.array([[0.0016]]),
     terms=np.zeros((50, 1)),
     weights=np.full(50, 1 / 50),
-    tally=0,
+    guess=np.zeros((50, 1)),
     limits=np.array([[-np.inf], [np.inf]]),
     inside=np.repeat([1.0, 0.0], [12, 38]),
-    model_variance=np.array([[0.0004]]),
+    model_variance=0.0004,
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 from scipy.stats import binomtest
 
-from activetest.evidence import Estimate
+from activetest.evidence_numbers import Estimate
 from activetest.intervals import korn_graubard
 
 # So many draws that Student's t is the normal.
@@ -21,10 +21,10 @@ def estimate(mean: float, variance: float, *, draws: int = MANY, rare: int = 100
         variance=np.array([[variance]]),
         terms=np.zeros((draws, 1)),
         weights=np.full(draws, 1 / draws),
-        tally=rare,
+        guess=np.zeros((draws, 1)),
         limits=np.array([[0.0], [1.0]]),
         inside=np.ones(draws),
-        model_variance=np.zeros((1, 1)),
+        tally=rare,
     )
 
 

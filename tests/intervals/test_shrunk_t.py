@@ -6,7 +6,7 @@ import numpy as np
 from pytest import approx
 from scipy.stats import t
 
-from activetest.evidence import Estimate
+from activetest.evidence_numbers import Estimate
 from activetest.intervals import shrunk_t
 
 
@@ -17,10 +17,11 @@ def estimate(observed: float, expected: float, *, draws: int = 30, rare: int = 2
         variance=np.array([[observed]]),
         terms=np.zeros((draws, 1)),
         weights=np.full(draws, 1 / draws),
-        tally=rare,
+        guess=np.zeros((draws, 1)),
         limits=np.array([[-np.inf], [np.inf]]),
         inside=np.ones(draws),
-        model_variance=np.array([[expected]]),
+        model_variance=expected,
+        tally=rare,
     )
 
 

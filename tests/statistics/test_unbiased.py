@@ -9,13 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest import assess, cache, catalog, rounds, samples
+from activetest import assess, cache, catalog, rounds, samples, specs
 from activetest.evidence import LABELLED, Choices, Log
 from activetest.pool import Pool
+from activetest.rounds_learn import observed, unseen
 from activetest.workflow.simulate import answered
 
 SIZE, BATCHES = 6, (2, 2)
 ESTIMATORS = ("lure", "doubly-robust")
+CHOICES = Choices("error", ("error",), "agreement", floor=0.2)
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
         return
     frozen = rounds.freeze(log, pool, choices, seed=1)
     for rows, prob in orders(frozen.strength, batches[0]):
-        after = answered(log, rounds.record(frozen, np.array(rows), pool, choices), truth)
+        after = answered(log, rounds.record(frozen, np.array(rows), pool), truth)
         after = brought(after, bring(after), truth)
         for end, more in studies(pool, truth, choices, bring=bring, batches=batches[1:], log=after):
             yield end, prob * more
@@ -71,23 +73,35 @@ def brought(log, rows, truth):
     )
 
 
-def expectation(pool, truth, choices, estimator, name, *, group=0, **ways):
-    """Expected estimate of the mean statistic, and the true one."""
-    metric = catalog.load("metrics", name).metric()
-    mean = total = 0.0
+def metric_of(pool, name):
+    return specs.one(name, specs.facts(pool.roles, None, pool))
+
+
+def expectation(pool, truth, choices, estimator, name, *, group=0, forget=lambda log: log, **ways):
+    """(d,) expected estimate of the means of a metric's statistics, and (d,) the true ones."""
+    metric = metric_of(pool, name)
+    mean, total = np.zeros(len(metric.statistics)), 0.0
     for log, prob in studies(pool, truth, choices, **ways):
-        evidence = samples.gather(log, pool)
+        evidence = samples.gather(forget(log), pool, choices, [metric], seed=1)
         one = samples.sample(evidence, metric, evidence.groups[group])
         # A group that happens to be known completely is reported exactly, which is no estimate.
         one = replace(one, unknown=max(one.unknown, 1))
-        mean += prob * assess.estimate(one, estimator).mean[0]
+        mean += prob * catalog.load("estimators", estimator).estimate(one).mean
         total += prob
     assert total == pytest.approx(1)
     rows = pool.rows(0, pool.size)
-    values = rounds.observed(rows, truth, metric.statistics)[:, 0]
-    return mean, values[
-        samples.gather(Log.empty(), pool).groups[group].holds(rows.codes) > 0
-    ].mean()
+    values = observed(rows, truth, metric.statistics)
+    return mean, values[evidence.groups[group].holds(rows.codes) > 0].mean(axis=0)
+
+
+def ungrouped(log):
+    """The log as if its rounds had been drawn before the study knew of any group."""
+
+    def without(each):
+        whole = each.imputed_sum[:1], each.count[:1]
+        return replace(each, groups=("",), imputed_sum=whole[0], count=whole[1])
+
+    return replace(log, history=tuple(map(without, log.history)))
 
 
 def first_unseen(pool):
@@ -95,7 +109,7 @@ def first_unseen(pool):
 
     def pick(log):
         errors = any(log.labels != pool.take(log.rows).outputs.pred)
-        free = np.flatnonzero(rounds.unseen(log, SIZE))
+        free = np.flatnonzero(unseen(log, SIZE))
         return free[:1] if errors and len(free) > 2 else ()
 
     return pick
@@ -120,22 +134,27 @@ def test_an_adaptive_study_is_unbiased(pool, truth, estimator, surrogate, metric
     assert mean == pytest.approx(target, rel=1e-6)
 
 
+def test_a_floor_that_follows_from_the_labels_so_far_leaves_it_unbiased(pool, truth):
+    choices = Choices("error", ("error",), "agreement", interval="anytime")
+    mean, target = expectation(pool, truth, choices, "doubly-robust", "error")
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_labels_brought_in_answer_to_errors_leave_it_unbiased(pool, truth, estimator):
-    choices = Choices("error", ("error",), "agreement", floor=0.2)
-    mean, target = expectation(pool, truth, choices, estimator, "error", bring=first_unseen(pool))
+    bring = first_unseen(pool)
+    mean, target = expectation(pool, truth, CHOICES, estimator, "error", bring=bring)
     assert mean == pytest.approx(target, rel=1e-6)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_deterministic_picks_between_the_rounds_leave_it_unbiased(pool, truth, estimator):
-    choices = Choices("error", ("error",), "agreement", floor=0.2)
-    pick = most_uncertain(pool, choices)
+    pick = most_uncertain(pool, CHOICES)
     # A pick before the last draw is part of what is known; after it, it would enter no term.
     mean, target = expectation(
         pool,
         truth,
-        choices,
+        CHOICES,
         estimator,
         "error",
         bring=lambda log: pick(log) if len(log.history) == 1 else (),
@@ -146,9 +165,51 @@ def test_deterministic_picks_between_the_rounds_leave_it_unbiased(pool, truth, e
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("group", [1, 2])
 def test_a_group_is_unbiased_from_the_same_draws(pool, truth, estimator, group):
-    choices = Choices("error", ("error",), "agreement", floor=0.2)
-    mean, target = expectation(pool, truth, choices, estimator, "error", group=group)
+    mean, target = expectation(pool, truth, CHOICES, estimator, "error", group=group)
     assert mean == pytest.approx(target, rel=1e-6)
+
+
+# --- several means, and what rounds did not record
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("surrogate", ["agreement", "model"])
+@pytest.mark.parametrize("group", [0, 2])
+def test_the_hits_misses_and_false_alarms_of_f1_are_unbiased(
+    pool, truth, estimator, surrogate, group
+):
+    choices = Choices("f1", ("f1",), surrogate, floor=0.2)
+    mean, target = expectation(pool, truth, choices, estimator, "f1", group=group)
+    assert len(target) == 9
+    assert (target > 0).sum() >= 3
+    assert mean == pytest.approx(target, abs=1e-7)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("bring", [False, True], ids=["drawn only", "brought as well"])
+def test_f1_is_unbiased_where_rounds_recorded_the_error_alone(pool, truth, estimator, bring):
+    """The third round is predicted by the surrogate of the second."""
+    mean, target = expectation(
+        pool,
+        truth,
+        CHOICES,
+        estimator,
+        "f1",
+        batches=(2, 1, 1),
+        bring=first_unseen(pool) if bring else lambda log: (),
+    )
+    assert (target > 0).sum() >= 3
+    assert mean == pytest.approx(target, abs=1e-7)
+
+
+def test_a_group_is_unbiased_where_rounds_did_not_know_of_it(pool, truth):
+    mean, target = expectation(
+        pool, truth, CHOICES, "doubly-robust", "error", group=1, batches=(2, 1, 1), forget=ungrouped
+    )
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
+# --- identities
 
 
 def test_forgetting_the_probabilities_would_be_seen_here(pool, truth):
@@ -164,17 +225,14 @@ def test_forgetting_the_probabilities_would_be_seen_here(pool, truth):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_when_everything_is_drawn_the_estimate_is_the_truth(pool, truth, estimator):
-    choices = Choices("error", ("error",), "agreement", floor=0.2)
-    log = Log.empty()
+    log, metric = Log.empty(), metric_of(pool, "error")
     while len(log.rows) < SIZE:
-        log = answered(log, rounds.plan(log, pool, choices, seed=5, count=4), truth)
-    made = assess.estimate(
-        samples.sample(samples.gather(log, pool), catalog.load("metrics", "error").metric()),
-        estimator,
-    )
-    assert made.exact
-    assert made.mean[0] == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
-    assert made.variance[0, 0] == 0
+        log = answered(log, rounds.plan(log, pool, CHOICES, seed=5, count=4), truth)
+    evidence = samples.gather(log, pool, CHOICES, [metric], seed=1)
+    made = assess.estimate(samples.sample(evidence, metric), metric, estimator)
+    assert made.inner.exact
+    assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
+    assert made.inner.variance[0, 0] == 0
 
 
 def test_lure_is_the_formula_of_the_paper(pool, truth):
@@ -184,20 +242,23 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
     for _ in range(2):
         log = answered(log, rounds.plan(log, pool, choices, seed=2, count=2), truth)
     size, labels = SIZE, len(log.rows)
-    metric = catalog.load("metrics", "log-loss").metric()
-    losses = rounds.observed(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
+    metric = metric_of(pool, "log-loss")
+    losses = observed(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
     m = np.arange(1, labels + 1)
     v = 1 + (size - labels) / (size - m) * (1 / ((size - m + 1) * log.probs) - 1)
-    made = assess.estimate(samples.sample(samples.gather(log, pool), metric), "lure")
-    assert made.mean[0] == pytest.approx(np.mean(v * losses))
+    evidence = samples.gather(log, pool, choices, [metric], seed=1)
+    made = assess.estimate(samples.sample(evidence, metric), metric, "lure")
+    assert made.value == pytest.approx(np.mean(v * losses))
 
 
 def test_doubly_robust_with_nothing_imputed_is_lure(pool, truth):
-    choices = Choices("error", ("error",), "agreement", floor=0.2)
-    log = answered(Log.empty(), rounds.plan(Log.empty(), pool, choices, seed=2, count=4), truth)
-    one = samples.sample(samples.gather(log, pool), catalog.load("metrics", "error").metric())
+    log = answered(Log.empty(), rounds.plan(Log.empty(), pool, CHOICES, seed=2, count=4), truth)
+    metric = metric_of(pool, "error")
+    one = samples.sample(samples.gather(log, pool, CHOICES, [metric], seed=1), metric)
     # Nothing imputed, and nothing learned about the level: the group was not recorded.
     bare = replace(one, imputed=one.imputed * 0, imputed_sum=one.imputed_sum * 0, left=one.left * 0)
-    robust, lure = (assess.estimate(bare, name) for name in ("doubly-robust", "lure"))
+    robust, lure = (
+        catalog.load("estimators", name).estimate(bare) for name in ("doubly-robust", "lure")
+    )
     assert robust.mean == pytest.approx(lure.mean)
     assert robust.variance == pytest.approx(lure.variance)

@@ -9,11 +9,14 @@ from pytest import approx
 
 from activetest.evidence import Known, Outputs, Rows
 from activetest.expectation import moments
-from activetest.metrics._losses import loss
 from activetest.metrics._outcomes import right_and_wrong
+from activetest.metrics._statistics import statistic
 from activetest.surrogates import agreement
 
-STATISTICS = ("zero_one", "log_loss", "brier")
+NAMES = ("zero_one", "log_loss", "brier")
+STATISTICS = tuple(map(statistic, NAMES))
+# Statistics that no factor is learned for.
+COUNTS = tuple(map(statistic, ("tp:1", "fp:1", "fn:1", "cell:2:0", "missed_top:2")))
 
 
 def pool(count: int = 200, classes: int = 3, *, features=None, seed: int = 1) -> Rows:
@@ -30,23 +33,17 @@ def pool(count: int = 200, classes: int = 3, *, features=None, seed: int = 1) ->
         outputs,
         np.stack(columns, axis=1).astype(np.float32),
         np.empty((count, 0), np.int64),
-        *right_and_wrong(outputs, STATISTICS),
+        *right_and_wrong(outputs, NAMES),
     )
 
 
 def fitted(rows: Rows, labels) -> agreement.Agreement:
     """The surrogate after the first len(labels) rows were labelled."""
     labels = np.asarray(labels, float)
-    seen = np.arange(len(labels))
-    some = Rows(
-        *(part[seen] for part in (rows.index, rows.hashes, rows.outputs, rows.design, rows.codes)),
-        *(part[:, seen] for part in (rows.right, rows.wrong, rows.spread)),
-    )
-    stats = [loss(name)(some.outputs, labels[:, None])[:, 0] for name in STATISTICS]
+    some = rows[np.arange(len(labels))]
+    stats = [each.value(some.outputs, labels[:, None])[:, 0] for each in STATISTICS]
     classes = rows.outputs.probs.shape[1]
-    return agreement.fit(
-        Known(some, labels, np.reshape(stats, (3, -1)).T, STATISTICS, classes=classes)
-    )
+    return agreement.fit(Known(some, labels, np.reshape(stats, (3, -1)).T, NAMES, classes=classes))
 
 
 def other(rows: Rows) -> np.ndarray:
@@ -57,14 +54,16 @@ def other(rows: Rows) -> np.ndarray:
 # --- without labels
 
 
-def test_without_labels_it_equals_the_black_box():
+@pytest.mark.parametrize("asked", [STATISTICS, COUNTS], ids=["learned", "counts"])
+def test_without_labels_it_equals_the_black_box(asked):
     rows = pool()
-    mean, variance = moments(fitted(rows, []).beliefs(rows))
+    mean, variance = moments(fitted(rows, []).beliefs(rows, asked))
     probs = rows.outputs.probs.astype(float)
-    tables = np.stack([loss(name)(rows.outputs, None) for name in STATISTICS])
+    tables = np.stack([each.value(rows.outputs, None) for each in asked])
     exact = (probs * tables).sum(axis=-1)
     assert mean == approx(exact, rel=1e-4, abs=1e-5)
-    assert variance == approx((probs * (tables - exact[..., None]) ** 2).sum(axis=-1), rel=1e-3)
+    square = (probs * (tables - exact[..., None]) ** 2).sum(axis=-1)
+    assert variance == approx(square, rel=1e-3, abs=1e-6)
 
 
 def test_without_labels_an_error_costs_what_the_black_box_says():
@@ -78,9 +77,10 @@ def test_without_labels_an_error_costs_what_the_black_box_says():
 
 def test_errors_make_errors_likelier_and_right_answers_make_them_rarer():
     rows = pool()
-    before = moments(fitted(rows, []).beliefs(rows))[0][0].mean()
-    worse = moments(fitted(rows, other(rows)[:60]).beliefs(rows))[0][0].mean()
-    better = moments(fitted(rows, rows.outputs.pred[:60]).beliefs(rows))[0][0].mean()
+    before, worse, better = (
+        moments(fitted(rows, labels).beliefs(rows, STATISTICS))[0][0].mean()
+        for labels in ([], other(rows)[:60], rows.outputs.pred[:60])
+    )
     assert better < before < worse
 
 
@@ -132,10 +132,52 @@ def test_the_learned_factor_reaches_the_beliefs():
     """Errors whose log-loss is the largest possible raise what errors are expected to cost."""
     rows = pool()
     least = rows.outputs.probs.argmin(axis=1)
-    before, after = (moments(fitted(rows, labels).beliefs(rows))[0] for labels in ([], least[:60]))
+    before, after = (
+        moments(fitted(rows, labels).beliefs(rows, STATISTICS))[0] for labels in ([], least[:60])
+    )
     made = fitted(rows, least[:60])
     assert (made.cost[1] > 1).all()
     assert after[1].mean() > before[1].mean()
+
+
+# --- which class it is instead
+
+
+def test_hits_false_alarms_and_misses_share_what_is_predicted_and_what_is_wrong():
+    rows = pool()
+    made = fitted(rows, np.where(np.arange(60) % 3, rows.outputs.pred[:60], other(rows)[:60]))
+    asked = [statistic(f"{word}:{code}") for word in ("tp", "fp", "fn") for code in range(3)]
+    mean, _ = moments(made.beliefs(rows, (*asked, statistic("zero_one"))))
+    tp, fp, fn = mean[:9].reshape(3, 3, -1)
+    assert tp + fp == approx((rows.outputs.pred == np.arange(3)[:, None]).astype(float))
+    assert fp.sum(axis=0) == approx(mean[9], rel=1e-5)
+    assert fn.sum(axis=0) == approx(mean[9], rel=1e-5)
+
+
+def test_errors_that_were_seen_say_which_class_it_is_instead():
+    """The box's own word counts as three errors, whatever class it predicts."""
+    rows = pool()
+    first = np.flatnonzero(rows.outputs.pred == 0)[:12]
+    order = np.append(first, np.setdiff1d(np.arange(200), first))
+    rows = rows[order]
+    made = fitted(rows, np.full(12, 2.0))
+    asked = (statistic("cell:1:0"), statistic("cell:2:0"))
+    # When wrong, an item predicted as 0 is a 1 or a 2.
+    wrong = made.beliefs(rows, asked).stakes[:, :, 1]
+    probs = rows.outputs.probs.astype(float)
+    box = probs[:, 1:] / probs[:, 1:].sum(axis=1, keepdims=True)
+    zero = rows.outputs.pred == 0
+    assert wrong[0, zero] == approx(3 * box[zero, 0] / 15, rel=1e-4)
+    assert wrong[1, zero] == approx((3 * box[zero, 1] + 12) / 15, rel=1e-4)
+    assert (wrong[:, ~zero] == 0).all()
+
+
+def test_an_error_of_a_class_that_the_pool_lacks_confuses_nobody():
+    rows = pool()
+    labels = np.append(np.full(5, -1.0), other(rows)[5:8])
+    assert fitted(rows, labels).confused.tolist() == [
+        [predicted, (predicted + 1) % 3] for predicted in rows.outputs.pred[5:8]
+    ]
 
 
 # --- numbers
@@ -167,16 +209,17 @@ def test_members_exist_however_heavy_the_features_are(heavy):
     rows = pool(features=features)
     made = fitted(rows, np.where(features[:, 0] > 0, rows.outputs.pred, other(rows))[:100])
     members = made.members(50, np.random.default_rng(9))
-    totals, variances = made.totals(rows, members)
+    totals, variances = made.totals(rows, members, STATISTICS)
     assert np.isfinite(totals).all()
     assert np.isfinite(variances).all()
 
 
-def test_a_member_at_the_mode_has_the_totals_of_the_beliefs():
+@pytest.mark.parametrize("asked", [STATISTICS, COUNTS], ids=["learned", "counts"])
+def test_a_member_at_the_mode_has_the_totals_of_the_beliefs(asked):
     rows = pool()
     made = fitted(rows, np.where(np.arange(80) % 4, rows.outputs.pred[:80], other(rows)[:80]))
-    totals, variances = made.totals(rows, made.mode[None])
-    mean, variance = moments(made.beliefs(rows))
+    totals, variances = made.totals(rows, made.mode[None], asked)
+    mean, variance = moments(made.beliefs(rows, asked))
     assert totals[0] == approx(mean.sum(axis=1), rel=1e-4)
     assert variances[0] == approx(variance.sum(axis=1), rel=1e-3)
 
@@ -203,6 +246,7 @@ def test_it_predicts_identically_after_a_round_trip():
     rows = pool()
     made = fitted(rows, np.where(np.arange(60) % 3, rows.outputs.pred[:60], other(rows)[:60]))
     again = agreement.restore(json.loads(json.dumps(made.params())))
-    one, two = made.beliefs(rows), again.beliefs(rows)
+    asked = (*STATISTICS, statistic("tp:1"))
+    one, two = made.beliefs(rows, asked), again.beliefs(rows, asked)
     for part in ("probs", "stakes", "noise"):
         np.testing.assert_array_equal(getattr(one, part), getattr(two, part))

@@ -8,9 +8,11 @@ from pytest import approx
 
 from activetest.evidence import Known, Outputs, Rows
 from activetest.expectation import moments
+from activetest.metrics._statistics import statistic
 from activetest.surrogates import residual
 
-STATISTICS = ("squared", "absolute", "signed")
+NAMES = ("squared", "absolute", "signed")
+STATISTICS = tuple(map(statistic, NAMES))
 
 
 def pool(pred, features=None) -> Rows:
@@ -28,15 +30,13 @@ def pool(pred, features=None) -> Rows:
 def fitted(rows: Rows, labels, *, scale: float = 1.0) -> residual.Residual:
     """The surrogate after the first len(labels) rows were labelled."""
     labels = np.asarray(labels, float)
-    seen = np.arange(len(labels))
-    parts = (rows.index, rows.hashes, rows.outputs, rows.design, rows.codes)
-    some = Rows(*(part[seen] for part in parts))
-    return residual.fit(Known(some, labels, np.empty((len(seen), 3)), STATISTICS, scale=scale))
+    stats = np.empty((len(labels), 3))
+    return residual.fit(Known(rows[: len(labels)], labels, stats, NAMES, scale=scale))
 
 
 def believed(made: residual.Residual, rows: Rows):
     """(R,) mean and variance of the label."""
-    mean, variance = moments(made.beliefs(rows))
+    mean, variance = moments(made.beliefs(rows, STATISTICS))
     return rows.outputs.pred - mean[2], variance[2]
 
 
@@ -104,10 +104,10 @@ def test_constant_predictions_and_heavy_tails_leave_everything_finite():
     features = np.clip(rng.standard_cauchy((120, 3)) ** 3, -1e4, 1e4)
     rows = pool(np.full(120, 5.0), features)
     made = fitted(rows, 5 + rng.standard_cauchy(100))
-    mean, variance = moments(made.beliefs(rows))
+    mean, variance = moments(made.beliefs(rows, STATISTICS))
     assert np.isfinite(mean).all()
     assert np.isfinite(variance).all()
-    totals, variances = made.totals(rows, made.members(20, np.random.default_rng(8)))
+    totals, variances = made.totals(rows, made.members(20, np.random.default_rng(8)), STATISTICS)
     assert np.isfinite(totals).all()
     assert (variances >= 0).all()
 
@@ -116,8 +116,8 @@ def test_a_member_at_the_mode_differs_from_the_beliefs_by_the_doubt_of_the_mean(
     rng = np.random.default_rng(9)
     rows = pool(rng.normal(size=60))
     made = fitted(rows, rows.outputs.pred + rng.normal(size=60))
-    totals, variances = made.totals(rows, np.append(made.mode, 0.0)[None])
-    mean, variance = moments(made.beliefs(rows))
+    totals, variances = made.totals(rows, np.append(made.mode, 0.0)[None], STATISTICS)
+    mean, variance = moments(made.beliefs(rows, STATISTICS))
     design = np.column_stack([np.ones(60), rows.design])
     doubt = np.einsum("rd,de,re->", design, made.covariance, design)
     assert totals[0, 2] == approx(mean[2].sum())
@@ -130,6 +130,7 @@ def test_it_predicts_identically_after_a_round_trip():
     rows = pool(rng.normal(size=60))
     made = fitted(rows, rows.outputs.pred + rng.normal(size=60))
     again = residual.restore(json.loads(json.dumps(made.params())))
-    np.testing.assert_array_equal(made.beliefs(rows).stakes, again.beliefs(rows).stakes)
+    beliefs = (each.beliefs(rows, STATISTICS).stakes for each in (made, again))
+    np.testing.assert_array_equal(*beliefs)
     one, two = (each.members(3, np.random.default_rng(1)) for each in (made, again))
     np.testing.assert_array_equal(one, two)

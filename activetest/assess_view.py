@@ -1,0 +1,104 @@
+"""One look at a log: every value and interval that is asked for, from evidence gathered once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from activetest import assess, samples
+from activetest.assess import Imputation, Value
+from activetest.assess_anytime import sequence
+from activetest.errors import NotEstimable
+from activetest.evidence import Choices, Log
+from activetest.evidence_numbers import Interval, Sample
+from activetest.metrics._metric import Metric
+from activetest.samples import Evidence, Group
+
+FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
+OWN_VIEW = "ase"
+
+
+@dataclass(frozen=True)
+class View:
+    """A log, seen by the choices of a study.
+
+    evidence     gathered for the metrics
+    imputation   the surrogate's own view of the rest; None where nobody asks for it
+    metrics      {title: the metric}, curves linearised around what is known of the whole pool
+    """
+
+    log: Log
+    cache: object
+    choices: Choices
+    seed: int
+    evidence: Evidence
+    imputation: Imputation | None
+    metrics: dict[str, Metric]
+
+    def value(self, metric: Metric, estimator: str, group: Group | None = None) -> Value:
+        """The metric by the named estimator. Raises NotEstimable, with the reason."""
+        evidence, group = self.evidence, group or self.evidence.groups[0]
+        whole = group.column is None
+        refined = self.metrics[metric.title]
+        if metric.refine and not whole:
+            # A curve has another shape in every group; no round can have predicted it.
+            refined = linearised(metric, self.log, self.cache, group)
+            evidence = samples.gather(
+                self.log, self.cache, self.choices, [refined], seed=self.seed, again=False
+            )
+        sample = samples.sample(evidence, refined, group)
+        if estimator == OWN_VIEW:
+            if not whole or self.imputation is None:
+                raise NotEstimable(
+                    "the surrogate was not asked about the pool", "activetest report"
+                )
+            sample = assess.told(sample, refined, self.imputation)
+        return assess.estimate(sample, refined, estimator)
+
+    def interval(
+        self, value: Value, level: float, kind: str = FIXED, group: Group | None = None
+    ) -> Interval:
+        """The interval of a value, of one of INTERVALS. Raises NotEstimable, with the reason."""
+        group = group or self.evidence.groups[0]
+        if kind == ANYTIME and value.inner.draws is None:
+            return self.sequence(value.metric, level, group)
+        return assess.interval(value, level, group=group.column is not None)
+
+    def sequence(self, metric: Metric, level: float, group: Group | None = None) -> Interval:
+        """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
+        group = group or self.evidence.groups[0]
+        limits = certain(samples.sample(self.evidence, metric, group), metric)
+        return sequence(self.evidence, self.cache, metric, group, level, limits, seed=self.seed)
+
+
+def certain(sample: Sample, metric: Metric) -> tuple[float, float]:
+    """The metric's range, as far as what is known leaves it possible."""
+    if len(metric.statistics) != 1:
+        return metric.lower, metric.upper
+    ends = [float(metric.smooth(end[:1])) for end in sample.limits]
+    return min(ends), max(ends)
+
+
+def look(
+    log: Log, cache, choices: Choices, metrics: Sequence[Metric], *, seed: int, own_view: bool
+) -> View:
+    """The view of these metrics; own_view asks the surrogate about the rest of the pool as well."""
+    refined = {
+        metric.title: linearised(metric, log, cache) if metric.refine else metric
+        for metric in metrics
+    }
+    evidence = samples.gather(log, cache, choices, list(refined.values()), seed=seed)
+    imputation = None
+    if own_view:
+        imputation = assess.impute(log, cache, choices, evidence.statistics, seed=seed)
+    return View(log, cache, choices, seed, evidence, imputation, refined)
+
+
+def linearised(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
+    """A curve's metric as one mean, linear around what the labels say."""
+    drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
+    inside = (Group("", cache.size) if group is None else group).holds
+    rows, labels, weights = samples.known_weights(
+        log, cache.size, inside(drawn.codes), inside(brought.codes)
+    )
+    made = metric.refine(cache.take(rows).outputs, labels, weights)
+    statistics = tuple(replace(each, name=metric.title) for each in made.statistics)
+    return replace(made, statistics=statistics)

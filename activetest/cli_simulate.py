@@ -1,0 +1,58 @@
+"""activetest simulate, as a command."""
+
+from typing import Annotated
+
+from typer import Option
+
+from activetest import cli_options as options
+from activetest import cli_streams as streams
+
+
+def simulate(
+    pool: options.PoolAddress,
+    labels: Annotated[str, Option("--labels", metavar="KEY", help="CSV with all labels.")],
+    budget: Annotated[list[int], Option(help="Labels to buy. Again for more.")] = [50, 100, 200],  # noqa: B006
+    runs: Annotated[int, Option(help="Studies per strategy.")] = 200,
+    batch: Annotated[int, Option(help="Labels per round.")] = 10,
+    seed: Annotated[int, Option(min=0, help="Of every random number.")] = 0,
+    surrogate: options.names("What predicts the labels.", "--surrogate") = None,
+    acquisition: options.names("What draws prefer.", "--acquisition") = None,
+    estimator: options.names("What to estimate with.", "--estimator") = None,
+    metric: options.names("What to estimate.", "--metric") = None,
+    aim: Annotated[
+        str | None, Option("--aim", metavar="METRIC", help="What draws aim at; else the first.")
+    ] = None,
+    interval: options.Kind = None,
+    floor: options.Floor = None,
+    level: options.Level = None,
+    costs: options.Costs = None,
+    id: options.Id = None,
+    outputs: options.Outputs = None,
+    features: options.Features = None,
+    task: options.Task = None,
+    classes: options.Classes = None,
+    positive: options.Positive = None,
+    threshold: options.Threshold = None,
+    format: options.formats(*options.FORMATS) = "text",
+):
+    """Replay strategies on a pool whose labels are all known: error, labels saved, coverage."""
+    from dataclasses import asdict
+
+    from activetest import catalog, convert
+    from activetest import costs as matrices
+    from activetest.pool import Pool
+    from activetest.workflow.simulate import simulate
+
+    renderer = catalog.load("render", options.one_of(options.FORMATS, format))
+    columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
+    columns |= {"outputs": options.split(outputs), "features": options.split(features)}
+    columns |= {"classes": options.split(classes)}
+    wishes = {"surrogates": options.split(surrogate), "acquisitions": options.split(acquisition)}
+    wishes |= {"estimators": options.split(estimator), "metrics": options.specifications(metric)}
+    wishes |= {"budgets": tuple(budget), "runs": runs, "batch": batch, "seed": seed}
+    wishes |= {"floor": floor, "level": level, "aim": aim, "interval": interval}
+    with convert.as_parquet(pool, id=id) as path:
+        looked = Pool.open(path, **options.given(columns))
+        wishes["costs"] = matrices.read(costs, looked.schema.classes) if costs else None
+        results = simulate(looked, labels, progress=streams.progress(), **options.given(wishes))
+    streams.write(renderer.simulation([asdict(result) for result in results]))

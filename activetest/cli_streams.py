@@ -1,0 +1,47 @@
+"""Standard output is data, standard error is talk; colour and motion only where somebody looks."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from activetest.errors import StorageError
+
+
+def write(text: str) -> None:
+    """To standard output. Whoever closed it is not bothered again; a full disk is an error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        discard_output()
+        problem = f"cannot write to standard output: {error.strerror}"
+        raise StorageError(problem, "nothing is lost: run the command again") from error
+
+
+def say(text: str) -> None:
+    """A line to standard error."""
+    print(text, file=sys.stderr)
+
+
+def fail(problem: str, hint: str) -> int:
+    """Say what is wrong with the input; the exit code."""
+    say(f"error: {problem}" + (f"\nhint:  {hint}" if hint else ""))
+    return 2
+
+
+def discard_output() -> None:
+    """Nobody reads standard output any more: what is still written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+
+
+def progress() -> Callable[[int, int], None]:
+    """Counts runs on one line of standard error, when somebody is there to see it."""
+
+    def show(done: int, total: int) -> None:
+        end = "\r" if done < total else "\r\x1b[K"
+        print(f"{done} of {total} runs", end=end, file=sys.stderr, flush=True)
+
+    watched = sys.stdout.isatty() and sys.stderr.isatty()
+    return show if watched else lambda done, total: None

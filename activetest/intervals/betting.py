@@ -1,0 +1,222 @@
+"""Betting: an interval that holds however often one looks, and verdicts that do.
+
+Waudby-Smith and Ramdas 2024, section 4; Shekhar, Xu, Lipton, Liang and Ramdas 2023 for weighted
+draws without replacement. Somebody who bets at fair odds that the mean is above (below) theta gets
+rich only if it is: whoever believes in theta sees this capital exceed 1/a with probability at most
+a, ever (Ville 1939).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.evidence import Array
+from activetest.evidence_numbers import Interval, Wagers
+
+# Stakes in units of 1 / (standard deviation of a draw), and the share of the capital behind each.
+# sqrt(2 log(40) / n) is best when one looks after n draws: here about 80, 400 and 3000.
+_STAKES, _SHARES = np.array([0.3, 0.14, 0.05]), np.array([0.45, 0.45, 0.1])
+# The largest share of the capital that one draw can lose.
+_MOST_LOST = 0.95
+# What not knowing the best stake costs, in log capital.
+_MIXTURE = 0.7
+# Imaginary draws, made before the first, that were as far apart as the statistic allows.
+_PSEUDO_DRAWS = 2.0
+_ROUNDING = 1e-12
+_STEPS = 50
+
+
+def interval(wagers: Wagers, level: float, *, low: float, high: float) -> Interval:
+    """The means that no bettor has refuted, after any of the M draws: it never widens.
+
+    low, high   range of the mean that what is known now leaves possible; finite
+
+    A mean is refuted once the capital against it, half of it bet on larger and half on smaller
+    means, has reached 1 / (1 - level) on either half: (K+ + K-) / 2 >= 1 / (1 - level) in the
+    papers' words, as good as. Capital falls (rises) as theta grows, so each end is found by
+    bisection, and rounded outward. Where nothing is left, which has probability 1 - level at
+    most, the draws contradict themselves and only what is certain remains.
+    """
+    if not np.isfinite([low, high]).all():
+        raise ValueError("betting needs a bounded mean")
+    if high - low <= 0:
+        return Interval(low, high, level, "exact", 0.0)
+    limit = np.log(2 / (1 - level))
+    rounding = _ROUNDING * _scale(wagers)
+    floor = max(low, (wagers.offset + wagers.least).max(initial=low) - rounding)
+    ceiling = min(high, (wagers.offset + wagers.most).min(initial=high) + rounding)
+    lower = _end(lambda theta: _largest(wagers, theta, up=True) >= limit, floor, ceiling)
+    upper = _end(lambda theta: _largest(wagers, theta, up=False) >= limit, ceiling, floor)
+    if lower is None or upper is None or lower > upper:
+        lower, upper = sorted((floor, ceiling))
+    return Interval(float(lower), float(upper), level, "betting", np.nan)
+
+
+def e_values(wagers: Wagers, theta: float) -> tuple[Array, Array]:
+    """(M,) log capital against "the mean is at most theta", and against "at least theta".
+
+    Each is a test martingale's logarithm under its hypothesis: by chance it ever reaches log(1/a)
+    with probability a at most. Infinite from the draw on that made the hypothesis impossible.
+    """
+    return tuple(_against(wagers, theta, up=up) for up in (True, False))
+
+
+def capital(wagers: Wagers, theta: float, *, up: bool) -> Array:
+    """(M, stakes) log capital of the bettors on a mean above theta (up), or below it."""
+    mean = theta - wagers.offset
+    gain, room = wagers.value - mean, mean - wagers.low if up else wagers.high - mean
+    factors = log_factors(gain if up else -gain, room, deviations(wagers)[:-1])
+    return np.cumsum(factors, axis=0)
+
+
+def together(capital: Array) -> Array:
+    """(...) log capital of all bettors, from that of each (..., stakes)."""
+    return np.logaddexp.reduce(capital + np.log(_SHARES), axis=-1)
+
+
+def log_factors(gain: Array, room: Array, spread: Array) -> Array:
+    """(..., stakes) log of what capital is multiplied by.
+
+    gain     what a unit bet wins, at least -room
+    room     the most it can lose: the stake shrinks until _MOST_LOST is at risk
+    spread   standard deviation of gain, from earlier draws only
+
+    1 + stake * gain falls where theta grows, for gain falls and room grows with it.
+    """
+    rich = np.where(room > 0, room, np.inf)
+    most = np.where(room > 0, _MOST_LOST / rich, np.inf)
+    stake = np.minimum(_STAKES / spread[..., None], most[..., None])
+    # Only rounding can lose more than the room.
+    return np.log1p(stake * np.maximum(gain, -np.maximum(room, 0))[..., None])
+
+
+def deviations(wagers: Wagers) -> Array:
+    """(M + 1,) standard deviation of a draw as known before each draw, and before the next."""
+    terms = wagers.offset + wagers.value
+    count = np.arange(1, len(terms) + 1)
+    residual = (terms - np.cumsum(terms) / count) ** 2
+    start = (wagers.most - wagers.least).max(initial=0.0) / 2
+    sums = _PSEUDO_DRAWS * start**2 + np.concatenate([[0.0], np.cumsum(residual)])
+    return np.sqrt(np.maximum(sums / (_PSEUDO_DRAWS + np.append(0, count)), np.finfo(float).tiny))
+
+
+def expected_width(
+    guess: Array, variance: Array, ends: Array, probs: Array, *, draws: int, level: float
+) -> float:
+    """Width of the interval to be expected after so many draws, if the surrogate is right.
+
+    guess, variance   (R,) mean and variance of the statistic under the surrogate
+    ends              (2, R) smallest and largest value it can take
+    probs             (R,) probabilities of the next draw, summing to one
+
+    For comparing ways to draw before drawing: capital grows by stake gap - stake^2 variance / 2
+    per draw, and the best stake within reach of the range finds the smallest gap.
+    """
+    mean, odds = guess.mean(), 1 / (len(guess) * probs)
+    spread = float((variance * odds).mean())
+    lowest, highest = ((ends[0] - guess) * odds).min(), ((ends[1] - guess) * odds).max()
+    bar = np.log(2 / (1 - level)) + _MIXTURE
+    width = 0.0
+    for room, most in ((-lowest, mean - ends[0].mean()), (highest, ends[1].mean() - mean)):
+        stake = min(np.sqrt(2 * bar / draws / max(spread, 1e-300)), _MOST_LOST / max(room, 1e-300))
+        width += min(bar / (draws * stake) + stake * spread / 2, most)
+    return float(width)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a gate stands.
+
+    word             "pass", "fail" or "undecided"
+    draws            draws until it was decided; None while it is not
+    e_pass, e_fail   largest capital so far against the metric being too bad, and good enough
+    """
+
+    word: str
+    draws: int | None
+    e_pass: float
+    e_fail: float
+
+
+def verdict(
+    wagers: Wagers,
+    threshold: float,
+    *,
+    at_least: bool,
+    alpha: float,
+    gates: int = 1,
+    low: float = -np.inf,
+    high: float = np.inf,
+) -> Verdict:
+    """Whether the mean is at least (at most) the threshold: the first crossing decides.
+
+    It passes once the capital against the opposite, the threshold itself included, reaches
+    1 / alpha: a mean that is no better than the threshold ever passes with probability at most
+    alpha. It fails once the capital against the claim reaches gates / alpha: of several gates, all
+    have to pass, so passing needs no correction, and failing does. Should both happen at one draw,
+    it fails. low and high are what is known for certain now; they decide where draws did not.
+    """
+    good, bad = e_values(wagers, threshold)[:: 1 if at_least else -1]
+    passed, failed = _first(good, np.log(1 / alpha)), _first(bad, np.log(gates / alpha))
+    most = (_finite(good), _finite(bad))
+    if min(passed, failed) < len(good):
+        word = "pass" if passed < failed else "fail"
+        return Verdict(word, int(min(passed, failed)) + 1, *most)
+    rounding = _ROUNDING * max(1.0, abs(threshold))
+    certain = low >= threshold - rounding if at_least else high <= threshold + rounding
+    if certain:
+        return Verdict("pass", len(good), np.exp(_LARGEST), most[1])
+    if high < threshold if at_least else low > threshold:
+        return Verdict("fail", len(good), most[0], np.exp(_LARGEST))
+    return Verdict("undecided", None, *most)
+
+
+# exp of more is no number.
+_LARGEST = 700.0
+
+
+def _against(wagers: Wagers, theta: float, *, up: bool) -> Array:
+    """(M,) log capital of all bettors on one side."""
+    path = together(capital(wagers, theta, up=up))
+    gap = theta - wagers.offset - (wagers.least if up else wagers.most)
+    impossible = (gap if up else -gap) < -_ROUNDING * _scale(wagers)
+    return np.where(np.logical_or.accumulate(impossible), np.inf, path)
+
+
+def _largest(wagers: Wagers, theta: float, *, up: bool) -> float:
+    """The largest log capital so far of all bettors on one side."""
+    return float(_against(wagers, theta, up=up).max(initial=0.0))
+
+
+def _finite(path: Array) -> float:
+    """Largest capital on a path of logarithms, at most 1e304."""
+    return float(np.exp(min(path.max(initial=0.0), _LARGEST)))
+
+
+def _first(path: Array, limit: float) -> int:
+    """Position of the first value that reaches the limit; the length where none does."""
+    reached = path >= limit
+    return int(np.argmax(reached)) if reached.any() else len(path)
+
+
+def _scale(wagers: Wagers) -> float:
+    """Size of the numbers that theta is compared with."""
+    sizes = np.abs([wagers.offset, wagers.least, wagers.most])
+    return float(sizes.max(initial=0.0))
+
+
+def _end(refuted, outer: float, inner: float) -> float | None:
+    """The last refuted value on the way from outer, refuted first, to inner; None if all are."""
+    if not refuted(outer):
+        return outer
+    if refuted(inner):
+        return None
+    for _ in range(_STEPS):
+        middle = (outer + inner) / 2
+        if not min(outer, inner) < middle < max(outer, inner):
+            break
+        if refuted(middle):
+            outer = middle
+        else:
+            inner = middle
+    return outer

@@ -1,0 +1,148 @@
+"""Calibration: sums of absolute gaps between what happened and what was claimed, bin by bin.
+
+The sum over estimated gaps is too large, because every estimated gap is nearly never zero (Kumar,
+Liang and Ma 2019): an interval around it, or a posterior of the sum, can miss the truth always.
+Here the sum is compared with what sums look like that noise was added to: those of folded normals
+(Leone, Nelson and Nottingham 1961).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, stdtrit
+
+from activetest.evidence import Array
+from activetest.evidence_numbers import Estimate, Interval
+
+# Imaginary draws in every bin, as noisy as its claim makes them: bins that were met rarely, or
+# never, would seem to be known.
+_PSEUDO_DRAWS = 5.0
+# Times the noise of uniform draws that all bins together show; beyond, they are too few to say.
+_LEAST, _MOST = 0.2, 10.0
+_STEPS = 60
+
+
+def interval(estimate: Estimate, level: float) -> Interval:
+    """Interval for sum_b |a_b - c_b|, from means (2B,): a what happened, and c what was claimed.
+
+    What is claimed is known of every item, so that its guess is its value. One more mean, where
+    there is one, is the share of items that can be answered; the sum is then about those.
+
+    upper   the largest sum for which one as small as the estimated sum T is plausible, however it
+            is spread over bins: noise adds least where gaps are in proportion to their noise
+    lower   the larger of T less what noise alone adds, and of |sum_b (a_b - c_b)| less its error:
+            the sum is at least the gap between the overall shares
+
+    It holds T. Needs no draws in a bin; then the noise is what the claim makes it.
+    """
+    gaps = _gaps(estimate)
+    total = float(np.abs(gaps.mean).sum())
+    if estimate.exact:
+        return Interval(total, total, level, "exact", 0.0)
+    freedom = min(estimate.freedom, max(np.count_nonzero(estimate.inside), 3) - 1)
+    times, rarely = -stdtrit(freedom, np.array([1 - level, (1 - level) / 2]) / 2)
+    upper = max(total, _behind(total, np.sqrt(gaps.variance), times))
+    # An error that no draw has met yet is in the claim.
+    careful = np.maximum(gaps.variance, gaps.claimed)
+    noise = np.sqrt(careful).sum() * _folded(0.0)
+    noise += times * np.sqrt(careful.sum() * (1 - _folded(0.0) ** 2))
+    # Two ways to be too high share their error, and this one can be so on both sides of zero.
+    overall = abs(gaps.mean.sum()) - rarely * np.sqrt(max(careful.sum(), gaps.overall))
+    lower = max(0.0, total - noise, overall)
+    return Interval(float(lower), float(upper), level, "calibration", float(gaps.variance.sum()))
+
+
+def debiased(estimate: Estimate) -> float:
+    """The sum of gaps to which noise adds, on average, what makes the estimated sum T.
+
+    At least the gap between the overall shares, at most T, and in the interval of every level.
+    """
+    gaps = _gaps(estimate)
+    total = float(np.abs(gaps.mean).sum())
+    if estimate.exact:
+        return total
+    return max(_behind(total, np.sqrt(gaps.variance), 0.0), abs(float(gaps.mean.sum())))
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """Estimated gaps of B bins.
+
+    mean       (B,) what happened less what was claimed
+    variance   (B,) of the mean, steadied by imaginary draws
+    claimed    (B,) the variance if claims are right, at least that of uniform draws
+    overall    observed variance of the sum of the means
+    """
+
+    mean: Array
+    variance: Array
+    claimed: Array
+    overall: float
+
+
+def _gaps(estimate: Estimate) -> _Gaps:
+    weights, bins = estimate.weights, len(estimate.mean) // 2
+    happened, claimed = slice(bins), slice(bins, 2 * bins)
+    terms = estimate.terms[:, happened] - estimate.terms[:, claimed]
+    mean = estimate.mean[happened] - estimate.mean[claimed]
+    if len(estimate.mean) > 2 * bins:
+        # Over the items that can be answered: ratios, linearised.
+        answered = estimate.mean[-1]
+        mean = mean / answered
+        terms = mean + (terms - estimate.terms[:, -1:] * mean) / answered
+    if estimate.exact:
+        return _Gaps(mean, np.zeros(bins), np.zeros(bins), 0.0)
+    residual = weights[:, None] * (terms - weights @ terms)
+    scale = 1 / (1 - (weights**2).sum())
+    observed = scale * (residual**2).sum(axis=0)
+    overall = scale * (residual.sum(axis=1) ** 2).sum()
+    claims = estimate.guess[:, claimed]
+    count = (claims > 0).sum(axis=0)
+    uniform = _uniform(estimate.mean[claimed], claims, count) / max(estimate.inside.sum(), 1)
+    if not uniform.any():
+        return _Gaps(mean, observed, observed, overall)
+    noise = np.clip(observed.sum() / uniform.sum(), _LEAST, _MOST)
+
+    def steadied(noise: float) -> Array:
+        return (count * observed + _PSEUDO_DRAWS * noise * uniform) / (count + _PSEUDO_DRAWS)
+
+    return _Gaps(mean, steadied(noise), steadied(max(noise, 1.0)), overall)
+
+
+def _uniform(claimed: Array, claims: Array, count: Array) -> Array:
+    """(B,) variance of one uniform draw where what is claimed (B,) is right.
+
+    claims (M, B) at the drawn items, above zero in their bin; count (B,) how many. A bin that no
+    draw fell into claims, per item, what lies between its neighbours. Zeros without any claim.
+    """
+    met = np.flatnonzero(count)
+    if not len(met):
+        return np.zeros(len(count))
+    rate = np.interp(np.arange(len(count)), met, claims.sum(axis=0)[met] / count[met])
+    share = np.clip(claimed, 0, rate) / rate
+    return share * rate * (1 - rate)
+
+
+def _behind(total: float, deviation: Array, times: float) -> float:
+    """The sum of gaps, in proportion to deviation (B,), whose noisy sum is `total` at its low end.
+
+    The low end is the mean less `times` standard deviations; 0 where no sum is that small.
+    """
+    scale, variance = deviation.sum(), (deviation**2).sum()
+    if scale == 0:
+        return total
+
+    def low(gap: float) -> float:
+        mean = _folded(gap)
+        return scale * mean - times * np.sqrt(variance * max(1 + gap**2 - mean**2, 0.0))
+
+    inner, outer = 0.0, (total + times * np.sqrt(variance)) / scale
+    for _ in range(_STEPS):
+        middle = (inner + outer) / 2
+        inner, outer = (middle, outer) if low(middle) <= total else (inner, middle)
+    return scale * outer if inner > 0 else 0.0
+
+
+def _folded(gap: float) -> float:
+    """Mean of |gap + standard normal noise|."""
+    return float(np.sqrt(2 / np.pi) * np.exp(-(gap**2) / 2) + gap * (1 - 2 * ndtr(-gap)))

@@ -1,0 +1,49 @@
+"""The tables of a ledger, and how an older ledger gets them: numbered migrations, each run once."""
+
+import sqlite3
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the schema up to date, inside an open transaction."""
+    done = db.execute("PRAGMA user_version").fetchone()[0]
+    for migration in MIGRATIONS[done:]:
+        migration(db)
+    db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _m001_rounds_draws_and_labels(db: sqlite3.Connection) -> None:
+    """`labels_seen` is the revision a round was computed from: it knew all files that counted then.
+
+    `ingests.revision` and `undone` are the writes that brought a file in and took it back. In the
+    view, SQLite takes the other columns from the row that holds the maximum.
+    """
+    for statement in """
+        CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER, revision INTEGER,
+            time TEXT);
+        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER,
+            choices TEXT, params TEXT, statistics TEXT, groups TEXT, imputed_sum TEXT, count TEXT,
+            doubt TEXT);
+        CREATE TABLE draws (position INTEGER PRIMARY KEY,
+            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
+            q REAL NOT NULL CHECK (q > 0), imputed TEXT);
+        CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT, time TEXT, revision INTEGER,
+            undone INTEGER);
+        CREATE TABLE events (number INTEGER PRIMARY KEY,
+            ingest INTEGER NOT NULL REFERENCES ingests, id TEXT NOT NULL, annotator TEXT NOT NULL,
+            status INTEGER NOT NULL, label TEXT NOT NULL);
+        CREATE INDEX events_of_items ON events (id, annotator);
+        CREATE VIEW answers AS
+            SELECT MAX(events.number) AS number, id, annotator, status, label
+            FROM events JOIN ingests ON ingests.number = ingest
+            WHERE undone IS NULL GROUP BY id, annotator
+    """.split(";"):
+        db.execute(statement)
+
+
+def _m002_aims_of_rounds(db: sqlite3.Connection) -> None:
+    """Rounds say what they aimed at; sums that only variances needed are not kept any more."""
+    db.execute("ALTER TABLE rounds RENAME COLUMN doubt TO aims")
+    db.execute("UPDATE rounds SET aims = '[]'")
+
+
+MIGRATIONS = [_m001_rounds_draws_and_labels, _m002_aims_of_rounds]

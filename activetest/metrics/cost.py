@@ -1,0 +1,25 @@
+"""Expected cost of the predictions, from a matrix of costs (Elkan 2001)."""
+
+import json
+
+from activetest.errors import ChoiceError
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
+
+TASK = "classification"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """Mean cost per item, in the units of the matrix.
+
+    A label of a class that the pool does not have costs the most that the prediction can cost.
+    """
+    _arguments.nothing("cost", argument)
+    if facts.costs is None:
+        raise ChoiceError(
+            "'cost' needs a matrix of costs, and this study has none",
+            "activetest init POOL --costs costs.csv",
+        )
+    # The name carries the whole matrix: a round stays what it was when the costs change.
+    return (linear("cost", statistic(f"cost:{json.dumps(facts.costs, separators=(',', ':'))}")),)

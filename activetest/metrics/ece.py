@@ -1,0 +1,34 @@
+"""Expected calibration error (Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017).
+
+How far confidence and accuracy are apart, in the mean over items of bins of the confidence: the
+probability of the predicted class. Bins of equal counts: Nguyen and O'Connor 2015.
+"""
+
+import numpy as np
+
+from activetest.evidence import Array
+from activetest.metrics import _arguments, _calibration
+from activetest.metrics._metric import Facts, Metric
+
+TASK = "classification"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """Sum over bins of |share right - confidence|, in [0, 1]; 15 bins of equal width.
+
+    ece[10], ece[equal-count] and ece[equal-count,10] are others. As an estimate from few labels it
+    is too large: chance alone moves accuracy away from confidence (Kumar, Liang and Ma 2019).
+    """
+    _arguments.needs_probabilities("ece", facts)
+    edges = _calibration.edges("ece", facts, argument)
+    statistics = (
+        *_calibration.in_bins("right_in", edges),
+        *_calibration.in_bins("conf_in", edges),
+    )
+    name = _calibration.named("ece", argument)
+    return (Metric(name, statistics, _distance, upper=1.0, interval="calibration"),)
+
+
+def _distance(mean: Array) -> Array:
+    right, confidence = np.split(mean, 2, axis=-1)
+    return np.abs(right - confidence).sum(axis=-1)

@@ -1,0 +1,16 @@
+"""F1: the harmonic mean of recall and precision (van Rijsbergen 1979; Chinchor 1992)."""
+
+from activetest.metrics import _rates
+from activetest.metrics._metric import Facts, Metric
+from activetest.metrics.f_beta import rate
+
+TASK = "classification"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """2 tp / (2 tp + fp + fn), in [0, 1].
+
+    Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
+    class of a binary pool, macro of any other.
+    """
+    return _rates.metrics(rate("f1", 1.0), facts, argument)

@@ -1,0 +1,34 @@
+"""F-beta: recall and precision in one number (van Rijsbergen 1979; Chinchor 1992)."""
+
+from activetest.errors import ChoiceError
+from activetest.metrics import _arguments, _rates
+from activetest.metrics._metric import Facts, Metric
+
+TASK = "classification"
+
+_EXAMPLE = "f-beta[2] or f-beta[0.5,macro]"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """(1 + b^2) tp / ((1 + b^2) tp + fp + b^2 fn), in [0, 1]: recall counts b times as much.
+
+    The argument is b, between 0 and 100; after a comma, of what: a class, * for every class, macro,
+    micro or weighted. Without that: of the positive class of a binary pool, macro of any other.
+    """
+    if argument is None:
+        raise ChoiceError("'f-beta' needs its beta", f"for example {_EXAMPLE}")
+    text, comma, meant = (part.strip() for part in argument.partition(","))
+    beta = _arguments.number("f-beta", text, 0, 100, _EXAMPLE)
+    return _rates.metrics(rate(f"f-beta[{beta:g}]", beta), facts, meant if comma else None)
+
+
+def rate(name: str, beta: float) -> _rates.Rate:
+    """The rate of that name."""
+    hit = 1 + beta**2
+    return _rates.Rate(
+        name,
+        # 1, tp, fp, fn
+        above=(0, hit, 0, 0),
+        below=(0, hit, 1, beta**2),
+        empty="no item predicted or labelled as {} has been seen",
+    )

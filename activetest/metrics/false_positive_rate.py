@@ -1,0 +1,23 @@
+"""False positive rate: how much of what is not of a class is predicted as it (Fawcett 2006)."""
+
+from activetest.metrics import _rates
+from activetest.metrics._metric import Facts, Metric
+
+TASK = "classification"
+
+RATE = _rates.Rate(
+    "false-positive-rate",
+    # 1, tp, fp, fn
+    above=(0, 0, 1, 0),
+    below=(1, -1, 0, -1),
+    empty="every item seen is labelled as {}",
+)
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """fp / (fp + tn), in [0, 1]: one minus specificity.
+
+    Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
+    class of a binary pool, macro of any other.
+    """
+    return _rates.metrics(RATE, facts, argument)

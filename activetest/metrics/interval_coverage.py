@@ -1,0 +1,18 @@
+"""Coverage of the predictive distribution's central interval (Gneiting et al. 2007)."""
+
+from activetest.metrics import _arguments
+from activetest.metrics._metric import Facts, Metric, linear
+from activetest.metrics._statistics import statistic
+
+TASK = "regression"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """Share of labels within the central interval of N(prediction, deviation^2), in [0, 1].
+
+    Of level 0.9, unless another is given: interval-coverage[0.5]. Good is what equals the level.
+    """
+    name = "interval-coverage"
+    _arguments.needs_deviation(name, facts)
+    level = _arguments.number(name, argument or "0.9", 0, 1, f"{name}[0.5]")
+    return (linear(f"{name}[{level!r}]", statistic(f"inside:{level!r}")),)

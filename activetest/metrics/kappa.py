@@ -1,0 +1,28 @@
+"""Kappa: agreement of predictions and labels beyond chance (Cohen 1960)."""
+
+from activetest.evidence import Array
+from activetest.metrics import _arguments
+from activetest.metrics._margins import margins, statistics
+from activetest.metrics._metric import Facts, Metric, divide
+
+TASK = "classification"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """(accuracy - chance) / (1 - chance), in [-1, 1]; 0 is chance."""
+    _arguments.nothing("kappa", argument)
+    return (
+        Metric(
+            "kappa",
+            statistics(len(facts.classes)),
+            _beyond_chance,
+            lower=-1.0,
+            upper=1.0,
+            undefined="all items seen are predicted and labelled as one and the same class",
+        ),
+    )
+
+
+def _beyond_chance(mean: Array) -> Array:
+    sums = margins(mean)
+    return divide(sums.right * sums.all - sums.chance, sums.all**2 - sums.chance)

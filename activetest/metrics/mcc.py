@@ -1,0 +1,33 @@
+"""Matthews correlation coefficient (Matthews 1975; several classes: Gorodkin 2004)."""
+
+import numpy as np
+
+from activetest.evidence import Array
+from activetest.metrics import _arguments
+from activetest.metrics._margins import margins, statistics
+from activetest.metrics._metric import Facts, Metric, divide
+
+TASK = "classification"
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """Correlation of predicted and true class, in [-1, 1]; 0 is chance."""
+    _arguments.nothing("mcc", argument)
+    return (
+        Metric(
+            "mcc",
+            statistics(len(facts.classes)),
+            _correlation,
+            lower=-1.0,
+            upper=1.0,
+            undefined="all items seen are predicted as one class, or labelled as one",
+        ),
+    )
+
+
+def _correlation(mean: Array) -> Array:
+    sums = margins(mean)
+    square = sums.all**2
+    # Only rounding can make them negative.
+    spread = np.maximum(square - sums.called, 0) * np.maximum(square - sums.true, 0)
+    return divide(sums.right * sums.all - sums.chance, np.sqrt(spread))

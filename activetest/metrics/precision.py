@@ -1,0 +1,23 @@
+"""Precision: how much of what is predicted as a class is of it (van Rijsbergen 1979)."""
+
+from activetest.metrics import _rates
+from activetest.metrics._metric import Facts, Metric
+
+TASK = "classification"
+
+RATE = _rates.Rate(
+    "precision",
+    # 1, tp, fp, fn
+    above=(0, 1, 0, 0),
+    below=(0, 1, 1, 0),
+    empty="no item predicted as {} has been seen",
+)
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """tp / (tp + fp), in [0, 1].
+
+    Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
+    class of a binary pool, macro of any other.
+    """
+    return _rates.metrics(RATE, facts, argument)

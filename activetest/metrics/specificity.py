@@ -1,0 +1,23 @@
+"""Specificity: how much of what is not of a class is not predicted as it (Yerushalmy 1947)."""
+
+from activetest.metrics import _rates
+from activetest.metrics._metric import Facts, Metric
+
+TASK = "classification"
+
+RATE = _rates.Rate(
+    "specificity",
+    # 1, tp, fp, fn
+    above=(1, -1, -1, -1),
+    below=(1, -1, 0, -1),
+    empty="every item seen is labelled as {}",
+)
+
+
+def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
+    """tn / (tn + fp), in [0, 1].
+
+    Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
+    class of a binary pool, macro of any other.
+    """
+    return _rates.metrics(RATE, facts, argument)

@@ -1,0 +1,183 @@
+"""What stands in which table, the same in every format that people read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activetest.render import _words as words
+from activetest.report import Line, Report
+
+CONFUSION = "confusion"
+# Cells shown where a whole matrix has no room, the largest first.
+MOST_CONFUSED = 20
+# Characters of a cell without its interval.
+_CELL = 6
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title (or none), headings, and rows with a cell for each heading; a cell is one line."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A confusion matrix of C classes: lines[truth][prediction]."""
+
+    title: str
+    classes: tuple[str, ...]
+    lines: tuple[tuple[Line, ...], ...]
+
+    def table(self, *, intervals: bool) -> Table:
+        """One row per true class, one column per prediction, with or without the intervals."""
+
+        def cell(line: Line) -> str:
+            value = words.estimate(line)
+            if intervals:
+                return value + (f" ({words.interval(line)})" if line.lower is not None else "")
+            # One cell that is known very well must not widen its whole column.
+            return value if len(value) <= _CELL else f"{line.estimate:.{_CELL - 2}f}"
+
+        names = [words.plain(name) for name in self.classes]
+        rows = (
+            (name, *(cell(line) for line in row))
+            for name, row in zip(names, self.lines, strict=True)
+        )
+        title = f"{self.title}: truth in rows, prediction in columns"
+        return Table(title, ("truth", *names), tuple(rows))
+
+    def largest(self) -> Table:
+        """The largest cells outside the diagonal, in a table that is narrow enough for anything."""
+        wrong = [
+            line
+            for truth, row in enumerate(self.lines)
+            for prediction, line in enumerate(row)
+            if truth != prediction and words.real(line.estimate)
+        ]
+        wrong.sort(key=lambda line: -abs(line.estimate))
+        some = wrong[:MOST_CONFUSED]
+        rows = tuple(
+            (words.plain(line.class_name), words.estimate(line), words.interval(line))
+            for line in some
+        )
+        title = f"{self.title}: mistakes"
+        if len(some) < len(wrong):
+            title += f", the {len(some)} largest of {len(wrong):,} (--format json has all)"
+        return Table(title, ("truth as prediction", "estimate", "interval"), rows)
+
+
+def tables(report: Report) -> list[Table | Matrix]:
+    """Every estimate of a report but the headline, most important first.
+
+    Groups are shown by the headline's estimator. While the headline has no number, lines that have
+    none either are left out: its reason stands for theirs.
+    """
+    first = words.headline(report)
+    early = first is not None and first.estimate is None
+    lines = [line for line in report.estimates if not early or line.estimate is not None]
+    kinds = {
+        "": [line for line in lines if line.group is None and line.against is None],
+        "differences": [line for line in lines if line.against is not None],
+        "groups": [line for line in lines if line.group is not None and line.against is None],
+    }
+    found: list[Table | Matrix] = []
+    for kind, some in kinds.items():
+        same = [line for line in some if first is not None and line.estimator == first.estimator]
+        shown = same or some if kind else some
+        cells = [line for line in shown if line.metric == CONFUSION]
+        matrices = [each for each in map(_matrix, _apart(cells, _place)) if each]
+        inside = {id(line) for each in matrices for row in each.lines for line in row}
+        others = [line for line in shown if id(line) not in inside]
+        if kind:
+            parts = _apart(others, words.metric)
+            found += [_by_metric(part, kind, first.level if first else None) for part in parts]
+        elif others:
+            found.append(_estimates(others))
+        found += matrices
+    return found
+
+
+def strategies(results: Sequence[dict]) -> Table:
+    """Simulated strategies, by metric and budget."""
+    headings = ("metric", "budget", "acquisition", "surrogate", "estimator", "saved", "+-")
+    headings += ("label ratio", "coverage", "width", "rmse", "bias", "runs")
+    rows = (
+        (words.plain(result["metric"]), words.count(result["budget"]))
+        + (result["acquisition"], result["surrogate"], result["estimator"])
+        + (words.times(result["labels_saved"]), words.figure(result["labels_saved_se"], 0.1))
+        + (words.times(result["label_ratio"]), words.figure(result["coverage"], 0.01))
+        + tuple(words.short(result[name]) for name in ("width", "rmse", "bias"))
+        + (words.count(result["runs"]),)
+        for result in _side_by_side(results)
+    )
+    return Table("", headings, tuple(rows))
+
+
+def _estimates(lines: Sequence[Line]) -> Table:
+    headings = ("metric", "estimator", "estimate", "interval", "labels", "n_eff", "saved")
+    rows = (
+        (words.metric(line), line.estimator, words.estimate(line), words.interval_or_reason(line))
+        + (words.count(line.n_labeled), words.count(line.n_eff), words.times(line.labels_saved))
+        for line in lines
+    )
+    return Table("", headings, tuple(rows))
+
+
+def _by_metric(lines: Sequence[Line], kind: str, level: float | None) -> Table:
+    """One metric over groups, or its differences; what all lines share stands in the title."""
+    named = words.metric(lines[0])
+    title = f"{named} by group" if kind == "groups" else f"differences in {named}"
+    estimators = {line.estimator for line in lines}
+    if len(estimators) == 1:
+        title += f", {lines[0].estimator}"
+    levels = {line.level for line in lines}
+    if len(levels) == 1 and levels != {level}:
+        title += f", {words.percent(lines[0].level)} intervals"
+    columns = {"group" if kind == "groups" else "difference": words.group}
+    if len(estimators) > 1:
+        columns["estimator"] = lambda line: line.estimator
+    columns |= {"estimate": words.estimate, "interval": words.interval_or_reason}
+    if kind == "differences":
+        columns["differ"] = words.differ
+    elif any(line.shrunk is not None for line in lines):
+        columns["shrunk"] = lambda line: words.figure(line.shrunk, words.doubt(line))
+    columns["labels"] = lambda line: words.count(line.n_labeled)
+    if kind == "groups":
+        columns["items"] = lambda line: words.count(line.n_pool)
+    rows = (tuple(write(line) for write in columns.values()) for line in lines)
+    return Table(title, tuple(columns), tuple(rows))
+
+
+def _matrix(cells: Sequence[Line]) -> Matrix | None:
+    """The matrix of these cells, or None if they are not all there."""
+    found = {line.class_name or "": line for line in cells}
+    # The diagonal names the classes, whatever their names hold: "cat as cat".
+    halves = ((name, name[: (len(name) - len(" as ")) // 2]) for name in found)
+    classes = [half for name, half in halves if name == f"{half} as {half}"]
+    names = [[f"{truth} as {prediction}" for prediction in classes] for truth in classes]
+    if len(classes) < 2 or {name for row in names for name in row} != set(found):
+        return None
+    title = ", ".join([CONFUSION, *filter(None, [words.group(cells[0])]), cells[0].estimator])
+    lines = tuple(tuple(found[name] for name in row) for row in names)
+    return Matrix(title, tuple(classes), lines)
+
+
+def _place(line: Line) -> tuple:
+    """Which matrix a cell belongs to."""
+    return line.estimator, words.group(line)
+
+
+def _apart(lines: Sequence[Line], key) -> list[list[Line]]:
+    """Lines with the same key together, in the order in which they came."""
+    parts: dict = {}
+    for line in lines:
+        parts.setdefault(key(line), []).append(line)
+    return list(parts.values())
+
+
+def _side_by_side(results: Sequence[dict]) -> list[dict]:
+    """Strategies for the same metric and budget under each other; metrics as they came."""
+    metrics = list(dict.fromkeys(result["metric"] for result in results))
+    return sorted(results, key=lambda one: (metrics.index(one["metric"]), one["budget"]))

@@ -1,0 +1,40 @@
+"""Gates as JUnit XML: one test case each. A gate that is undecided does not look green."""
+
+from xml.etree import ElementTree
+
+from activetest.gates import PASS
+from activetest.render import _gates
+from activetest.render import _words as words
+from activetest.report import Gate, Report
+
+
+def render(report: Report) -> str:
+    """One test suite with one case per gate, in the order asked.
+
+    Failed and undecided gates are both a <failure>, of that type: servers that know no third
+    verdict must not let what is undecided pass.
+    """
+    suite = ElementTree.Element("testsuite", name=f"activetest report of {words.pool(report)}")
+    for gate in report.gates:
+        suite.append(_case(gate))
+    failures = sum(gate.verdict != PASS for gate in report.gates)
+    counts = {"tests": str(len(report.gates)), "failures": str(failures)}
+    counts |= {"errors": "0", "skipped": "0"}
+    suite.attrib.update(counts)
+    suites = ElementTree.Element("testsuites", counts)
+    suites.append(suite)
+    ElementTree.indent(suites)
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _case(gate: Gate) -> ElementTree.Element:
+    name = words.plain(gate.requirement.strip())
+    case = ElementTree.Element("testcase", classname="activetest", name=name)
+    if gate.verdict == PASS:
+        told = ElementTree.SubElement(case, "system-out")
+    else:
+        said = words.plain(_gates.verdict(gate))
+        told = ElementTree.SubElement(case, "failure", type=gate.verdict, message=said)
+    told.text = "\n".join(f"{name}: {value}" for name, value in _gates.grounds(gate))
+    return case

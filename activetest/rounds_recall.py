@@ -1,0 +1,97 @@
+"""Predictions of past rounds, for statistics or groups that they did not record.
+
+Whatever a surrogate predicted before a draw serves the draw, an older one too: so the surrogates of
+rounds 1, 2, 4, 8, ... are asked, each for all rounds until the next, in one pass over the pool.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.evidence import Array, Log, Round
+from activetest.metrics._statistics import Statistic
+from activetest.passes import map_reduce
+from activetest.rounds import by_group, group_names
+
+
+def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
+    """The log with rounds that say something about all these statistics, for every group.
+
+    Rounds that recorded them for all groups stay as they are.
+    """
+    names, groups = {each.name for each in statistics}, group_names(cache)
+    lacking = {
+        each.number
+        for each in log.history
+        if each.groups != groups or not names <= set(each.statistics)
+    }
+    sources = {each: log.history[_source(each) - 1] for each in lacking}
+    wholes = _wholes(cache, {each.number: each for each in sources.values()}, statistics)
+    history = [
+        _again(each, log, cache, sources[each.number], wholes, statistics, groups)
+        if each.number in lacking
+        else each
+        for each in log.history
+    ]
+    return replace(log, history=tuple(history))
+
+
+def restored(each: Round):
+    """The surrogate of a round."""
+    return catalog.load("surrogates", each.choices["surrogate"]).restore(each.params)
+
+
+def known_before(log: Log, number: int) -> Array:
+    """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
+    return np.concatenate(
+        [log.rows[log.round < number], log.brought_rows[log.brought_round <= number]]
+    )
+
+
+def _source(number: int) -> int:
+    """The last of rounds 1, 2, 4, 8, ... that is not after this one."""
+    return 1 << (number.bit_length() - 1)
+
+
+def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
+    """{number: (G, T + 1)} sums of what each surrogate expects of every row of the pool.
+
+    The last column counts rows.
+    """
+    surrogates = {number: restored(each) for number, each in sources.items()}
+
+    def on_piece(piece):
+        rows = cache.rows(*piece)
+        return [_summed(each, cache, rows, statistics) for each in surrogates.values()]
+
+    if not surrogates:
+        return {}
+    sums = map_reduce(
+        cache.chunks(),
+        on_piece,
+        lambda one, more: [a + b for a, b in zip(one, more, strict=True)],
+    )
+    return dict(zip(surrogates, sums, strict=True))
+
+
+def _summed(surrogate, cache, rows, statistics) -> Array:
+    """(G, T + 1) sums over rows of what a surrogate expects, and their number."""
+    terms = [*surrogate.expected(rows, statistics), np.ones(len(rows.index))]
+    return by_group(cache, rows.codes, terms)
+
+
+def _again(each: Round, log: Log, cache, source: Round, wholes, statistics, groups) -> Round:
+    """The round, with the predictions of the source's surrogate."""
+    surrogate = restored(source)
+    known = cache.take(known_before(log, each.number))
+    left = wholes[source.number] - _summed(surrogate, cache, known, statistics)
+    drawn = surrogate.expected(cache.take(each.rows), statistics)
+    return replace(
+        each,
+        statistics=tuple(one.name for one in statistics),
+        groups=groups,
+        imputed=drawn.T.astype(float),
+        imputed_sum=left[:, :-1],
+        count=np.rint(left[:, -1]).astype(np.int64),
+    )

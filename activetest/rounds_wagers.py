@@ -1,0 +1,207 @@
+"""What a bettor needs of every draw: its exact range over all items that could have been drawn.
+
+Waudby-Smith and Ramdas 2024; Shekhar, Xu, Lipton, Liang and Ramdas 2023. The range has to be one
+that was known before the draw: it follows from the round's own surrogate and the strengths that the
+rows had, both computed again in one pass over the pool for all rounds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest import catalog, sampling
+from activetest.errors import NotEstimable
+from activetest.evidence import DECLINED, Array, Choices, Log, Round, Rows
+from activetest.evidence_numbers import Wagers
+from activetest.metrics._statistics import Statistic
+from activetest.passes import map_reduce
+from activetest.rounds_aims import target
+from activetest.rounds_learn import generator
+from activetest.rounds_recall import known_before, restored
+
+
+@dataclass(frozen=True)
+class Stake:
+    """What is bet on: the mean over a group of each of S weighted sums of 1 and statistics.
+
+    weights          (S, 1 + d) of 1 and the statistics
+    drawn, brought   (S, D) and (S, B) the sums at the log's items; 0 where they are not known,
+                     where an item was declined, and outside the group
+    """
+
+    group: object
+    statistics: tuple[Statistic, ...]
+    weights: Array
+    drawn: Array
+    brought: Array
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a round's draws could have come to, for S sums; pairs are (lowest, highest).
+
+    ratio   (2, S) of (h - g) / strength over the group's rows that stayed in the pool
+    rest    (2, S) sums of the bounds of h over the group's rows that were not known before
+    guess   (S,) sums of g over the same rows
+    """
+
+    ratio: Array
+    rest: Array
+    guess: Array
+
+
+def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wagers]:
+    """The wagers on each of the S sums, from the first `used` draws, in one pass over the pool.
+
+    Raises NotEstimable for a statistic without bounds, and for rounds that an older version drew,
+    which say too little.
+    """
+    if not np.isfinite([[one.lower, one.upper] for one in stake.statistics]).all():
+        raise NotEstimable(
+            "an anytime-valid interval needs a bound on what one item can cost",
+            hint="use --interval fixed",
+        )
+    history = [each for each in log.history if each.number <= log.round[:used].max(initial=0)]
+    if any(not each.aims for each in history):
+        raise NotEstimable(
+            "rounds drawn by an older version do not say enough for an anytime-valid interval",
+            hint="use --interval fixed",
+        )
+    if not history:
+        return [Wagers(*np.empty((6, 0))) for _ in stake.weights]
+    declined = bool(DECLINED in log.status or DECLINED in log.brought_status)
+    # A label may be of a class that was never predicted, also where one class was.
+    sums = _Sums(stake, max(len(cache.classes), 2), declined)
+    scenes = [_Scene(each, log, cache, sums, seed) for each in history]
+
+    def on_piece(numbered):
+        which, piece = numbered
+        rows = cache.rows(*piece)
+        member, ends = stake.group.holds(rows.codes) > 0, sums.ends(rows)
+        return [scene.reach(which, slice(*piece), rows, member, ends) for scene in scenes]
+
+    reached = map_reduce(enumerate(cache.chunks()), on_piece, _joined)
+    parts = [scene.wagers(reach, used) for scene, reach in zip(scenes, reached, strict=True)]
+    fields = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
+    return [Wagers(*(field[place] for field in fields)) for place in range(len(stake.weights))]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """The S sums over rows; declined says whether items can turn out to be worth 0."""
+
+    stake: Stake
+    classes: int
+    declined: bool
+
+    def ends(self, rows: Rows) -> Array:
+        """(2, S, R) smallest and largest sum of every row."""
+        stake, pred = self.stake, rows.outputs.pred
+        # By predicted class where that says all, else by row.
+        cells = all(one.cells for one in stake.statistics)
+        tables = np.stack(
+            [
+                one.matrix(self.classes) if cells else one.table(rows.outputs, self.classes)
+                for one in stake.statistics
+            ]
+        )
+        sums = stake.weights[:, :1, None] + np.tensordot(stake.weights[:, 1:], tables, 1)
+        pairs = np.stack([sums.min(axis=2), sums.max(axis=2)])
+        if self.declined:
+            pairs = np.stack([np.minimum(pairs[0], 0), np.maximum(pairs[1], 0)])
+        return pairs[..., pred] if cells else pairs
+
+    def guess(self, surrogate, rows: Rows) -> Array:
+        """(1 + d, R) what a surrogate expects of 1 and the statistics."""
+        mean = surrogate.expected(rows, self.stake.statistics)
+        return np.vstack([np.ones(mean.shape[1]), mean])
+
+
+class _Scene:
+    """One round as it was when it was drawn from."""
+
+    def __init__(self, each: Round, log: Log, cache, sums: _Sums, seed: int):
+        self.round, self.log, self.cache, self.sums = each, log, cache, sums
+        self.surrogate = restored(each)
+        self.choices = Choices(**each.choices)
+        self.acquisition = catalog.load("acquisition", self.choices.acquisition)
+        self.targets = tuple(map(target, each.aims))
+        self.totals = np.array([aim.total for aim in each.aims])
+        self.rngs = generator(seed, each.number, "score").spawn(len(cache.chunks()))
+        self.free = np.ones(cache.size, bool)
+        self.free[known_before(log, each.number)] = False
+        self.stays = self.free.copy()
+        self.stays[each.rows] = False
+
+    def reach(self, which: int, piece: slice, rows: Rows, member: Array, ends: Array) -> Reach:
+        """Of the rows of one chunk; member (R,), and ends (2, S, R) of the sums."""
+        free, stays = self.free[piece], self.stays[piece]
+        weights, guess = self.sums.stake.weights, self.sums.guess(self.surrogate, rows)
+        strength = self._strength(rows, free, self.rngs[which])
+        inside, rest = member & free, np.flatnonzero(member & stays)
+
+        ratio = (ends[..., rest] - weights @ guess[:, rest]) / strength[rest]
+        if (stays & ~member).any():
+            # A row outside the group adds nothing, whatever its label.
+            ratio = np.concatenate([ratio, np.zeros((2, len(weights), 1))], axis=2)
+        lowest, highest = (
+            ratio[0].min(axis=1, initial=np.inf),
+            ratio[1].max(axis=1, initial=-np.inf),
+        )
+        return Reach(
+            np.stack([lowest, highest]),
+            ends @ inside,
+            weights @ (guess @ inside),
+        )
+
+    def wagers(self, reach: Reach, used: int) -> tuple[Array, ...]:
+        """(S, n) the fields of Wagers for the round's draws among the first `used`."""
+        log, at = self.log, np.flatnonzero(self.log.round == self.round.number)
+        stake = self.sums.stake
+        rows = self.cache.take(log.rows[at])
+        member = stake.group.holds(rows.codes)
+        guess = stake.weights @ self.sums.guess(self.surrogate, rows) * member
+        ends = self.sums.ends(rows) * member
+        strength = self._strength(rows, np.ones(len(at), bool), self.rngs[0])
+        left = strength / log.probs[at]
+        # What could still be drawn: what stayed, this item, and those drawn after it in the round.
+        after = ((ends - guess) / strength)[..., ::-1]
+        lowest = np.minimum.accumulate(after[0], axis=1)[:, ::-1]
+        highest = np.maximum.accumulate(after[1], axis=1)[:, ::-1]
+        lowest = np.minimum(lowest, reach.ratio[0][:, None])
+        highest = np.maximum(highest, reach.ratio[1][:, None])
+        here = stake.drawn[:, at]
+        before = stake.drawn[:, : at[0]].sum(axis=1)
+        before += stake.brought[:, log.brought_round <= self.round.number].sum(axis=1)
+        sums = reach.guess[:, None] - _before(guess)
+        value = (here - guess) * left / strength + sums
+        offset, rest = before[:, None] + _before(here), reach.rest[..., None] - _before(ends)
+        parts = (value, lowest * left + sums, highest * left + sums, offset, *rest)
+        return tuple(part[:, at < used] / stake.group.size for part in parts)
+
+    def _strength(self, rows: Rows, free: Array, rng) -> Array:
+        """(R,) strengths the rows had in the round; 0 where they were not free."""
+        scores = [
+            self.acquisition.score(self.surrogate.beliefs(rows, (aim,)), rng)
+            for aim in self.targets
+        ]
+        scores = np.where(free, np.stack(scores), 0.0)
+        count = int(self.round.count[0])
+        return sampling.blended(scores, free, self.choices.floor, self.totals, count)
+
+
+def _before(values: Array) -> Array:
+    """Sums over earlier draws, along the last axis."""
+    return np.cumsum(values, axis=-1) - values
+
+
+def _joined(one: list[Reach], more: list[Reach]) -> list[Reach]:
+    """What two chunks come to together, for every round."""
+    return [
+        Reach(
+            np.stack([np.minimum(a.ratio[0], b.ratio[0]), np.maximum(a.ratio[1], b.ratio[1])]),
+            a.rest + b.rest,
+            a.guess + b.guess,
+        )
+        for a, b in zip(one, more, strict=True)
+    ]

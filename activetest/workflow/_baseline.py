@@ -1,0 +1,97 @@
+"""What uniform draws without replacement would have done: the yardstick of a simulation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.evidence import Array, Choices, Outputs
+from activetest.metrics._metric import Metric, evaluate
+from activetest.report import SimulatedStrategy
+
+# Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.
+_RUNS, _POINTS = 1000, 16
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Mean squared errors of uniform draws.
+
+    truth     the metric on the whole pool
+    budgets   increasing numbers of labels
+    errors    mean squared error at each; runs in which the metric was undefined do not count
+    exact     a closed form, not a simulation
+    """
+
+    truth: float
+    budgets: Array
+    errors: Array
+    exact: bool
+
+    def error(self, budget: float) -> float:
+        """Mean squared error with that many labels, between points on a log-log line."""
+        return float(np.exp(np.interp(np.log(budget), np.log(self.budgets), np.log(self.errors))))
+
+    def labels(self, error: float) -> float:
+        """Labels with which uniform draws reach a mean squared error."""
+        order = np.argsort(self.errors)
+        known = np.log(self.errors[order]), np.log(self.budgets[order])
+        return float(np.exp(np.interp(np.log(error), *known)))
+
+
+def baseline(
+    metric: Metric, outputs: Outputs, truth: Array, budgets: tuple[int, ...], rng
+) -> Baseline:
+    """The baseline of a metric for a pool whose labels (N,) are known.
+
+    A mean, or a map of one, has a closed form (to first order); everything else is simulated.
+    """
+    size, value = len(truth), evaluate(metric, outputs, truth)
+    points = np.unique(np.geomspace(min(budgets), size - 1, _POINTS).astype(int))
+    points = np.union1d(points, [budget for budget in budgets if budget < size])
+    if len(metric.statistics) == 1:
+        stats = metric.statistics[0].value(outputs, truth[:, None])[:, 0]
+        slope = metric.gradient(np.array([stats.mean()]))[0]
+        one = slope**2 * stats.var(ddof=1)
+        return Baseline(value, points, one / points * (1 - points / size), True)
+    errors = np.full((_RUNS, len(points)), np.nan)
+    for run in range(_RUNS):
+        errors[run] = (_path(metric, outputs, truth, points, rng) - value) ** 2
+    return Baseline(value, points, np.nanmean(errors, axis=0), False)
+
+
+def compared(
+    choices: Choices, estimator: str, title: str, budget: int, table: Array, uniform: Baseline
+) -> SimulatedStrategy:
+    """Errors against the truth, and against those of uniform draws; table (runs, 3)."""
+    errors = (table[:, 0] - uniform.truth) ** 2
+    mse = errors.mean()
+    saved = uniform.error(budget) / mse if mse > 0 else np.inf
+    deviation = errors.std(ddof=1) / mse / np.sqrt(len(table)) if mse > 0 else 0.0
+    inside = (table[:, 1] - 1e-12 <= uniform.truth) & (uniform.truth <= table[:, 2] + 1e-12)
+    return SimulatedStrategy(
+        surrogate=choices.surrogate,
+        acquisition=choices.acquisition,
+        estimator=estimator,
+        metric=title,
+        budget=budget,
+        runs=len(table),
+        rmse=float(np.sqrt(mse)),
+        bias=float(table[:, 0].mean() - uniform.truth),
+        labels_saved=float(saved),
+        labels_saved_se=float(saved * deviation) if mse > 0 else 0.0,
+        label_ratio=float(uniform.labels(mse) / budget) if mse > 0 else np.inf,
+        coverage=float(inside.mean()),
+        width=float((table[:, 2] - table[:, 1]).mean()),
+    )
+
+
+def _path(metric: Metric, outputs: Outputs, truth: Array, points: Array, rng) -> Array:
+    """(points,) the metric on growing uniform samples of the pool."""
+    order = rng.permutation(len(truth))[: points[-1]]
+    if metric.refine:
+        return np.array([evaluate(metric, outputs[order[:n]], truth[order[:n]]) for n in points])
+    labels = truth[order, None]
+    stats = np.column_stack(
+        [each.value(outputs[order], labels)[:, 0] for each in metric.statistics]
+    )
+    return metric.smooth(np.cumsum(stats, axis=0)[points - 1] / points[:, None])

@@ -1,0 +1,153 @@
+"""What to know before believing a number, in plain sentences."""
+
+from collections.abc import Sequence
+
+from activetest import annotators
+from activetest.assess_view import OWN_VIEW, View
+from activetest.errors import NotEstimable
+from activetest.evidence import DECLINED, LABELLED
+from activetest.intervals._rare import RARE
+from activetest.metrics._losses import LOG_LOSS_FLOOR
+from activetest.metrics._metric import Metric
+from activetest.planning import half_width_labels
+from activetest.report import Line
+from activetest.workflow._lines import HEADLINE
+
+_FEW_RARE, _HEAVY = 5, 0.25
+
+
+def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> list[str]:
+    """About the log, its answers, the headline's metric, and lines that contradict each other."""
+    evidence, method = view.evidence, view.choices.annotators
+    log, used = evidence.log, evidence.used
+    about = annotators.note(answers, method, values=not view.cache.classes)
+    said = [about] if about else []
+    if about and method == "dawid-skene" and any(line.method == "betting" for line in lines):
+        said.append(
+            "Labels by Dawid-Skene can change when later answers come: anytime intervals hold for "
+            "labels as they are now."
+        )
+    waiting = int((log.status[used:] == LABELLED).sum())
+    if waiting:
+        said.append(
+            f"Labels of unfinished rounds: {waiting}. They teach the surrogate but do not enter "
+            "the estimates yet, which use whole rounds up to the first that is not fully answered."
+        )
+    if used and not evidence.whole:
+        said.append(
+            "The first round is not complete: the interval holds only if the order of labelling "
+            "did not depend on the labels."
+        )
+    brought = int((log.brought_status == LABELLED).sum())
+    headline = next(line for line in lines if line.headline)
+    open_ended = headline.method not in ("exact", "betting")
+    if brought and open_ended:
+        said.append(
+            f"Labels brought by you, not drawn: {brought}. The estimates stay unbiased, but if you "
+            "stop because of what they showed, a fixed interval is too narrow."
+        )
+    declined = int((log.status == DECLINED).sum() + (log.brought_status == DECLINED).sum())
+    if declined:
+        said.append(
+            f"Items declined: {declined}. Every estimate is about the items that can be answered."
+        )
+    if open_ended and headline.estimate is not None and headline.estimator != OWN_VIEW:
+        said += _doubts(headline, _tally(view, metric))
+    said += _too_early(lines)
+    said += _disagreements(lines)
+    if any(line.metric == "log-loss" for line in lines):
+        said.append(
+            f"Log-loss is in nats; probabilities below {LOG_LOSS_FLOOR:g} count as "
+            f"{LOG_LOSS_FLOOR:g}."
+        )
+    return said
+
+
+def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:
+    """How many more labels the headline's interval needs to be that narrow, as a sentence."""
+    name = metric.title
+    if line.lower is None or line.upper is None:
+        return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
+    if (line.upper - line.lower) / 2 <= half_width:
+        return f"The interval of {name} is narrower than +- {half_width:g} already."
+    value = view.value(metric, line.estimator)
+    # The plan is made for the mean that the interval is made for.
+    more = half_width_labels(
+        value.inner,
+        half_width=(line.upper - line.lower) / 2 / abs(value.slope),
+        wanted=half_width / abs(value.slope),
+        size=view.cache.size,
+        level=line.level,
+    )
+    labels = f"{more:,} more label" + "s" * (more != 1)
+    return f"The interval of {name} needs about {labels} to be +- {half_width:g} wide."
+
+
+def _tally(view: View, metric: Metric) -> float:
+    """Labels of the rarer kind behind the headline."""
+    try:
+        return view.value(metric, HEADLINE).inner.tally
+    except NotEstimable:
+        return 0.0
+
+
+def _too_early(lines: list[Line]) -> list[str]:
+    """Metrics whose interval cannot hold yet: labels not met so far may change everything."""
+    early = dict.fromkeys(
+        line.metric if line.class_name is None else f"{line.metric}[{line.class_name}]"
+        for line in lines
+        if not line.trusted and line.estimate is not None
+    )
+    if not early:
+        return []
+    return [
+        f"Do not trust the intervals of {', '.join(early)} yet: too few labels pull it up, or too "
+        f"few down ({RARE} would do). What was not met yet may weigh more than all that was."
+    ]
+
+
+def _doubts(line: Line, tally: float) -> list[str]:
+    """Reasons to trust the headline's interval, or the way its labels were drawn, a little less."""
+    said = []
+    if line.method == "korn-graubard" and tally < _FEW_RARE:
+        said.append(
+            f"Few labels of the rarer kind so far ({tally:.0f}): the interval is as wide as random "
+            "draws or the surrogate make it, whichever is wider."
+        )
+    if tally >= RARE and line.labels_saved is not None and line.labels_saved < 1:
+        said.append(
+            f"So far active draws brought nothing: {line.n_labeled} of them are worth "
+            f"{line.n_eff:.0f} random ones. This can change with more labels; "
+            "activetest init POOL --floor 1 draws at random."
+        )
+    if line.max_weight_share is not None and line.max_weight_share > _HEAVY:
+        said.append(
+            f"One draw carries {line.max_weight_share:.0%} of the weight: the estimate may still "
+            "jump. A higher --floor prevents this."
+        )
+    return said
+
+
+def _disagreements(lines: list[Line]) -> list[str]:
+    """Metrics whose model-based view lies outside the interval that does not need the model."""
+    views = {
+        (line.metric, line.class_name, line.estimator): line
+        for line in lines
+        if line.estimate is not None and line.lower is not None
+    }
+    apart = []
+    for (metric, class_name, estimator), line in views.items():
+        own = views.get((metric, class_name, OWN_VIEW))
+        if (
+            estimator == HEADLINE
+            and own is not None
+            and not line.lower <= own.estimate <= line.upper
+        ):
+            name = metric if class_name is None else f"{metric}[{class_name}]"
+            apart.append(f"{name} ({own.estimate:.3g})")
+    if not apart:
+        return []
+    return [
+        f"The surrogate's own view (ase) lies outside the interval for {', '.join(apart)}: "
+        "it has not learned this pool. Believe the doubly robust estimate."
+    ]

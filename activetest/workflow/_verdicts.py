@@ -1,0 +1,157 @@
+"""Gates: what the log says of every requirement. One object decides text, JSON and exit code."""
+
+from activetest import gates
+from activetest.assess_anytime import balance
+from activetest.assess_view import FIXED, View, certain
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.gates import UNDECIDED, Requirement
+from activetest.intervals import betting
+from activetest.intervals.group_t import NEEDS_INSIDE
+from activetest.metrics._metric import Metric
+from activetest.planning import gate_labels
+from activetest.report import Gate
+from activetest.rounds_learn import generator
+from activetest.samples import Group, sample
+from activetest.workflow._lines import HEADLINE, known_inside, labelled_inside, trusted
+
+
+def verdicts(
+    view: View, wanted: list[tuple[Requirement, Metric]], interval: str | None
+) -> tuple[Gate, ...]:
+    """One gate per requirement and its metric. Raises ChoiceError for a group there is not.
+
+    Anytime-valid unless the interval asked for is "fixed": that one holds at a single look. The
+    error a gate may make is 1 - level. All gates have to pass, so passing any needs no correction;
+    failing any takes that error over the number of gates.
+    """
+    judge = _fixed if interval == FIXED else _anytime
+    return tuple(
+        judge(view, requirement, metric, _group(view, requirement), len(wanted))
+        for requirement, metric in wanted
+    )
+
+
+def _anytime(
+    view: View, requirement: Requirement, metric: Metric, group: Group, count: int
+) -> Gate:
+    evidence, error = view.evidence, 1 - view.choices.level
+    common = _common(view, requirement, metric, group)
+    try:
+        made = balance(
+            evidence, view.cache, metric, group, [requirement.threshold], seed=view.seed
+        )[0]
+        found = view.sequence(metric, common["level"], group)
+    except NotEstimable as reason:
+        return Gate(**common, verdict=UNDECIDED, method="none", reason=_hinted(reason))
+    low, high = certain(sample(evidence, metric, group), metric)
+    verdict = betting.verdict(
+        made,
+        0.0,
+        at_least=requirement.op == ">=",
+        alpha=error,
+        gates=count,
+        low=low - requirement.threshold,
+        high=high - requirement.threshold,
+    )
+    more = None
+    if verdict.word == UNDECIDED and len(made.value) > 1:
+        more = gate_labels(
+            made,
+            0.0,
+            estimate=float((made.offset + made.value).mean()),
+            at_least=requirement.op == ">=",
+            alpha=error,
+            gates=count,
+            remaining=evidence.groups[0].size - known_inside(view, evidence.groups[0]),
+            rng=generator(view.seed, len(view.log.history) + 1, "futures"),
+        )
+    return Gate(
+        **common,
+        verdict=verdict.word,
+        method=found.method,
+        estimate=_estimate(view, metric, group),
+        lower=found.lower,
+        upper=found.upper,
+        e_pass=verdict.e_pass,
+        e_fail=verdict.e_fail,
+        more=more,
+    )
+
+
+def _fixed(view: View, requirement: Requirement, metric: Metric, group: Group, count: int) -> Gate:
+    common = _common(view, requirement, metric, group)
+    error = 1 - view.choices.level
+    try:
+        value = view.value(metric, HEADLINE, group)
+    except NotEstimable as reason:
+        return Gate(**common, verdict=UNDECIDED, method="none", reason=_hinted(reason))
+    if group.column is not None and labelled_inside(view, group) < NEEDS_INSIDE:
+        reason = f"a group needs {NEEDS_INSIDE} labels for a gate"
+        if not value.inner.exact:
+            return Gate(**common, verdict=UNDECIDED, method="none", reason=reason)
+    found = view.interval(value, common["level"], FIXED, group)
+    strict = view.interval(value, 1 - 2 * error / count, FIXED, group)
+    verdict = gates.from_interval(
+        requirement, found.lower, found.upper, strict=(strict.lower, strict.upper)
+    )
+    reason = None
+    if not trusted(value, found.method):
+        verdict, reason = UNDECIDED, "there are too few labels to trust its interval"
+    elif found.method != "exact":
+        reason = "a fixed interval holds for one look at a number of labels chosen in advance"
+    return Gate(
+        **common,
+        verdict=verdict,
+        method=found.method,
+        estimate=value.value,
+        lower=found.lower,
+        upper=found.upper,
+        reason=reason,
+    )
+
+
+def _common(view: View, requirement: Requirement, metric: Metric, group: Group) -> dict:
+    return {
+        "requirement": requirement.text,
+        "metric": metric.name,
+        "class_name": metric.class_name,
+        "group": group.meaning,
+        "op": requirement.op,
+        "threshold": requirement.threshold,
+        # Each side errs with probability 1 - level: of an interval of this level, that is one end.
+        "level": 2 * view.choices.level - 1,
+        "n_labeled": labelled_inside(view, group),
+    }
+
+
+def _estimate(view: View, metric: Metric, group: Group) -> float | None:
+    try:
+        return view.value(metric, HEADLINE, group).value
+    except NotEstimable:
+        return None
+
+
+def _group(view: View, requirement: Requirement) -> Group:
+    """The group that is meant. Raises ChoiceError, naming what there is."""
+    groups = view.evidence.groups
+    if requirement.group is None:
+        return groups[0]
+    column, value = requirement.group
+    for group in groups[1:]:
+        if group.meaning == {column: value}:
+            return group
+    values = [group.meaning[column] for group in groups[1:] if column in group.meaning]
+    if values:
+        known = ", ".join(values[:12]) + (", ..." if len(values) > 12 else "")
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: no item has {column}={value}",
+            f"the values of {column} are {known}",
+        )
+    raise ChoiceError(
+        f"requirement {requirement.text!r}: {column!r} is not a group of this study",
+        f"activetest init POOL --group '{column}' adds it and keeps every label",
+    )
+
+
+def _hinted(reason: NotEstimable) -> str:
+    return reason.problem + (f" ({reason.hint})" if "--interval" in (reason.hint or "") else "")

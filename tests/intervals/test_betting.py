@@ -1,0 +1,278 @@
+"""Betting: intervals and verdicts that hold however often one looks."""
+
+from dataclasses import fields, replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.evidence_numbers import Wagers
+from activetest.intervals import betting
+
+
+def made(stats, guesses, strength, rows) -> Wagers:
+    """The wagers of drawing these rows, in order, from a pool of 0/1 statistics."""
+    size, free = len(stats), np.ones(len(stats), bool)
+    columns = []
+    for row in rows:
+        q = strength / strength[free].sum()
+        rest = guesses[free].sum() / size
+        columns.append(
+            (
+                (stats[row] - guesses[row]) / (size * q[row]) + rest,
+                (-guesses / (size * q))[free].min() + rest,
+                ((1 - guesses) / (size * q))[free].max() + rest,
+                stats[~free].sum() / size,
+                0.0,
+                free.sum() / size,
+            )
+        )
+        free[row] = False
+    return Wagers(*np.array(columns, float).reshape(-1, 6).T)
+
+
+def uniform(values) -> Wagers:
+    """Uniform draws of these 0/1 values from a pool without end, with nothing guessed."""
+    values = np.asarray(values, float)
+    nothing, one = np.zeros(len(values)), np.ones(len(values))
+    return Wagers(values, nothing, one, nothing, nothing, one)
+
+
+def study(seed: int, *, size: int = 400, draws: int = 150) -> tuple[Wagers, float]:
+    """Draws that were more likely where errors were expected, and the true mean."""
+    rng = np.random.default_rng(seed)
+    guesses = rng.beta(0.5, 2, size)
+    stats = (rng.random(size) < np.clip(guesses + rng.normal(scale=0.1, size=size), 0, 1)) * 1.0
+    strength = 0.5 * np.sqrt(guesses) / np.sqrt(guesses).sum() + 0.5 / size
+    rows = np.argsort(rng.exponential(size=size) / strength)[:draws]
+    return made(stats, guesses, strength, rows), stats.mean()
+
+
+def first(wagers: Wagers, draws: int) -> Wagers:
+    return Wagers(*(getattr(wagers, field.name)[:draws] for field in fields(wagers)))
+
+
+def mirrored(wagers: Wagers) -> Wagers:
+    """The wagers on the share of zeros: what was left, less what they were."""
+    before = 1 - wagers.most
+    return Wagers(
+        wagers.most - wagers.value,
+        wagers.most - wagers.high,
+        wagers.most - wagers.low,
+        before - wagers.offset,
+        wagers.least,
+        wagers.most,
+    )
+
+
+def ends(wagers: Wagers, level: float = 0.95, **known) -> tuple[float, float]:
+    found = betting.interval(wagers, level, **({"low": 0.0, "high": 1.0} | known))
+    return found.lower, found.upper
+
+
+# --- capital
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_at_the_truth_the_game_is_fair(up):
+    """Over every order in which three of five items can be drawn, capital is one on average."""
+    stats, guesses = np.array([1.0, 0, 0, 1, 0]), np.array([0.6, 0.1, 0.3, 0.2, 0.9])
+    strength = np.array([0.3, 0.1, 0.25, 0.05, 0.3])
+    mean = 0.0
+    for rows in permutations(range(5), 3):
+        chance, left = 1.0, 1.0
+        for row in rows:
+            chance, left = chance * strength[row] / left, left - strength[row]
+        wagers = made(stats, guesses, strength, rows)
+        mean += chance * np.exp(betting.capital(wagers, 0.4, up=up)[-1])
+    assert mean == approx(np.ones(3), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_capital_on_larger_means_falls_as_theta_grows_and_on_smaller_means_rises(seed):
+    wagers, _ = study(seed)
+    up, down = zip(
+        *(betting.e_values(wagers, theta) for theta in np.linspace(0, 1, 60)), strict=True
+    )
+    assert (np.array(up)[1:] <= np.array(up)[:-1] + 1e-12).all()
+    assert (np.array(down)[1:] >= np.array(down)[:-1] - 1e-12).all()
+
+
+def test_stakes_do_not_know_what_they_are_bet_on():
+    wagers, _ = study(0)
+    other = wagers.value.copy()
+    other[70:] = 0.9
+    before = betting.deviations(replace(wagers, value=other))
+    assert before[:71] == approx(betting.deviations(wagers)[:71])
+    assert before[71] != betting.deviations(wagers)[71]
+
+
+def test_what_is_known_makes_a_mean_impossible_for_ever():
+    """Three of ten items are errors: the mean is no longer below 0.3."""
+    stats = np.array([1.0, 1, 1, 0, 0, 0, 0, 0, 0, 0])
+    wagers = made(stats, np.zeros(10), np.full(10, 0.1), range(5))
+    below, above = betting.e_values(wagers, 0.25)
+    assert np.isfinite(below[:3]).all()
+    assert np.isinf(below[3:]).all()
+    assert np.isfinite(above).all()
+
+
+# --- intervals
+
+
+def test_without_draws_only_what_is_known_bounds_the_mean():
+    assert ends(uniform([]), low=0.2, high=0.7) == (0.2, 0.7)
+
+
+def test_with_everything_drawn_it_is_the_truth():
+    stats = np.array([1.0, 0, 0, 1, 0])
+    wagers = made(stats, np.full(5, 0.3), np.full(5, 0.2), range(5))
+    found = betting.interval(wagers, 0.95, low=0.4, high=0.4)
+    assert (found.lower, found.upper, found.method) == (0.4, 0.4, "exact")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_never_widens(seed):
+    wagers, _ = study(seed)
+    lower, upper = zip(*(ends(first(wagers, draws)) for draws in range(0, 151, 10)), strict=True)
+    assert (np.diff(lower) >= -1e-12).all()
+    assert (np.diff(upper) <= 1e-12).all()
+    assert upper[-1] - lower[-1] < 0.3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_widens_with_the_level(seed):
+    wagers, _ = study(seed)
+    lower, upper = zip(*(ends(wagers, level) for level in (0.5, 0.8, 0.95, 0.999)), strict=True)
+    assert (np.diff(lower) < 0).all()
+    assert (np.diff(upper) > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_share_of_zeros_gets_the_mirror_image(seed):
+    wagers, _ = study(seed)
+    lower, upper = ends(wagers)
+    assert ends(mirrored(wagers)) == approx((1 - upper, 1 - lower), abs=1e-9)
+
+
+@pytest.mark.parametrize("draws", [20, 100, 1000])
+def test_without_a_hit_it_is_wider_than_the_exact_interval_for_one_look_but_not_by_much(draws):
+    """Clopper-Pearson's upper end without a hit is 1 - tail^(1/n)."""
+    exact = 1 - 0.025 ** (1 / draws)
+    lower, upper = ends(uniform(np.zeros(draws)))
+    assert lower == 0
+    assert exact < upper < 1.7 * exact
+
+
+def test_its_ends_are_where_capital_meets_the_bar():
+    wagers, _ = study(3)
+    lower, upper = ends(wagers, 0.9)
+    below, above = betting.e_values(wagers, lower)[0], betting.e_values(wagers, upper)[1]
+    assert max(below) == approx(np.log(20), abs=1e-6)
+    assert max(above) == approx(np.log(20), abs=1e-6)
+    # Rounded outward: the ends themselves are refuted, what lies inside is not.
+    assert max(betting.e_values(wagers, lower + 1e-9)[0]) < np.log(20) <= max(below)
+
+
+def test_what_is_known_now_cuts_it():
+    wagers, _ = study(3)
+    lower, upper = ends(wagers)
+    middle = (lower + upper) / 2
+    assert ends(wagers, low=middle) == approx((middle, upper))
+    assert ends(wagers, high=middle) == approx((lower, middle))
+
+
+def test_draws_that_contradict_themselves_leave_what_is_certain():
+    """No mean makes 300 zeros and then 300 ones likely."""
+    draws = np.repeat([0.0, 1.0], 300)
+    assert ends(uniform(draws), low=0.1, high=0.95) == (0.1, 0.95)
+
+
+def test_a_mean_without_bounds_is_refused():
+    with pytest.raises(ValueError, match="bounded"):
+        betting.interval(uniform([0, 1]), 0.95, low=0.0, high=np.inf)
+
+
+def test_large_ranges_do_not_overflow():
+    """A draw of probability 1e-9 among a million items moves the mean by a thousand."""
+    wagers = uniform(np.tile([0.0, 1.0], 50))
+    wild = replace(wagers, high=np.full(100, 1e3), value=wagers.value * 1e3)
+    assert ends(wild) == (approx(0.4, abs=0.6), 1.0)
+
+
+# --- verdicts
+
+
+def verdict(wagers, threshold, *, at_least=True, **options):
+    return betting.verdict(wagers, threshold, at_least=at_least, alpha=0.05, **options)
+
+
+def test_a_gate_passes_fails_or_waits():
+    mostly = uniform(np.tile([1.0, 1, 1, 1, 0], 60))
+    assert verdict(mostly, 0.6).word == "pass"
+    assert verdict(mostly, 0.95).word == "fail"
+    waiting = verdict(mostly, 0.8)
+    assert (waiting.word, waiting.draws) == ("undecided", None)
+    assert max(waiting.e_pass, waiting.e_fail) < 20
+
+
+def test_the_first_decision_stays():
+    good = uniform(np.ones(50))
+    passed = verdict(good, 0.8)
+    later = verdict(uniform(np.append(np.ones(50), np.zeros(500))), 0.8)
+    assert (later.word, later.draws) == (passed.word, passed.draws) == ("pass", passed.draws)
+    assert later.e_fail > 20
+
+
+def test_at_most_is_at_least_of_the_mirror_image():
+    wagers, mean = study(2)
+    for threshold in (mean - 0.15, mean, mean + 0.15):
+        one = verdict(wagers, threshold, at_least=False)
+        other = verdict(mirrored(wagers), 1 - threshold, at_least=True)
+        assert (one.word, one.draws) == (other.word, other.draws)
+        assert (one.e_pass, one.e_fail) == approx((other.e_pass, other.e_fail))
+
+
+def test_with_many_gates_failing_takes_more_and_passing_does_not():
+    bad, good = uniform(np.zeros(200)), uniform(np.ones(200))
+    assert verdict(bad, 0.5, gates=100).draws > verdict(bad, 0.5).draws
+    assert verdict(good, 0.5, gates=100).draws == verdict(good, 0.5).draws
+
+
+@pytest.mark.parametrize(("known", "word"), [(0.5, "pass"), (0.6, "pass"), (0.4, "fail")])
+def test_what_is_known_for_certain_decides_even_at_the_threshold(known, word):
+    few = uniform([0, 1, 0, 1])
+    assert verdict(few, 0.5).word == "undecided"
+    assert verdict(few, 0.5, low=known, high=known).word == word
+    opposite = {0.5: "pass", 0.6: "fail", 0.4: "pass"}[known]
+    assert verdict(few, 0.5, at_least=False, low=known, high=known).word == opposite
+
+
+def test_without_draws_nothing_is_decided():
+    assert verdict(uniform([]), 0.5) == betting.Verdict("undecided", None, 1.0, 1.0)
+
+
+# --- expectation
+
+
+def test_the_width_to_be_expected_is_about_the_width_that_comes():
+    rng = np.random.default_rng(5)
+    guesses = rng.beta(0.5, 2, 4000)
+    for floor in (0.35, 1.0):
+        score = np.sqrt(guesses * (1 - guesses))
+        strength = (1 - floor) * score / score.sum() + floor / 4000
+        told = betting.expected_width(
+            guesses,
+            guesses * (1 - guesses),
+            np.array([np.zeros(4000), np.ones(4000)]),
+            strength,
+            draws=200,
+            level=0.95,
+        )
+        widths = []
+        for _ in range(20):
+            stats = (rng.random(4000) < guesses) * 1.0
+            rows = np.argsort(rng.exponential(size=4000) / strength)[:200]
+            widths.append(np.diff(ends(made(stats, guesses, strength, rows)))[0])
+        assert told == approx(np.mean(widths), rel=0.25)

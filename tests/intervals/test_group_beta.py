@@ -1,0 +1,89 @@
+"""A group's value between bounds: Jeffreys' interval at an effective size."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+from scipy.stats import beta
+
+from activetest.evidence_numbers import Estimate
+from activetest.intervals import group_beta
+
+# So many draws that Student's t is the normal.
+MANY = 200_000
+
+
+def estimate(value: float, variance: float, *, inside: int = MANY, expected: float = 0.0):
+    """A value from 0 to 1 with that variance, of a group that so many draws fell into."""
+    draws = inside + 20
+    return Estimate(
+        mean=np.array([value]),
+        variance=np.array([[variance]]),
+        terms=np.zeros((draws, 1)),
+        weights=np.full(draws, 1 / draws),
+        guess=np.zeros((draws, 1)),
+        limits=np.array([[0.0], [1.0]]),
+        inside=np.repeat([1.0, 0.0], [inside, 20]),
+        model_variance=expected,
+    )
+
+
+def ends(one: Estimate, level: float = 0.95):
+    made = group_beta.interval(one, level)
+    return made.lower, made.upper
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize(("hits", "count"), [(1, 10), (3, 50), (25, 50), (199, 200)])
+def test_with_the_variance_of_a_share_it_is_jeffreys(hits, count, level):
+    share = hits / count
+    exact = beta(hits + 0.5, count - hits + 0.5).interval(level)
+    # It holds the share itself, where Jeffreys' ends may not.
+    exact = min(exact[0], share), max(exact[1], share)
+    assert ends(estimate(share, share * (1 - share) / count), level) == approx(exact, rel=1e-3)
+
+
+def test_the_degrees_of_freedom_are_the_draws_inside_less_one_and_at_least_two():
+    """Fewer of them are as if the variance were larger: t over z, squared."""
+    widths = [np.diff(ends(estimate(0.4, 0.01, inside=n)))[0] for n in (0, 2, 3, 4, 12, 50)]
+    assert widths[0] == widths[1] == widths[2] > widths[3] > widths[4] > widths[5]
+
+
+def test_the_variance_is_never_less_than_the_surrogate_expects():
+    for observed, expected in ((0.0, 0.01), (0.002, 0.01), (0.01, 0.002)):
+        one = group_beta.interval(estimate(0.6, observed, inside=15, expected=expected), 0.95)
+        assert one.variance == 0.01
+        assert (one.lower, one.upper) == ends(estimate(0.6, 0.01, inside=15))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.02, 0.5, 0.9])
+def test_the_value_turned_round_gets_the_mirror_image(value):
+    lower, upper = ends(estimate(value, 0.004, inside=12))
+    assert ends(estimate(1 - value, 0.004, inside=12)) == approx((1 - upper, 1 - lower))
+
+
+def test_a_value_with_another_range_is_a_share_of_it():
+    lower, upper = ends(estimate(0.7, 0.01, inside=12))
+    limits = np.array([[-1.0], [1.0]])
+    wide = replace(estimate(2 * 0.7 - 1, 4 * 0.01, inside=12), limits=limits)
+    assert ends(wide) == approx((2 * lower - 1, 2 * upper - 1))
+
+
+@pytest.mark.parametrize("value", [-0.1, 0.0, 1.0, 1.2])
+def test_it_stays_within_what_is_possible_and_holds_the_value(value):
+    one = replace(estimate(value, 0.02, inside=11), limits=np.array([[0.05], [0.9]]))
+    lower, upper = ends(one)
+    assert 0.05 <= lower < upper <= 0.9
+    assert (lower == 0.05) if value <= 0 else (upper == 0.9)
+
+
+def test_draws_that_agree_leave_a_width():
+    lower, upper = ends(estimate(0.0, 0.0, inside=30))
+    assert lower == 0
+    assert 0.02 < upper < 0.12
+
+
+def test_where_nothing_else_is_possible_the_value_is_exact():
+    made = group_beta.interval(replace(estimate(0.3, 0.1), limits=np.full((2, 1), 0.3)), 0.95)
+    assert (made.lower, made.upper, made.method) == (0.3, 0.3, "exact")

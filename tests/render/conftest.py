@@ -1,0 +1,164 @@
+"""Reports to render."""
+
+from collections.abc import Callable
+
+import pytest
+
+from activetest.report import Counts, Gate, Line, Report
+
+
+def _line(**changes) -> Line:
+    fields = {
+        "metric": "error",
+        "estimator": "doubly-robust",
+        "estimate": 0.0531,
+        "lower": 0.0312,
+        "upper": 0.0822,
+        "level": 0.95,
+        "method": "korn-graubard",
+        "n_labeled": 38,
+        "n_pool": 1497,
+        "n_eff": 118.4,
+        "labels_saved": 3.1,
+        "max_weight_share": 0.05,
+    }
+    return Line(**(fields | changes))
+
+
+def _gate(**changes) -> Gate:
+    fields = {
+        "requirement": "error<=0.1",
+        "metric": "error",
+        "op": "<=",
+        "threshold": 0.1,
+        "verdict": "pass",
+        "level": 0.9,
+        "method": "betting",
+        "n_labeled": 38,
+        "estimate": 0.0531,
+        "lower": 0.0312,
+        "upper": 0.0822,
+        "e_pass": 27.5,
+        "e_fail": 0.3,
+    }
+    return Gate(**(fields | changes))
+
+
+def _report(*lines: Line, notes=(), gates=()) -> Report:
+    counts = Counts(
+        n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, brought=3, rounds=4, budget=200
+    )
+    return Report(
+        pool="digits.parquet",
+        fingerprint="ab12",
+        seed=7,
+        metric="error",
+        surrogate="agreement",
+        acquisition="optimal",
+        floor=0.35,
+        counts=counts,
+        estimates=lines,
+        notes=notes,
+        gates=gates,
+    )
+
+
+@pytest.fixture
+def line() -> Callable[..., Line]:
+    """line(**changes) is the headline of `whole`, with changes."""
+    return _line
+
+
+@pytest.fixture
+def gate() -> Callable[..., Gate]:
+    """gate(**changes) is a gate that passed, with changes."""
+    return _gate
+
+
+@pytest.fixture
+def nothing() -> dict:
+    """What a line without an estimate lacks."""
+    return dict.fromkeys(("estimate", "lower", "upper", "n_eff", "labels_saved"))
+
+
+@pytest.fixture
+def report() -> Callable[..., Report]:
+    """report(*lines, notes=(), gates=()) is a report of these lines."""
+    return _report
+
+
+@pytest.fixture
+def whole(nothing) -> Report:
+    """A report of an early study with two groups."""
+    return _report(
+        _line(headline=True),
+        _line(estimator="ase", method="credible", n_eff=None, labels_saved=None),
+        _line(metric="log-loss", estimate=0.3169, lower=0.1178, upper=float("inf")),
+        _line(group={"ink": "little"}, n_labeled=12, n_pool=499),
+        _line(
+            **nothing | {"group": {"ink": "much"}, "n_labeled": 3, "n_pool": 499},
+            reason="fewer than 10 labels",
+        ),
+        notes=("The two views disagree.",),
+    )
+
+
+@pytest.fixture
+def judged(gate) -> Report:
+    """A report with a gate of each verdict."""
+    recall = {"requirement": "recall[cat]>=0.8", "metric": "recall", "class_name": "cat"}
+    recall |= {"op": ">=", "threshold": 0.8, "verdict": "fail"}
+    return _report(
+        _line(headline=True),
+        gates=(
+            gate(),
+            gate(**recall, estimate=0.61, lower=0.55, upper=0.68),
+            gate(
+                requirement="error@ink=much<=0.1",
+                group={"ink": "much"},
+                verdict="undecided",
+                lower=0.0171,
+                upper=0.1339,
+                more=128,
+                reason="Groups need more labels than the pool.",
+            ),
+        ),
+    )
+
+
+@pytest.fixture
+def confusion() -> Callable[..., list[Line]]:
+    """confusion(classes, **changes) is a line for each pair of classes; 0.1 on the diagonal."""
+
+    def lines(classes, **changes):
+        return [
+            _line(
+                metric="confusion",
+                class_name=f"{truth} as {prediction}",
+                **{"estimate": 0.1 if truth == prediction else 0.002 * (place + 1)} | changes,
+            )
+            for truth in classes
+            for place, prediction in enumerate(classes)
+        ]
+
+    return lines
+
+
+@pytest.fixture
+def result() -> dict:
+    """How one simulated strategy fared."""
+    return {
+        "surrogate": "agreement",
+        "acquisition": "optimal",
+        "estimator": "doubly-robust",
+        "metric": "error",
+        "budget": 100,
+        "runs": 200,
+        "rmse": 0.0123,
+        "bias": -0.0001,
+        "labels_saved": 2.91,
+        "labels_saved_se": 0.12,
+        "label_ratio": 2.6,
+        "coverage": 0.953,
+        "width": 0.0731,
+    }

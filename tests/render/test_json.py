@@ -1,0 +1,104 @@
+"""JSON for programs: documented keys, numbers or null."""
+
+import json
+import math
+import sys
+from dataclasses import fields
+
+import numpy as np
+
+from activetest.gates import exit_code
+from activetest.render import json as as_json
+from activetest.report import Gate, Line
+
+
+def test_the_report_has_the_documented_keys(whole):
+    document = json.loads(as_json.render(whole))
+    assert document["schema_version"] == 1
+    assert {"estimates", "gates", "notes", "counts"} < set(document)
+    assert list(document["estimates"][0]) == [
+        "metric",
+        "class",
+        "group",
+        "against",
+        "estimator",
+        "estimate",
+        "lower",
+        "upper",
+        "level",
+        "method",
+        "n_labeled",
+        "n_pool",
+        "n_eff",
+        "labels_saved",
+        "max_weight_share",
+        "held_up",
+        "headline",
+        "reason",
+        "shrunk",
+        "trusted",
+    ]
+    assert document["estimates"][0]["group"] is None
+    assert document["estimates"][3]["group"] == {"ink": "little"}
+
+
+def test_gates_are_objects_in_the_order_asked(judged):
+    gates = json.loads(as_json.render(judged))["gates"]
+    assert list(gates[0]) == [
+        "requirement",
+        "metric",
+        "class",
+        "group",
+        "op",
+        "threshold",
+        "verdict",
+        "level",
+        "method",
+        "n_labeled",
+        "estimate",
+        "lower",
+        "upper",
+        "e_pass",
+        "e_fail",
+        "more",
+        "reason",
+    ]
+    assert [gate["verdict"] for gate in gates] == ["pass", "fail", "undecided"]
+    assert gates[1]["class"] == "cat"
+    assert gates[2]["group"] == {"ink": "much"}
+    assert (gates[0]["more"], gates[2]["more"]) == (None, 128)
+
+
+def test_nothing_that_a_line_or_a_gate_knows_is_left_out(judged):
+    document = json.loads(as_json.render(judged))
+    for kind, key in ((Line, "estimates"), (Gate, "gates")):
+        names = {field.name.replace("class_name", "class") for field in fields(kind)}
+        assert set(document[key][0]) == names
+
+
+def test_the_exit_code_can_be_told_from_the_verdicts_in_the_document(judged):
+    verdicts = {gate["verdict"] for gate in json.loads(as_json.render(judged))["gates"]}
+    assert "fail" in verdicts and exit_code(judged.gates) == 1
+
+
+def test_there_is_null_where_a_number_is_not_finite_and_numbers_where_numpy_had_them(line, report):
+    odd = report(
+        line(estimate=np.float32(0.5), lower=math.nan, upper=np.inf, n_labeled=np.int64(3))
+    )
+    first = json.loads(as_json.render(odd))["estimates"][0]
+    assert (first["estimate"], first["lower"], first["upper"]) == (0.5, None, None)
+    assert first["n_labeled"] == 3
+
+
+def test_evidence_beyond_all_bounds_is_a_number_and_no_evidence_is_null(gate, report):
+    sure = report(gates=(gate(e_pass=np.float64(np.inf)), gate(e_pass=None, e_fail=None)))
+    one, other = json.loads(as_json.render(sure))["gates"]
+    assert one["e_pass"] == sys.float_info.max
+    assert other["e_pass"] is other["e_fail"] is None
+
+
+def test_a_simulation_and_a_status(whole, result):
+    assert json.loads(as_json.simulation([result])) == {"schema_version": 1, "results": [result]}
+    status = json.loads(as_json.status(whole.counts, "next draws"))
+    assert status["counts"]["pending"] == 2
+    assert status["next"] == "next draws"

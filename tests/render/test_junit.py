@@ -1,0 +1,87 @@
+"""JUnit XML for servers that know two colours."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from activetest.gates import exit_code
+from activetest.render import junit
+
+
+def read(report) -> ElementTree.Element:
+    return ElementTree.fromstring(junit.render(report).encode())
+
+
+def test_a_document_reads_like_this(judged):
+    assert (
+        junit.render(replace(judged, gates=judged.gates[::2]))
+        == """\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="2" failures="1" errors="0" skipped="0">
+  <testsuite name="activetest report of digits.parquet" tests="2" failures="1" errors="0" \
+skipped="0">
+    <testcase classname="activetest" name="error&lt;=0.1">
+      <system-out>required: error &lt;= 0.1
+group: all items
+verdict: PASS
+estimate: 0.053
+interval: 0.031 to 0.082 (90 %, betting)
+labels used: 38</system-out>
+    </testcase>
+    <testcase classname="activetest" name="error@ink=much&lt;=0.1">
+      <failure type="undecided" message="UNDECIDED: 0.053, 90 % interval 0.017 to 0.134, \
+required &lt;= 0.1">required: error &lt;= 0.1
+group: ink=much
+verdict: UNDECIDED
+estimate: 0.053
+interval: 0.017 to 0.134 (90 %, betting)
+labels used: 38
+labels still expected to be needed: about 130
+note: Groups need more labels than the pool.</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+"""
+    )
+
+
+def test_there_is_a_case_for_every_gate_and_only_passing_ones_are_green(judged):
+    cases = read(judged).findall("./testsuite/testcase")
+    assert [case.get("name") for case in cases] == [gate.requirement for gate in judged.gates]
+    assert [case.find("failure") is None for case in cases] == [
+        gate.verdict == "pass" for gate in judged.gates
+    ]
+    assert [case.find("failure").get("type") for case in cases[1:]] == ["fail", "undecided"]
+
+
+@pytest.mark.parametrize("chosen", [(), (0,), (0, 1), (0, 2), (0, 1, 2)])
+def test_a_suite_has_failures_exactly_when_the_exit_code_is_not_zero(judged, chosen):
+    some = replace(judged, gates=tuple(judged.gates[number] for number in chosen))
+    suites = read(some)
+    assert suites.get("tests") == suites[0].get("tests") == str(len(chosen))
+    assert (suites.get("failures") != "0") == (exit_code(some.gates) != 0)
+
+
+def test_whatever_names_hold_the_document_is_well_formed(judged, gate):
+    odd = "error@<&\"'=\x00\x1b[2J\ud800\ufffe]]>\n<=0.1"
+    made = replace(
+        judged,
+        pool=odd,
+        gates=(gate(requirement=odd, group={odd: odd}, verdict="fail", reason=odd, method="none"),),
+    )
+    case = read(made).find("./testsuite/testcase")
+    assert case.get("name") == "error@<&\"'=\\x00\\x1b[2J\\ud800\\ufffe]]>\\n<=0.1"
+    assert "\x1b" not in "".join(case.itertext())
+
+
+def test_a_gate_without_an_estimate_says_so(judged, gate):
+    missing = gate(estimate=None, lower=None, upper=None, verdict="undecided", method="none")
+    failure = read(replace(judged, gates=(missing,))).find("./testsuite/testcase/failure")
+    assert failure.get("message") == "UNDECIDED: no estimate, required <= 0.1"
+
+
+def test_what_is_wholly_known_is_exact(judged, gate):
+    known = gate(estimate=0.2, lower=0.2, upper=0.2, verdict="fail", method="exact")
+    failure = read(replace(judged, gates=(known,))).find("./testsuite/testcase/failure")
+    assert failure.get("message") == "FAIL: 0.2, exact: every answer is known, required <= 0.1"

@@ -1,0 +1,83 @@
+"""Markdown for pull requests and job summaries."""
+
+from dataclasses import replace
+
+import pytest
+
+from activetest.render import markdown
+
+ONE_MEBIBYTE = 1024 * 1024
+
+
+def test_verdicts_come_first_and_read_like_this(judged):
+    assert markdown.render(judged).startswith(
+        """\
+## error of digits.parquet
+
+**gates: 1 FAIL, 1 UNDECIDED, 1 PASS** (intervals: betting at 90 %)
+
+| gate | verdict | estimate | interval | labels | more labels |
+| --- | --- | --- | --- | --- | --- |
+| error\\<=0.1 | **PASS** | 0.053 | 0.031 to 0.082 | 38 | - |
+| recall\\[cat\\]\\>=0.8 | **FAIL** | 0.610 | 0.550 to 0.680 | 38 | - |
+| error@ink=much\\<=0.1 | **UNDECIDED** | 0.053 | 0.017 to 0.134 | 38 | about 130 |
+
+- error@ink=much\\<=0.1: Groups need more labels than the pool.
+
+**0.053** (95 % interval 0.031 to 0.082)
+"""
+    )
+
+
+def test_every_line_of_a_table_has_as_many_cells_as_its_heading(whole, result, confusion, report):
+    cells = report(*confusion(("cat", "d|og")))
+    written = "\n".join(map(markdown.render, (whole, cells))) + "\n" + markdown.simulation([result])
+    tables = [block.splitlines() for block in written.split("\n\n") if block.startswith("|")]
+    assert len(tables) == 4
+    for table in tables:
+        assert len({row.replace("\\|", "").count("|") for row in table}) == 1
+
+
+def test_many_classes_are_shown_by_their_largest_mistakes(line, report, confusion):
+    cells = confusion([f"class {number}" for number in range(31)])
+    written = markdown.render(report(line(headline=True), *cells))
+    assert "mistakes, the 20 largest of 930" in written
+    assert written.count(" as class ") == 20
+
+
+@pytest.fixture
+def crowded(judged, line):
+    """Twenty metrics times a thousand groups with long names, and a note."""
+    groups = [
+        line(metric=f"metric-{metric}", group={"column": f"é{group}".ljust(40, "_")})
+        for metric in range(20)
+        for group in range(1000)
+    ]
+    return replace(judged, estimates=(*judged.estimates, *groups), notes=("Read this.",))
+
+
+def test_a_summary_fits_a_job_on_github_and_says_what_it_leaves_out(crowded):
+    written = markdown.render(crowded)
+    assert 0.9 * markdown.MOST_BYTES < len(written.encode()) <= markdown.MOST_BYTES < ONE_MEBIBYTE
+    shown = written.count("column=é")
+    assert 0 < shown < 20_000
+    # Of every metric whose table is missing altogether, title and headings are lines as well.
+    missing = 20 - written.count("by group")
+    left_out = f"<sub>{20_000 - shown + missing:,} more lines are left out here"
+    assert left_out in written
+    assert "metric-0 by group" in written and "metric-19 by group" not in written
+    assert "- Read this.\n" in written
+    assert written.rstrip().endswith("floor 0.35, seed 7</sub>")
+
+
+def test_gates_are_the_last_to_be_left_out(crowded, gate):
+    many = replace(crowded, gates=tuple(gate(requirement="x" * 400) for _ in range(5000)))
+    written = markdown.render(many)
+    assert len(written.encode()) <= markdown.MOST_BYTES
+    assert "gates: 5000 PASS" in written
+    assert "by group" not in written
+    assert "- Read this.\n" in written
+
+
+def test_nothing_is_left_out_of_a_summary_that_fits(whole):
+    assert "left out" not in markdown.render(whole)

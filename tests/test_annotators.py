@@ -1,0 +1,173 @@
+"""Several answers to one item: how far they agree, and which label they make."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest.annotators import agreement, note, opinion, settled
+from activetest.evidence import DECLINED, LABELLED, PENDING
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+
+
+def answers(*columns: str) -> list[tuple]:
+    """One string per annotator, a character per item; "." for no answer, "-" for declined."""
+    return [
+        (f"item {item}", who, DECLINED if said == "-" else LABELLED, said.strip("-"))
+        for item in range(len(columns[0]))
+        for who, column in enumerate(columns)
+        if (said := column[item]) != "."
+    ]
+
+
+# Krippendorff (2011), "Computing Krippendorff's alpha-reliability", examples A to D.
+BINARY = answers("0100000010", "1110010000")
+NOMINAL = answers("aabbdcccedda", "babbbccceddd")
+GAPS = answers("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+
+
+def test_alpha_is_that_of_krippendorffs_examples():
+    assert agreement(BINARY).alpha == approx(0.095, abs=5e-4)
+    assert agreement(NOMINAL).alpha == approx(0.692, abs=5e-4)
+    assert agreement(GAPS).alpha == approx(0.743, abs=5e-4)
+    assert agreement(GAPS, values=True).alpha == approx(0.849, abs=5e-4)
+
+
+def test_agreement_counts_items_and_pairs():
+    found = agreement(answers("aab.-", "aba..", "ab.c-"))
+    assert (found.annotators, found.items, found.pairs) == (3, 3, 7)
+    assert found.agreeing == approx(4 / 7)
+    alone = agreement(answers("ab-"))
+    assert (alone.annotators, alone.items, alone.pairs) == (1, 0, 0)
+    assert alone.agreeing is None and alone.alpha is None
+    assert agreement([]).annotators == 0
+
+
+def test_perfect_agreement_is_one_and_without_variety_there_is_no_alpha():
+    assert agreement(answers("aab", "aab")).alpha == approx(1)
+    same = agreement(answers("aaa", "aaa"))
+    assert (same.agreeing, same.alpha) == (1.0, None)
+
+
+def test_the_note_says_how_many_and_which_label_counts():
+    assert note(answers("abc"), "majority") is None
+    assert note(answers("aabb", "aaba"), "majority") == (
+        "2 annotators: 4 items have two or more labels, 75% of all pairs agree (Krippendorff's "
+        "alpha 0.53). The label of an item is what the majority says, of equals the earliest."
+    )
+    doubtful = note(answers("aaaabbbba", "aaaabbbbb"), "dawid-skene")
+    assert "the most probable class given all answers (Dawid-Skene)" in doubtful
+    expected = 9 - sum(p.max() for p in opinion(answers("aaaabbbba", "aaaabbbbb")).probs.values())
+    assert 0.4 < expected < 2
+    assert doubtful.endswith(f"; about {expected:.1f} of 9 labels are expected to be wrong.")
+    single = note(answers("12", "1."), "majority", values=True)
+    assert "1 item has two or more labels, 100% of all pairs agree. " in single
+    assert single.endswith("is their median.")
+
+
+def test_values_are_settled_by_their_median():
+    values = answers("131", "27.", "9.-", "3..")
+    labels = {id: label for id, (_, label) in settled(values, values=True).items()}
+    assert labels == {"item 0": "2.5", "item 1": "5.0", "item 2": "1"}
+    written = settled([("a", "x", LABELLED, "0.1"), ("b", "x", DECLINED, "")], values=True)
+    assert written == {"a": (LABELLED, "0.1"), "b": (DECLINED, "")}
+
+
+def test_labels_count_where_others_declined():
+    given = answers("-a-", "a--")
+    for values in (False, True):
+        outcome = settled([(*a[:3], a[3] and "1") for a in given], values=values)
+        assert [status for status, _ in outcome.values()] == [LABELLED, LABELLED, DECLINED]
+
+
+def test_of_equally_probable_labels_the_earliest_is_taken_whoever_gave_it():
+    given = answers("ab", "ba")
+    assert opinion(given).labels == {"item 0": "a", "item 1": "b"}
+    assert opinion(given[::-1]).labels == {"item 0": "b", "item 1": "a"}
+    renamed = [(id, 1 - who, *rest) for id, who, *rest in given]
+    assert opinion(renamed).labels == opinion(given).labels
+
+
+def test_one_annotator_is_believed():
+    given = answers("abca-")
+    found = opinion(given)
+    assert found.labels == dict(zip([f"item {i}" for i in range(4)], "abca", strict=True))
+    assert found.names == ("a", "b", "c")
+    assert np.array_equal(found.probs["item 3"], [1, 0, 0])
+
+
+@pytest.fixture
+def told(folder, label_file):
+    """told(columns, lines) is a study of a pool with these columns, and its answers."""
+
+    def make(columns: dict, lines: list[str]) -> Study:
+        pq.write_table(pa.table(columns), folder / "pool.parquet")
+        init("pool.parquet", seed=1)
+        study = Study.open()
+        ingest(study, label_file(*lines, header="id,label,annotator"))
+        return study
+
+    return make
+
+
+def believing(study: Study) -> Study:
+    """The study, with Dawid-Skene instead of the majority."""
+    study.update(replace(study.choices, annotators="dawid-skene"))
+    return Study.open(study.folder)
+
+
+def test_a_study_can_believe_the_better_annotators_against_more_who_do_not_look(told):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=60)
+    lines = []
+    for item, label in enumerate(truth):
+        lines += [f"{item},{abs(label - (rng.random() < 0.05))},{who}" for who in ("ann", "bob")]
+        lines += [f"{item},0,{who}" for who in ("cyd", "dan", "eve")]
+    study = told({"score": rng.random(60)}, lines)
+    log = study.log(study.cache())
+    assert not log.brought_labels.any()
+    assert log.soft is None and log.brought_soft is None
+    log = believing(study).log(study.cache())
+    assert (log.brought_labels == truth).mean() > 0.85
+    assert log.soft.shape == (0, 2) and log.brought_soft.shape == (60, 2)
+    assert log.brought_soft.sum(axis=1) == approx(1)
+    assert np.array_equal(log.brought_soft.argmax(axis=1), log.brought_labels)
+
+
+def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(told):
+    lines = [f"{item},{said},{who}" for item, said in enumerate("abab") for who in ("x", "y")]
+    lines += ["4,a,x", "4,unicorn,y", "5,unicorn,x", "5,unicorn,y", "6,a,y"]
+    study = believing(told({"pred": list("ababaaab")}, lines))
+    choose(study, 1)
+    log = study.log(study.cache())
+    soft = {int(row): each for row, each in zip(log.brought_rows, log.brought_soft, strict=True)}
+    soft |= {int(row): each for row, each in zip(log.rows, log.soft, strict=True)}
+    assert soft[0] @ [1, 0] > 0.9
+    assert 0.1 < soft[4].sum() < 0.9
+    assert soft[5].sum() < 0.1
+    assert np.isnan(log.soft[log.status == PENDING]).all()
+    labels = dict(zip(log.brought_rows, log.brought_labels, strict=True))
+    assert labels[5] == -1
+
+
+def test_without_two_answers_to_an_item_dawid_skene_changes_nothing(told):
+    lines = [
+        f"{item},{said},{who}" for item, said, who in zip(range(6), "010011", "xyxyxz", strict=True)
+    ]
+    study = told({"score": np.linspace(0, 1, 8)}, lines)
+    before = study.log(study.cache())
+    after = believing(study).log(study.cache())
+    assert np.array_equal(before.brought_labels, after.brought_labels)
+    assert np.array_equal(after.brought_soft, np.eye(2)[before.brought_labels.astype(int)])
+
+
+def test_a_regression_study_takes_the_median_of_several_answers(told):
+    lines = ["0,1,x", "0,3,y", "0,8,z", "1,2,x", "1,2.5,y", "2,7,x"]
+    study = told({"pred": [0.5, 1.5, 2.5]}, lines)
+    assert study.log(study.cache()).brought_labels.tolist() == [3, 2.25, 7]

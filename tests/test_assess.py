@@ -1,0 +1,267 @@
+"""From samples to numbers: the delta method, ratios, differences, and which interval is whose."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import assess, cache, catalog, rounds, samples, specs
+from activetest.errors import NotEstimable
+from activetest.evidence import DECLINED, Choices, Log
+from activetest.metrics._metric import evaluate
+from activetest.pool import Pool
+from activetest.workflow.simulate import answered
+
+SIZE = 60
+CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
+MODEL = replace(CHOICES, surrogate="model")
+SEVERAL = ("f1[dog]", "f1", "mcc", "kappa", "balanced-accuracy", "precision[owl]")
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
+    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every fourth is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 4 == 0, (pred + 1) % 3, pred)
+
+
+def drawn(pool, truth, *counts: int, declined: int = 0, choices: Choices = CHOICES) -> Log:
+    """A log of rounds of so many draws; the first ones of each are declined."""
+    log = Log.empty()
+    for count in counts:
+        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=count), truth)
+        start = len(log.rows) - count
+        log.status[start : start + declined] = DECLINED
+        log.labels[start : start + declined] = np.nan
+    return log
+
+
+def metric_of(pool, name: str):
+    return specs.one(name, specs.facts(pool.roles, None, pool))
+
+
+def of(pool, log: Log, name: str, group: int = 0, choices: Choices = CHOICES):
+    """(sample, metric) over the whole pool or a group."""
+    metric = metric_of(pool, name)
+    evidence = samples.gather(log, pool, choices, [metric], seed=2)
+    return samples.sample(evidence, metric, evidence.groups[group]), metric
+
+
+def numeric(smooth, mean) -> np.ndarray:
+    """(d,) derivative, from steps of another size than the program's."""
+    steps = 1e-4 * np.eye(len(mean))
+    return np.array([(smooth(mean + step) - smooth(mean - step)) / 2e-4 for step in steps])
+
+
+# --- metrics of several means
+
+
+@pytest.mark.parametrize("estimator", ["lure", "doubly-robust"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_function_of_means_has_the_variance_of_its_linear_part(pool, truth, name, estimator):
+    sample, metric = of(pool, drawn(pool, truth, 15, 15), name)
+    made = assess.estimate(sample, metric, estimator)
+    means = catalog.load("estimators", estimator).estimate(sample)
+    inside = np.clip(means.mean, *means.limits)
+    slope = numeric(metric.smooth, inside)
+    assert made.value == made.inner.mean[0] == approx(metric.smooth(inside))
+    assert made.inner.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
+    assert made.inner.terms[:, 0] == approx(made.value + (means.terms - inside) @ slope, abs=1e-4)
+    assert made.inner.guess[:, 0] == approx(means.guess @ slope, rel=1e-3, abs=1e-6)
+    assert (made.slope, made.several) == (1.0, True)
+
+
+def test_a_map_of_one_mean_keeps_the_mean_and_says_how_steep_it_is(pool, truth):
+    sample, metric = of(pool, drawn(pool, truth, 15, 15), "accuracy")
+    made = assess.estimate(sample, metric, "doubly-robust")
+    error = assess.estimate(*of(pool, drawn(pool, truth, 15, 15), "error"), "doubly-robust")
+    assert made.value == approx(1 - error.value)
+    assert made.inner.mean == approx(error.inner.mean)
+    assert made.inner.variance == approx(error.inner.variance)
+    assert (made.slope, made.several) == (approx(-1), False)
+
+
+def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
+    """The micro average of F1 by its own means, one statistic per class and kind."""
+    log = drawn(pool, truth, 15, 15)
+    sample, metric = of(pool, log, "f1")
+    hits = replace(metric, smooth=lambda mean: mean[..., :3].sum(axis=-1))
+    one = assess.estimate(sample, hits, "lure")
+    means = catalog.load("estimators", "lure").estimate(sample)
+    right = (log.labels == pool.take(log.rows).outputs.pred).astype(float)
+    known = np.cumsum(right) - right
+    terms = (known + right / log.probs) / SIZE
+    # No class is clipped here, so nothing bends.
+    assert (means.mean[:3] >= means.limits[0, :3]).all()
+    assert (means.mean[:3] <= means.limits[1, :3]).all()
+    assert one.value == approx(sample.weights @ terms)
+    assert one.inner.terms[:, 0] == approx(terms)
+
+
+def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
+    pred = pool.rows(0, SIZE).outputs.pred
+    dogs = np.flatnonzero(pred == 1)
+    log = drawn(pool, np.where(pred == 1, 0.0, pred), 5, 5)
+    assert not np.isin(log.rows, dogs).all()
+    sample, metric = of(pool, log, "recall[dog]")
+    with pytest.raises(NotEstimable, match="no item labelled as 'dog' has been seen"):
+        assess.estimate(sample, metric, "lure")
+
+
+# --- what the surrogate and the labels say about a variance
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("name", ["error", "f1[dog]", "log-loss", "mcc"])
+def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
+    """sum_m w_m^2 (1/q - 1)/q E[(h - guess)^2] / N^2, h the gradient times the statistics.
+
+    The black box is its own surrogate: E goes through its probabilities, class by class.
+    """
+    log = drawn(pool, truth, 15, 15, choices=MODEL)
+    sample, metric = of(pool, log, name, group, choices=MODEL)
+    made = assess.estimate(sample, metric, "doubly-robust").inner
+    means = catalog.load("estimators", "doubly-robust").estimate(sample)
+    inside = np.clip(means.mean, *means.limits)
+    slope = np.ones(1) if len(inside) == 1 else numeric(metric.smooth, inside)
+    outputs = pool.take(log.rows).outputs
+    tables = [each.value(outputs, None) for each in metric.statistics]
+    residual = np.tensordot(slope, tables, 1) - (means.guess @ slope)[:, None]
+    expected = (outputs.probs * residual**2).sum(axis=1) * sample.inside
+    q, w = sample.probs, sample.weights
+    exact = (w**2 * (1 / q - 1) / q) @ expected / sample.size**2
+    assert made.model_variance == approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["error", "brier"])
+def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(
+    tmp_path, write_pool, name
+):
+    """sum_m w_m^2 sum_{R_m} E[h^2] (1/q - 1) / N^2 for LURE, which guesses nothing: two draws."""
+    path = write_pool(tmp_path / "pool.parquet", 7, seed=4)
+    pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
+    frozen, metric = rounds.freeze(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
+    rows, s = pool.rows(0, 7), frozen.strength
+    table = metric.statistics[0].value(rows.outputs, None)
+    square = (rows.outputs.probs * table**2).sum(axis=1)
+    found = exact = 0.0
+    for pair in permutations(range(7), 2):
+        left = np.delete(np.arange(7), pair[0])
+        q = s / s.sum(), s[left] / s[left].sum()
+        chance = q[0][pair[0]] * s[pair[1]] / s[left].sum()
+        drawn = rounds.record(frozen, np.array(pair), pool)
+        sample, _ = of(pool, answered(Log.empty(), drawn, np.zeros(7)), name, choices=MODEL)
+        sums = square @ (1 / q[0] - 1), square[left] @ (1 / q[1] - 1)
+        found += chance * assess.estimate(sample, metric, "lure").inner.model_variance
+        exact += chance * sample.weights**2 @ sums / 7**2
+    assert found == approx(exact, rel=1e-5)
+
+
+def test_labels_are_counted_by_how_much_they_pull(pool, truth):
+    log = drawn(pool, truth, 15, 15)
+    sample, metric = of(pool, log, "error")
+    made = assess.estimate(sample, metric, "lure").inner
+    wrong = sample.stats[:, 0] == 1
+    inverse = 1 / sample.probs
+    worth = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
+    assert made.tally == approx(min(wrong.sum(), (~wrong).sum()))
+    assert made.support == approx(min(worth))
+    assert made.support < made.tally
+    # Hits pull F1 up; false alarms and misses pull it down; everything else leaves it alone.
+    sample, metric = of(pool, log, "f1[dog]")
+    hits, *errors = sample.stats.sum(axis=0)
+    made = assess.estimate(sample, metric, "lure").inner
+    assert 0 < made.tally <= min(hits, sum(errors)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rarer", ["wrong", "right"])
+def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
+    pred = pool.rows(0, SIZE).outputs.pred
+    if rarer == "right":
+        truth = np.where(truth == pred, (pred + 1) % 3, pred).astype(float)
+    sample, metric = of(pool, drawn(pool, truth, 15, 15), "error", 1)
+    made = assess.estimate(sample, metric, "lure").inner
+    counts = [(sample.inside * (sample.stats[:, 0] == label)).sum() for label in (0, 1)]
+    assert np.argmin(counts) == (rarer == "wrong")
+    assert made.tally == approx(min(counts))
+
+
+def test_labels_that_all_pull_one_way_say_nothing_of_the_other(pool):
+    log = drawn(pool, pool.rows(0, SIZE).outputs.pred.astype(float), 15)
+    made = assess.estimate(*of(pool, log, "error"), "doubly-robust").inner
+    assert made.tally == made.support == 0
+    assert made.model_variance > 0
+
+
+def test_one_uniform_draw_has_the_variance_of_the_metrics_linear_part(pool, truth):
+    """Of uniform draws: the plain variance around the mean."""
+    log = drawn(pool, truth, 30, choices=replace(CHOICES, acquisition="uniform", floor=1.0))
+    sample, metric = of(pool, log, "f1[dog]")
+    made = assess.estimate(sample, metric, "lure").inner
+    slope = numeric(metric.smooth, sample.stats.mean(axis=0))
+    weights = 1 / sample.probs
+    pull = (sample.stats - sample.stats.mean(axis=0)) @ slope
+    assert made.one_draw == approx(weights @ pull**2 / weights.sum(), rel=1e-3)
+    assert made.one_draw == approx((pull**2).mean(), rel=0.3)
+
+
+# --- declined items
+
+
+def test_a_mean_over_answerable_items_is_a_ratio_of_two_means(pool, truth):
+    log = drawn(pool, truth, 15, 15, declined=4)
+    sample, metric = of(pool, log, "error")
+    means = catalog.load("estimators", "lure").estimate(sample)
+    made = assess.estimate(sample, metric, "lure")
+    whole, answered = means.mean
+    assert answered < 1
+    assert made.value == approx(whole / answered)
+    slope = np.array([1 / answered, -whole / answered**2])
+    assert made.inner.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
+    assert made.inner.terms[:, 0] == approx(made.value + (means.terms - means.mean) @ slope)
+    assert made.inner.inside.sum() == 22
+    assert (made.inner.limits[:, 0] == [0, 1]).all()
+
+
+@pytest.mark.parametrize("estimator", ["lure", "doubly-robust"])
+def test_a_ratio_of_means_does_not_mind_what_cannot_be_answered(pool, truth, estimator):
+    """F1 has counts above and below the line: the share of answerable items cancels."""
+    sample, metric = of(pool, drawn(pool, truth, 15, 15, declined=4), "f1[dog]")
+    made = assess.estimate(sample, metric, estimator)
+    means = catalog.load("estimators", estimator).estimate(sample)
+    inside = np.clip(means.mean, *means.limits)
+    slope = numeric(metric.smooth, inside[:3])
+    assert made.value == approx(metric.smooth(inside[:3]))
+    variance = slope @ means.variance[:3, :3] @ slope
+    assert made.inner.variance[0, 0] == approx(variance, rel=1e-3)
+
+
+def test_without_an_answer_there_is_no_value(pool, truth):
+    log = drawn(pool, truth, 10, declined=10)
+    with pytest.raises(NotEstimable, match="every labelled item was declined"):
+        assess.estimate(*of(pool, log, "f1[dog]"), "lure")
+
+
+# --- everything known
+
+
+@pytest.mark.parametrize("estimator", ["lure", "doubly-robust", "ase"])
+@pytest.mark.parametrize("group", [0, 1, 2])
+@pytest.mark.parametrize("name", [*SEVERAL, "error", "log-loss", "ece"])
+def test_when_everything_is_known_the_value_is_the_truth(pool, truth, name, group, estimator):
+    sample, metric = of(pool, drawn(pool, truth, 40, 20), name, group)
+    made, rows = assess.estimate(sample, metric, estimator), pool.rows(0, SIZE)
+    here = np.flatnonzero((rows.codes[:, 0] == group - 1) | (group == 0))
+    assert made.value == approx(evaluate(metric, rows[here].outputs, truth[here]), rel=1e-6)
+    if estimator != "ase":
+        interval = assess.interval(made, 0.95, group=group > 0)
+        assert interval.method == "exact"
+        assert interval.lower == interval.upper == approx(made.value)

@@ -1,0 +1,186 @@
+"""Anytime-valid intervals: bets on every draw, and ratios by inverting them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import cache, rounds, samples, specs
+from activetest.assess_anytime import balance, sequence
+from activetest.errors import NotEstimable
+from activetest.evidence import DECLINED, Choices, Log
+from activetest.intervals import betting
+from activetest.metrics._metric import evaluate, fraction
+from activetest.metrics._statistics import statistic
+from activetest.pool import Pool
+from activetest.workflow.simulate import answered
+
+SIZE = 80
+CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
+    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every fourth is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 4 == 0, (pred + 1) % 3, pred)
+
+
+def drawn(pool, truth, *counts: int, seed: int = 2, hopeless=()) -> Log:
+    """A log of rounds of so many draws; items that are hopeless are declined."""
+    log = Log.empty()
+    for count in counts:
+        log = answered(log, rounds.plan(log, pool, CHOICES, seed=seed, count=count), truth)
+        declined = np.isin(log.rows, hopeless)
+        log.status[declined], log.labels[declined] = DECLINED, np.nan
+    return log
+
+
+def metric_of(pool, name: str):
+    return specs.one(name, specs.facts(pool.roles, None, pool))
+
+
+def gathered(pool, log: Log, metric):
+    return samples.gather(log, pool, CHOICES, [metric], seed=2)
+
+
+def found(pool, log: Log, metric, level: float = 0.9, *, group: int = 0, limits=(0.0, 1.0)):
+    evidence = gathered(pool, log, metric)
+    return sequence(evidence, pool, metric, evidence.groups[group], level, limits, seed=2)
+
+
+def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) -> np.ndarray:
+    """Which of the values no bettor has refuted, with bets made for each of them."""
+    evidence = gathered(pool, log, metric)
+    made = balance(evidence, pool, metric, evidence.groups[group], values, seed=2)
+    limit = np.log(2 / (1 - level))
+    largest = [max(side.max() for side in betting.e_values(one, 0.0)) for one in made]
+    return values[np.array(largest) < limit]
+
+
+# --- ratios
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("name", ["f1[dog]", "recall[cat]", "precision[owl]"])
+def test_a_ratios_interval_holds_every_value_that_exact_bets_leave_standing(
+    pool, truth, name, group
+):
+    """Between values of a grid ranges are bounded by chords, which never cut anything off."""
+    log, metric = drawn(pool, truth, *[10] * 5), metric_of(pool, name)
+    made = found(pool, log, metric, 0.6, group=group)
+    values = np.linspace(0.001, 0.999, 300)
+    open_ = left_standing(pool, log, metric, 0.6, values, group)
+    assert len(open_)
+    assert made.lower <= open_.min()
+    assert open_.max() <= made.upper
+    # And little else: what is refuted next to the ends was refuted by a hair.
+    assert open_.min() - made.lower < 0.05
+    assert made.upper - open_.max() < 0.05
+
+
+def test_a_mean_agrees_with_its_form_as_a_ratio(pool, truth):
+    """Errors over errors and hits."""
+    log, error = drawn(pool, truth, *[10] * 4), metric_of(pool, "error")
+    hits = [statistic(f"tp:{code}") for code in range(3)]
+    share = fraction(
+        "share", [*error.statistics, *hits], above=[0, 1, 0, 0, 0], below=[0, 1, 1, 1, 1], upper=1.0
+    )
+    for level in (0.5, 0.95):
+        one, other = (found(pool, log, metric, level) for metric in (error, share))
+        assert (one.lower, one.upper) == approx((other.lower, other.upper), abs=1e-5)
+        assert one.method == other.method == "betting"
+
+
+def test_accuracy_is_one_minus_error(pool, truth):
+    log = drawn(pool, truth, *[10] * 4)
+    error, accuracy = (found(pool, log, metric_of(pool, name)) for name in ("error", "accuracy"))
+    assert (accuracy.lower, accuracy.upper) == approx((1 - error.upper, 1 - error.lower), abs=1e-6)
+
+
+def test_a_bet_on_a_ratio_is_won_by_who_knows_it(pool, truth):
+    """The mean of above - t below is positive where the ratio is larger than t."""
+    log, metric = drawn(pool, truth, *[10] * 7), metric_of(pool, "f1[dog]")
+    true = evaluate(metric, pool.rows(0, SIZE).outputs, truth)
+    evidence = gathered(pool, log, metric)
+    low, high = balance(
+        evidence, pool, metric, evidence.groups[0], (true - 0.3, true + 0.2), seed=2
+    )
+    against_at_most, against_at_least = betting.e_values(low, 0.0)
+    assert against_at_most.max() > np.log(10) > against_at_least.max()
+    against_at_most, against_at_least = betting.e_values(high, 0.0)
+    assert against_at_least.max() > np.log(10) > against_at_most.max()
+
+
+# --- what holds at every look
+
+
+@pytest.mark.parametrize("name", ["error", "f1[dog]", "recall[cat]", "brier"])
+@pytest.mark.parametrize("hopeless", [(), (3, 17, 21, 40, 41, 66)], ids=["answered", "declined"])
+def test_it_holds_the_truth_at_every_look(pool, truth, name, hopeless):
+    """In 30 studies of 50 labels, looked at five times: at most so many misses, 4 deviations."""
+    metric, level, misses = metric_of(pool, name), 0.5, 0
+    here = np.setdiff1d(np.arange(SIZE), hopeless)
+    true = evaluate(metric, pool.rows(0, SIZE)[here].outputs, truth[here])
+    ends = {"brier": (0.0, 2.0)}.get(name, (0.0, 1.0))
+    for seed in range(30):
+        log, held = drawn(pool, truth, *[10] * 5, seed=seed, hopeless=hopeless), True
+        for look in (10, 20, 30, 40, 50):
+            names = ("rows", "probs", "round", "status", "labels")
+            parts = {one: getattr(log, one)[:look] for one in names}
+            now = replace(log, **parts, history=log.history[: look // 10])
+            made = found(pool, now, metric, level, limits=ends)
+            held &= made.lower <= true <= made.upper
+        misses += not held
+    assert misses <= 30 * 0.5 + 4 * (30 * 0.25) ** 0.5
+    # A bettor who knew nothing would leave everything standing.
+    assert made.upper - made.lower < 0.8 * (ends[1] - ends[0])
+
+
+def test_it_never_widens_where_what_is_certain_stays(pool, truth):
+    metric = metric_of(pool, "f1[dog]")
+    whole = [found(pool, drawn(pool, truth, *[10] * looks), metric) for looks in range(1, 7)]
+    for before, after in zip(whole, whole[1:], strict=False):
+        assert before.lower <= after.lower + 1e-3
+        assert after.upper <= before.upper + 1e-3
+
+
+def test_the_higher_the_level_the_wider_it_is(pool, truth):
+    log = drawn(pool, truth, *[10] * 3)
+    for name in ("error", "f1[dog]"):
+        narrow, wide = (found(pool, log, metric_of(pool, name), level) for level in (0.5, 0.99))
+        assert wide.lower < narrow.lower < narrow.upper
+        # Labels that are known leave no F1 above this one possible.
+        assert (narrow.upper < wide.upper) if name == "error" else (narrow.upper == wide.upper)
+        assert (narrow.level, wide.level) == (0.5, 0.99)
+
+
+# --- what needs no bets, and what has none
+
+
+def test_what_is_known_for_certain_needs_no_bet(pool, truth):
+    log = drawn(pool, truth, 10)
+    made = found(pool, log, metric_of(pool, "error"), limits=(0.25, 0.25))
+    assert (made.lower, made.upper, made.method) == (0.25, 0.25, "exact")
+
+
+def test_before_the_first_draw_everything_is_possible(pool, truth):
+    for name in ("error", "recall[dog]"):
+        made = found(pool, Log.empty(), metric_of(pool, name))
+        assert (made.lower, made.upper) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("mcc", "no ratio of two means"), ("log-loss", "bound")]
+)
+def test_metrics_that_cannot_be_bet_on_are_refused_with_a_way_out(pool, truth, name, problem):
+    with pytest.raises(NotEstimable, match=problem) as refused:
+        found(pool, drawn(pool, truth, 10), metric_of(pool, name), limits=(0.0, 9.0))
+    assert refused.value.hint == "use --interval fixed"

@@ -1,0 +1,242 @@
+"""Which interval is whose, differences between groups, and the surrogate's own view."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest import assess, cache, rounds, samples, specs
+from activetest.evidence import LABELLED, PENDING, Choices, Log
+from activetest.metrics._metric import evaluate
+from activetest.pool import Pool
+from activetest.rounds_learn import generator, learn, observed, unseen
+from activetest.workflow.simulate import answered
+
+SIZE = 60
+CLASSES = Choices("error", ("error", "f1[dog]"), "agreement", groups=("place",))
+VALUES = Choices("rmse", ("rmse", "mae"), "residual", groups=("place",))
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
+    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every fourth is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 4 == 0, (pred + 1) % 3, pred)
+
+
+@pytest.fixture
+def values(tmp_path):
+    """A regression pool with a feature and a group, and its labels."""
+    rng = np.random.default_rng(5)
+    pred, x = rng.normal(size=(2, SIZE))
+    columns = {"id": range(SIZE), "pred": pred, "x": x, "place": ["barn", "tree"] * (SIZE // 2)}
+    path = tmp_path / "values.parquet"
+    pq.write_table(pa.table(columns), path)
+    pool = cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "values")
+    return pool, pred + 0.5 * x + rng.normal(scale=0.4, size=SIZE)
+
+
+def drawn(pool, truth, choices: Choices, *counts: int) -> Log:
+    log = Log.empty()
+    for count in counts:
+        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=count), truth)
+    return log
+
+
+def of(pool, log: Log, choices: Choices, name: str, group: int = 0):
+    """(sample, metric) over the whole pool or a group."""
+    metric = specs.one(name, specs.facts(pool.roles, None, pool))
+    evidence = samples.gather(log, pool, choices, [metric], seed=2)
+    return samples.sample(evidence, metric, evidence.groups[group]), metric
+
+
+def made(pool, log: Log, choices: Choices, name: str, group: int = 0) -> assess.Value:
+    return assess.estimate(*of(pool, log, choices, name, group), "doubly-robust")
+
+
+# --- which interval is whose
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("error", "korn-graubard"),
+        ("accuracy", "korn-graubard"),
+        ("f1[dog]", "delta-beta"),
+        ("mcc", "delta-beta"),
+        ("log-loss", "gamma"),
+        ("ece", "calibration"),
+    ],
+)
+def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, method):
+    one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name)
+    interval = assess.interval(one, 0.9)
+    assert (interval.method, interval.level) == (method, 0.9)
+    assert one.metric.lower <= interval.lower <= one.value <= interval.upper <= one.metric.upper
+    assert interval.lower < interval.upper
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("rmse", "gamma"), ("mae", "gamma"), ("bias", "shrunk-t")]
+)
+def test_a_metric_of_values_has_the_interval_of_its_range(values, name, method):
+    one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, name)
+    interval = assess.interval(one, 0.9)
+    assert interval.method == method
+    assert one.metric.lower <= interval.lower < one.value < interval.upper
+
+
+def test_a_metric_without_a_lower_bound_has_students(values):
+    one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, "r2")
+    interval = assess.interval(one, 0.9)
+    assert interval.method == "shrunk-t"
+    assert interval.lower < one.value < interval.upper <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("error", "group-beta"), ("f1[dog]", "group-beta"), ("log-loss", "group-t")],
+)
+def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, method):
+    one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name, 1)
+    interval = assess.interval(one, 0.9, group=True)
+    assert interval.method == method
+    assert one.metric.lower <= interval.lower < one.value < interval.upper <= one.metric.upper
+
+
+def test_a_map_of_one_mean_sends_the_means_interval_through(pool, truth, values):
+    log = drawn(pool, truth, CLASSES, 15, 15)
+    error, accuracy = (
+        assess.interval(made(pool, log, CLASSES, name), 0.9) for name in ("error", "accuracy")
+    )
+    assert (accuracy.lower, accuracy.upper) == approx((1 - error.upper, 1 - error.lower))
+    log = drawn(*values, VALUES, 15, 15)
+    mse, rmse = (
+        assess.interval(made(values[0], log, VALUES, name), 0.9) for name in ("mse", "rmse")
+    )
+    assert (rmse.lower**2, rmse.upper**2) == approx((mse.lower, mse.upper))
+    assert rmse.variance == mse.variance
+
+
+def test_the_slope_of_a_map_is_its_derivative_at_the_mean(values):
+    one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, "rmse")
+    assert one.slope == approx(1 / (2 * one.value), rel=1e-4)
+
+
+# --- differences between groups
+
+
+@pytest.mark.parametrize("name", ["error", "f1[cat]", "accuracy", "rmse", "mse"])
+def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, values, name):
+    """Of the metric itself: each group's terms times the slope of its map."""
+    choices = VALUES if name in ("rmse", "mse") else CLASSES
+    pool, truth = values if choices is VALUES else (pool, truth)
+    log = drawn(pool, truth, choices, 20, 20)
+    one, two = (made(pool, log, choices, name, group) for group in (1, 2))
+    apart, interval = assess.difference(one, two, 0.9)
+    assert apart == approx(one.value - two.value)
+    terms = one.slope * one.inner.terms[:, 0] - two.slope * two.inner.terms[:, 0]
+    weights = one.inner.weights
+    shown = (weights**2 @ (terms - weights @ terms) ** 2) / (1 - (weights**2).sum())
+    expected = sum(each.slope**2 * each.inner.model_variance for each in (one, two))
+    assert interval.variance == approx(max(shown, expected))
+    bold = [replace(each, inner=replace(each.inner, model_variance=0.0)) for each in (one, two)]
+    assert assess.difference(*bold, 0.9)[1].variance == approx(shown)
+    assert (interval.method, interval.level) == ("group-t", 0.9)
+    assert (interval.lower + interval.upper) / 2 == approx(apart)
+
+
+def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):
+    log = drawn(pool, truth, CLASSES, 20, 20)
+    one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
+    (apart, interval), (back, mirrored) = (
+        assess.difference(*pair, 0.95) for pair in ((one, two), (two, one))
+    )
+    assert back == approx(-apart)
+    assert (mirrored.lower, mirrored.upper) == approx((-interval.upper, -interval.lower))
+
+
+def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, truth):
+    """A draw that falls into one group tells its term there, and a constant in the other."""
+    log = drawn(pool, truth, CLASSES, 20, 20)
+    one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
+    _, interval = assess.difference(one, two, 0.95)
+    separate = one.inner.variance[0, 0] + two.inner.variance[0, 0]
+    assert interval.variance != approx(separate, rel=1e-6)
+    assert interval.variance == approx(separate, rel=0.5)
+
+
+def test_a_difference_of_what_is_known_is_exact(pool, truth):
+    log = drawn(pool, truth, CLASSES, 40, 20)
+    one, two = (made(pool, log, CLASSES, "f1[cat]", group) for group in (1, 2))
+    apart, interval = assess.difference(one, two, 0.95)
+    rows = pool.rows(0, SIZE)
+    first, second = (
+        evaluate(one.metric, rows[here].outputs, truth[here])
+        for here in (np.flatnonzero(rows.codes[:, 0] == code) for code in (0, 1))
+    )
+    assert apart == approx(first - second)
+    assert (interval.method, interval.lower, interval.upper) == ("exact", apart, apart)
+
+
+# --- the surrogate's own view
+
+
+@pytest.mark.parametrize("name", ["error", "f1[dog]", "log-loss"])
+def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
+    """Labels as they are, and its expectation for the rest: also for items that wait for one."""
+    log = drawn(pool, truth, CLASSES, 15, 10)
+    rows = np.flatnonzero(unseen(log, SIZE))[:5]
+    log = replace(
+        log,
+        brought_rows=rows,
+        brought_status=np.full(5, LABELLED),
+        brought_labels=truth[rows],
+        brought_round=np.full(5, 3),
+    )
+    log.status[20:], log.labels[20:] = PENDING, np.nan
+    sample, metric = of(pool, log, CLASSES, name)
+    imputation = assess.impute(log, pool, CLASSES, metric.statistics, seed=2)
+    surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
+    known = np.append(log.rows[:20], rows)
+    rest = np.setdiff1d(np.arange(SIZE), known)
+    mean = surrogate.expected(pool.take(rest), metric.statistics).sum(axis=1)
+    assert imputation.count == len(rest) == SIZE - 25
+    assert imputation.mean == approx(mean, rel=1e-5)
+    total = observed(pool.take(known), truth[known], metric.statistics).sum(axis=0)
+    made = assess.estimate(assess.told(sample, metric, imputation), metric, "ase")
+    assert made.value == approx(metric.smooth((total + mean) / SIZE), rel=1e-5)
+    interval = assess.interval(made, 0.9)
+    assert interval.method == "credible"
+    assert interval.lower < made.value < interval.upper
+
+
+def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
+    """The posterior of the sum has at least the variance that drawing labels alone gives it."""
+    log = drawn(pool, truth, CLASSES, 15, 10)
+    metric = specs.one("error", specs.facts(pool.roles, None, pool))
+    imputation = assess.impute(log, pool, CLASSES, metric.statistics, seed=2)
+    surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
+    wrong = surrogate.expected(pool.take(np.flatnonzero(unseen(log, SIZE))), metric.statistics)[0]
+    sums = imputation.posterior[:, 0]
+    deviation = sums.std()
+    assert deviation > 0.85 * np.sqrt((wrong * (1 - wrong)).sum())
+    assert abs(sums.mean() - imputation.mean[0]) < 4 * deviation / len(sums) ** 0.5
+
+
+def test_the_surrogates_own_view_has_no_draws_behind_it(pool, truth):
+    sample, metric = of(pool, drawn(pool, truth, CLASSES, 20), CLASSES, "mcc")
+    told = replace(sample, surrogate=sample.total * 1.0, posterior=np.tile(sample.total, (3, 1)))
+    made = assess.estimate(told, metric, "ase")
+    assert len(made.inner.terms) == len(made.inner.weights) == 0
+    assert made.inner.model_variance == 0
+    assert made.inner.freedom == np.inf

@@ -1,0 +1,72 @@
+"""The yardstick of simulations: what uniform draws without replacement would have done."""
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import specs
+from activetest.evidence import Outputs
+from activetest.metrics._metric import Facts, evaluate
+from activetest.workflow._baseline import baseline
+
+SIZE = 400
+
+
+@pytest.fixture
+def pool():
+    """Outputs and labels of three classes, with what one may ask of them."""
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet([1, 1, 1], SIZE)
+    labels = (probs.cumsum(axis=1) > rng.random((SIZE, 1))).argmax(axis=1).astype(float)
+    outputs = Outputs(probs.argmax(axis=1), probs)
+    return Facts("classification", ("cat", "dog", "owl"), probabilities=True), outputs, labels
+
+
+def drawn(metric, outputs, labels, count: int, *, runs: int = 4000) -> np.ndarray:
+    """(runs,) squared errors of the plain value on uniform samples."""
+    rng, true = np.random.default_rng(2), evaluate(metric, outputs, labels)
+    found = []
+    for _ in range(runs):
+        rows = rng.permutation(SIZE)[:count]
+        found.append((evaluate(metric, outputs[rows], labels[rows]) - true) ** 2)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", ["error", "accuracy", "log-loss", "brier"])
+def test_a_mean_has_a_closed_form(pool, name):
+    facts, outputs, labels = pool
+    metric = specs.one(name, facts)
+    made = baseline(metric, outputs, labels, (40, 100), np.random.default_rng(3))
+    assert made.exact
+    assert made.truth == approx(evaluate(metric, outputs, labels))
+    for count in (40, 100):
+        errors = drawn(metric, outputs, labels, count)
+        assert abs(made.error(count) - errors.mean()) < 4 * errors.std() / len(errors) ** 0.5
+
+
+@pytest.mark.parametrize("name", ["f1[dog]", "mcc", "auroc[owl]"])
+def test_everything_else_is_simulated(pool, name):
+    """From two independent simulations, of 1000 and of 1000 samples."""
+    facts, outputs, labels = pool
+    metric = specs.one(name, facts)
+    made = baseline(metric, outputs, labels, (60,), np.random.default_rng(3))
+    assert not made.exact
+    assert made.truth == approx(evaluate(metric, outputs, labels))
+    errors = drawn(metric, outputs, labels, 60, runs=1000)
+    assert abs(made.error(60) - errors.mean()) < 4 * 2**0.5 * errors.std() / 1000**0.5
+
+
+@pytest.mark.parametrize("name", ["error", "f1[dog]"])
+def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
+    facts, outputs, labels = pool
+    made = baseline(specs.one(name, facts), outputs, labels, (40, 100), np.random.default_rng(3))
+    for count in (40, 55, 100, 250):
+        assert made.labels(made.error(count)) == approx(count, rel=0.05)
+    assert made.labels(made.error(40) * 100) == approx(40)
+
+
+def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
+    facts, outputs, labels = pool
+    made = baseline(specs.one("error", facts), outputs, labels, (2,), np.random.default_rng(3))
+    assert made.error(2) / made.error(8) == approx(4, rel=0.1)
+    assert made.error(399) < made.error(200) / 50

@@ -1,0 +1,198 @@
+"""The command report: what it takes, and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from activetest.cli import main
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+
+ROOT = Path(__file__).parents[1]
+
+# Twenty labels of the study below: sure to pass, to fail, and to stay open.
+PASSES, FAILS, OPEN = "error<=0.999", "accuracy>=0.999", "error<=0.68"
+
+
+@pytest.fixture
+def labelled(study, label_file):
+    """The study with two rounds of labels: everything is a cat."""
+    for _ in range(2):
+        lines = (f"{row['id']},cat" for row in choose(study, 10).rows)
+        assert main(["ingest", str(label_file(*lines))]) == 0
+    return study
+
+
+def document(capsys, *words: str) -> dict:
+    """What report prints as JSON, whatever the exit code."""
+    main(["report", "--format", "json", *words])
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "junit"])
+@pytest.mark.parametrize("kind", ["fixed", "anytime"])
+@pytest.mark.parametrize(
+    ("requirements", "code"),
+    [([PASSES], 0), ([PASSES, OPEN], 3), ([OPEN, FAILS, PASSES], 1), ([FAILS], 1)],
+)
+def test_the_exit_code_is_that_of_the_verdicts_in_every_format(
+    labelled, capsys, format, kind, requirements, code
+):
+    capsys.readouterr()
+    words = [word for each in requirements for word in ("--require", each)]
+    assert main(["report", "--interval", kind, "--format", format, *words]) == code
+    out, err = capsys.readouterr()
+    verdicts = {0: "PASS", 1: "FAIL", 3: "UNDECIDED"}
+    assert verdicts[code] in out.upper()
+    assert err.startswith("gates: ")
+    assert verdicts[code] in err
+    if format == "junit":
+        assert ElementTree.fromstring(out.encode()).get("tests") == str(len(requirements))
+
+
+def test_gates_are_decided_by_intervals_for_any_number_of_looks_unless_told_otherwise(
+    labelled, capsys
+):
+    capsys.readouterr()
+    default = document(capsys, "--require", PASSES)["gates"][0]
+    assert default == document(capsys, "--require", PASSES, "--interval", "anytime")["gates"][0]
+    fixed = document(capsys, "--require", PASSES, "--interval", "fixed")["gates"][0]
+    assert fixed["method"] != default["method"]
+    assert fixed["e_pass"] is None and default["e_pass"] > 1
+
+
+def test_a_gate_may_be_about_a_class_and_a_group(labelled, capsys):
+    capsys.readouterr()
+    gate = document(capsys, "--require", "recall[cat]@place=barn>=0.1")["gates"][0]
+    assert (gate["metric"], gate["class"], gate["group"]) == ("recall", "cat", {"place": "barn"})
+    assert (gate["op"], gate["threshold"]) == (">=", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--require", "recall"], "has neither >= nor <="),
+        (["--require", "nonsense>=0.5"], "nonsense"),
+        (["--require", "recall[cow]>=0.5"], "cow"),
+        (["--require", "error@colour=red<=0.5"], "colour"),
+        (["--require", "error@place=moon<=0.5"], "moon"),
+        (["--require", "error<=ten"], "has no number after its last operator"),
+        (["--metric", "nonsense"], "nonsense"),
+        (["--metric", "recall[cow]"], "cow"),
+        (["--group", "colour"], "colour"),
+        (["--difference", "colour"], "colour"),
+        (["--interval", "wide"], "wide"),
+        (["--half-width", "0"], "half-width"),
+        (["--half-width", "-1"], "half-width"),
+        (["--format", "xml"], "no format is called 'xml'"),
+        (["--format", "junit"], "junit is a list of gates"),
+    ],
+)
+def test_what_cannot_be_reported_is_a_problem_and_a_hint_and_code_2(
+    labelled, capsys, words, problem
+):
+    capsys.readouterr()
+    assert main(["report", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, second = err.splitlines()
+    assert first.startswith("error: ") and problem in first
+    assert second.startswith("hint:  ")
+
+
+def test_metrics_are_asked_for_by_their_specifications(labelled, capsys):
+    capsys.readouterr()
+    words = ["--metric", "f-beta[2,cat],recall[dog]", "--metric", "f1[macro]"]
+    made = document(capsys, *words, "--estimator", "doubly-robust")
+    overall = [line for line in made["estimates"] if line["group"] is None]
+    assert len(overall) == 3
+    assert [line["class"] for line in overall][:2] == ["cat", "dog"]
+    assert [line["headline"] for line in overall] == [True, False, False]
+
+
+def test_groups_can_be_restricted_and_compared(labelled, capsys):
+    capsys.readouterr()
+    words = ["--metric", "error", "--group", "place", "--difference", "place", "--simultaneous"]
+    made = document(capsys, *words)["estimates"]
+    groups = [line for line in made if line["group"] and not line["against"]]
+    assert {line["group"]["place"] for line in groups} == {"barn", "tree"}
+    assert {line["level"] for line in groups} == {0.975}
+    assert all(line["shrunk"] is not None for line in groups)
+    assert len([line for line in made if line["against"]]) <= 1
+
+
+def test_an_undecided_gate_and_a_half_width_say_how_many_more_labels_are_needed(labelled, capsys):
+    capsys.readouterr()
+    made = document(capsys, "--require", OPEN, "--half-width", "0.01")
+    assert made["gates"][0]["verdict"] == "undecided"
+    assert any("more" in note for note in made["notes"])
+
+
+def test_the_help_says_what_the_exit_codes_mean(capsys):
+    assert main(["report", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "0, every gate passed" in shown
+    assert "1, a gate failed" in shown
+    assert "2, the input is wrong" in shown
+    assert "3, no gate failed, but one is undecided" in shown
+
+
+@pytest.mark.parametrize("setting", ["GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "CI"])
+def test_verdicts_have_no_colour_in_pipes(labelled, setting):
+    words = [sys.executable, "-m", "activetest", "report", "--require", PASSES]
+    env = os.environ | {"PYTHONPATH": str(ROOT), setting: "1"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0
+    assert "PASS" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_reader_who_leaves_does_not_change_the_verdict(labelled):
+    read, write = os.pipe()
+    os.close(read)
+    words = [sys.executable, "-m", "activetest", "report", "--require", FAILS]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, env=env, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_what_draws_aim_at_stays_what_it_was_whatever_is_reported(labelled, capsys):
+    capsys.readouterr()
+    assert document(capsys, "--metric", "recall[cat]")["metric"] == "error"
+
+
+def test_costs_and_annotators_are_choices_of_init(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 40)
+    (folder / "costs.csv").write_text(",cat,dog,owl\ncat,0,5,1\ndog,1,0,1\nowl,1,1,0\n")
+    words = ["init", "pool.parquet", "--metric", "cost", "--metric", "recall[cat],f-beta[2,dog]"]
+    words += ["--costs", "costs.csv", "--annotators", "dawid-skene", "--seed", "1"]
+    assert main(words) == 0
+    made = init("pool.parquet").choices
+    assert made.metric == "cost"
+    assert made.also == ("recall[cat]", "f-beta[2,dog]")
+    assert made.annotators == "dawid-skene"
+    assert made.costs == ((0, 5, 1), (1, 0, 1), (1, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--costs", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["--metric", "cost"], "costs"),
+        (["--annotators", "loudest"], "loudest"),
+        (["--metric", "recall[cow]"], "cow"),
+    ],
+)
+def test_choices_of_init_that_make_no_sense(folder, write_pool, capsys, words, problem):
+    write_pool(folder / "pool.parquet", 40)
+    assert main(["init", "pool.parquet", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and problem in err
+    assert sorted(path.name for path in folder.iterdir()) == ["pool.parquet"]

@@ -1,0 +1,84 @@
+"""The command simulate: what it takes, and what it prints."""
+
+import json
+
+import pytest
+
+from activetest.cli import main
+
+
+@pytest.fixture
+def words(folder, write_pool) -> list[str]:
+    """A short simulation on a pool of 40 items."""
+    write_pool(folder / "pool.parquet", 40)
+    (folder / "key.csv").write_text(
+        "id,label\n" + "".join(f"item-{row},{'cat' if row % 3 else 'dog'}\n" for row in range(40))
+    )
+    return ["simulate", "pool.parquet", "--labels", "key.csv", "--budget", "10", "--runs", "4"]
+
+
+def test_a_simulation_is_a_table_or_json(words, capsys):
+    words += ["--metric", "error", "--estimator", "lure,doubly-robust"]
+    assert main([*words, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    results = json.loads(out)["results"]
+    assert [result["estimator"] for result in results][:2] == ["lure", "doubly-robust"]
+    assert {(result["budget"], result["runs"]) for result in results} == {(10, 4)}
+    assert err == ""
+    assert main(words) == 0
+    assert "doubly-robust" in capsys.readouterr().out
+
+
+def test_a_simulation_reads_what_init_reads_and_leaves_nothing_beside_it(folder, capsys):
+    rows = [(f"{row:03d}", row / 40, row % 2) for row in range(40)]
+    pool = "id,score\n" + "".join(f"{id},{score}\n" for id, score, _ in rows)
+    (folder / "pool.csv").write_text(pool)
+    (folder / "key.csv").write_text("id,label\n" + "".join(f"{id},{y}\n" for id, _, y in rows))
+    words = ["simulate", "pool.csv", "--labels", "key.csv", "--budget", "10", "--runs", "2"]
+    assert main(words) == 0
+    assert "doubly-robust" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ["key.csv", "pool.csv"]
+
+
+def results(capsys, *words: str) -> list[dict]:
+    assert main([*words, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)["results"]
+
+
+def test_draws_aim_at_the_first_metric_or_at_another(words, capsys):
+    words += ["--estimator", "doubly-robust", "--acquisition", "optimal", "--metric"]
+    first = results(capsys, *words, "error,recall[cat]")
+    same = results(capsys, *words, "error,recall[cat]", "--aim", "error")
+    other = results(capsys, *words, "error,recall[cat]", "--aim", "recall[cat]")
+    assert first == same != other
+    assert [one["metric"] for one in first] == [one["metric"] for one in other]
+
+
+def test_intervals_for_any_number_of_looks_are_wider(words, capsys):
+    words += ["--metric", "error", "--estimator", "doubly-robust"]
+    fixed, anytime = (results(capsys, *words, "--interval", kind) for kind in ("fixed", "anytime"))
+    pairs = list(zip(fixed, anytime, strict=True))
+    assert pairs and all(one["width"] < other["width"] for one, other in pairs)
+    assert all(one["rmse"] == other["rmse"] for one, other in pairs)
+
+
+def test_costs_come_from_a_file(words, folder, capsys):
+    (folder / "costs.csv").write_text(",cat,dog,owl\ncat,0,5,1\ndog,1,0,1\nowl,1,1,0\n")
+    words += ["--metric", "cost", "--costs", "costs.csv"]
+    assert {one["metric"] for one in results(capsys, *words)} == {"cost"}
+
+
+@pytest.mark.parametrize(
+    ("wish", "problem"),
+    [
+        (["--costs", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["--metric", "cost"], "costs"),
+        (["--aim", "nonsense"], "nonsense"),
+        (["--interval", "wide"], "wide"),
+        (["--format", "junit"], "no format is called 'junit'"),
+    ],
+)
+def test_wishes_that_make_no_sense(words, capsys, wish, problem):
+    assert main([*words, *wish]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and problem in err and "hint: " in err

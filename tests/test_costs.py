@@ -1,0 +1,77 @@
+"""Cost matrices as people write them down."""
+
+import pytest
+
+from activetest import costs
+from activetest.errors import ChoiceError
+
+CLASSES = ("cat", "dog")
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(content: str | bytes):
+        path = tmp_path / "costs.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_rows_are_what_was_predicted_and_columns_what_is_true(matrix):
+    assert costs.read(matrix("predicted,cat,dog\ncat,0,5\ndog,1,0\n"), CLASSES) == ((0, 5), (1, 0))
+
+
+def test_classes_may_come_in_any_order(matrix):
+    turned = matrix(",dog,cat\ndog,0,1\ncat,5,0\n")
+    assert costs.read(turned, CLASSES) == ((0, 5), (1, 0))
+
+
+def test_a_mark_at_the_start_blanks_and_empty_lines_do_not_matter(matrix):
+    odd = matrix("\ufeff, cat ,dog\r\n\r\ncat, 0,5\r\ndog,-1.5,0\r\n\r\n")
+    assert costs.read(odd, CLASSES) == ((0, 5), (-1.5, 0))
+
+
+def test_names_may_hold_commas(matrix):
+    assert costs.read(matrix(',"a,b",c\n"a,b",0,2\nc,3,0\n'), ("a,b", "c")) == ((0, 2), (3, 0))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "costs.csv is empty"),
+        (",cat,dog\ncat,0,5\n", "first column: the predicted class 'dog' is missing"),
+        (",cat\ncat,0\ndog,1\n", "line 1: the true class 'dog' is missing"),
+        (",cat,cow\ncat,0,5\ncow,1,0\n", "line 1: 'cow' is no class of this pool"),
+        (",cat,dog,dog\ncat,0,5,5\ndog,1,0,0\n", "line 1: the true class 'dog' stands there twice"),
+        (",cat,dog\ncat,0,5\ncat,0,5\ndog,1,0\n", "the predicted class 'cat' stands there twice"),
+        (",cat,dog\n\ncat,0\ndog,1,0\n", "line 3: 1 costs for 2 classes"),
+        (",cat,dog\ncat,0,five\ndog,1,0\n", "line 2, column 'dog': 'five' is no cost"),
+        (",cat,dog\ncat,0,inf\ndog,1,0\n", "line 2, column 'dog': 'inf' is no cost"),
+        (",cat,dog\ncat,0,\ndog,1,0\n", "line 2, column 'dog': '' is no cost"),
+        (";cat;dog\ncat;0;5\ndog;1;0\n", "line 1: the true class 'cat' is missing"),
+        ('"cat,dog\n', "line 1"),
+        (b"\xff\xfe,", "is not UTF-8"),
+    ],
+)
+def test_what_is_no_matrix_of_these_classes_says_where(matrix, content, problem):
+    path = matrix(content)
+    with pytest.raises(ChoiceError) as raised:
+        costs.read(path, CLASSES)
+    assert problem in raised.value.problem
+    assert str(path) in raised.value.problem
+    assert raised.value.hint
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ChoiceError, match="there is no file"):
+        costs.read(tmp_path / "nowhere.csv", CLASSES)
+    with pytest.raises(ChoiceError, match="cannot be read"):
+        costs.read(tmp_path, CLASSES)
+
+
+def test_values_have_no_costs(matrix):
+    with pytest.raises(ChoiceError, match="this pool has none"):
+        costs.read(matrix(",cat\ncat,0\n"), ())

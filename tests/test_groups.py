@@ -1,0 +1,144 @@
+"""Groups have one name each, and two of them every classifier has without a column."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activetest import cache, groups
+from activetest.errors import ChoiceError, PoolChanged
+from activetest.evidence import Outputs
+from activetest.pool import Pool
+from activetest.pool_schema import Schema
+from activetest.study import Study
+from activetest.workflow.init import init
+
+PROBS = [[0.5, 0.4, 0.1], [0.05, 0.9, 0.05], [0.0, 0.0, 1.0], [0.2, 0.4, 0.4], [0.1, 0.89, 0.01]]
+SEX = ["f", "m", "f", "m", "m"]
+WORDS = st.text(alphabet="a=*\\", max_size=4)
+
+
+def built(folder, *, classes=None, **columns):
+    """build(*groups) makes the cache of a pool with these columns."""
+    path = folder / "pool.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=2)
+
+    def build(*wanted: str):
+        pool = Pool.open(path, groups=wanted, classes=classes)
+        return cache.build(pool, folder / "cache"), pool
+
+    return build
+
+
+def values(made, group: str) -> list[str]:
+    """The value that each item has in a group."""
+    place = made.group_names.index(group)
+    return [made.group_values[place][code] for code in made.rows(0, made.size).codes[:, place]]
+
+
+def test_the_predicted_class_is_a_group_of_every_classifier(tmp_path):
+    made, pool = built(tmp_path, prob=PROBS, sex=SEX)("predicted", "predicted*sex")
+    assert values(made, "predicted") == ["0", "1", "2", "1", "1"]
+    assert values(made, "predicted*sex") == ["0*f", "1*m", "2*f", "1*m", "1*m"]
+    assert (pool.schema.computed, pool.schema.group_columns) == (("predicted",), ("sex",))
+
+
+def test_what_is_tested_is_the_predicted_class_not_the_most_probable_one(tmp_path):
+    made, _ = built(tmp_path, prob=PROBS, pred=[2, 1, 0, 1, 1])("predicted", "confidence")
+    assert values(made, "predicted") == ["2", "1", "0", "1", "1"]
+    assert values(made, "confidence") == ["0.1-0.2", "0.9-1.0", "0.0-0.1", "0.4-0.5", "0.8-0.9"]
+
+
+def test_an_edge_belongs_to_the_bin_above_it_and_certainty_to_the_last(tmp_path):
+    made, _ = built(tmp_path, prob=PROBS)("confidence")
+    assert values(made, "confidence") == ["0.5-0.6", "0.9-1.0", "0.9-1.0", "0.4-0.5", "0.8-0.9"]
+    tenths = np.arange(11) / 10
+    outputs = Outputs(np.zeros(11, int), tenths[:, None].astype(np.float32))
+    codes, names = groups.computed("confidence", outputs, ("only",))
+    assert codes.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
+    assert names[0] == "0.0-0.1" and names[9] == "0.9-1.0"
+
+
+def test_scores_and_hard_labels_have_predicted_classes_too(tmp_path):
+    made, _ = built(tmp_path, score=[0.1, 0.5, 0.93], id=["a", "b", "c"])("predicted", "confidence")
+    assert values(made, "predicted") == ["0", "1", "1"]
+    assert values(made, "confidence") == ["0.9-1.0", "0.5-0.6", "0.9-1.0"]
+    made, _ = built(tmp_path, pred=["dog", "cat", "dog"])("predicted")
+    assert values(made, "predicted") == ["dog", "cat", "dog"]
+
+
+def test_a_column_of_the_pool_wins_and_the_user_is_told(tmp_path):
+    build = built(tmp_path, prob=PROBS, predicted=["x", "y", "x", "y", "y"], confidence=[3] * 5)
+    made, pool = build("predicted", "confidence")
+    assert values(made, "predicted") == ["x", "y", "x", "y", "y"]
+    assert set(values(made, "confidence")) == {"3"}
+    assert pool.schema.computed == ()
+    said = "\n".join(pool.notices)
+    assert "group 'predicted' is the pool's column of that name, not the predicted class" in said
+    assert "group 'confidence' is the pool's column of that name, not bins of" in said
+
+
+def test_groups_that_the_outputs_cannot_say_are_refused(tmp_path):
+    with pytest.raises(ChoiceError, match="--group confidence: the pool has hard labels") as error:
+        built(tmp_path, pred=["cat", "dog"])("confidence")
+    assert "--group predicted" in error.value.hint
+    for group in ("predicted", "sex*confidence"):
+        with pytest.raises(ChoiceError, match="predicts values, not classes"):
+            built(tmp_path, pred=[0.5, 1.5], sex=["f", "m"])(group)
+
+
+def test_groups_leave_the_fingerprint_alone_and_come_back_from_the_study(tmp_path):
+    build = built(tmp_path, prob=PROBS, sex=SEX)
+    (plain, _), (grouped, pool) = build(), build("predicted*sex", "confidence")
+    assert plain.fingerprint == grouped.fingerprint
+    again = Schema.from_dict(pool.schema.to_dict())
+    assert again == pool.schema
+    assert cache.current(Pool(pool.uri, again), tmp_path / "cache").made_from(pool)
+
+
+def test_a_group_column_that_went_away_is_not_taken_from_the_outputs(tmp_path):
+    _, pool = built(tmp_path, prob=PROBS, predicted=SEX)("predicted")
+    built(tmp_path, prob=PROBS)()
+    with pytest.raises(PoolChanged, match="no column 'predicted'"):
+        Pool(pool.uri, pool.schema).check()
+
+
+def test_a_study_keeps_groups_of_the_outputs_when_other_choices_change(folder, write_pool):
+    write_pool(folder / "pool.parquet", 30)
+    first = init("pool.parquet", groups=("predicted*place", "confidence"))
+    second = init("pool.parquet", floor=0.5)
+    assert second.schema == first.schema
+    assert second.choices.groups == ("predicted*place", "confidence")
+    third = init("pool.parquet", groups=("place",))
+    assert third.schema.computed == () and third.fingerprint == first.fingerprint
+    assert Study.open().cache().group_names == ("place",)
+
+
+@given(st.tuples(WORDS, WORDS), st.tuples(WORDS, WORDS))
+def test_no_two_groups_have_one_name(one, other):
+    assert (groups.name_of(*one) == groups.name_of(*other)) == (one == other)
+
+
+def test_plain_names_stay_plain():
+    assert groups.name_of("age band", "18 = adult") == "age band=18 = adult"
+    assert groups.name_of("a=b", "c") != groups.name_of("a", "b=c")
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6))
+def test_products_keep_apart_what_differs_in_any_column(pairs):
+    def coded(column: list[str]):
+        names = sorted(set(column))
+        return np.array([names.index(value) for value in column]), names
+
+    codes, names = groups.product([coded([p[0] for p in pairs]), coded([p[1] for p in pairs])])
+    found = [names[code] for code in codes]
+    for one, first in zip(pairs, found, strict=True):
+        for other, second in zip(pairs, found, strict=True):
+            assert (one == other) == (first == second)
+
+
+def test_whole_numbers_are_in_order_of_size_and_before_words():
+    assert groups.in_order({"10", "9", "-3", "null", "2.5"}) == ["-3", "9", "10", "2.5", "null"]
+    assert groups.in_order({"b*10", "b*9", "a*11"}) == ["a*11", "b*9", "b*10"]

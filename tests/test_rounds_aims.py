@@ -1,0 +1,185 @@
+"""Draws aim at the metrics: at the weighted sum of statistics that moves each of them."""
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest import cache, catalog, rounds, sampling
+from activetest.evidence import LABELLED, Aim, Choices, Log
+from activetest.expectation import moments
+from activetest.metrics._statistics import statistic
+from activetest.pool import Pool
+from activetest.rounds_aims import target
+from activetest.rounds_learn import labelled, observed, unseen
+from activetest.workflow.simulate import answered
+
+SIZE = 60
+F1 = Choices("f1[dog]", ("f1[dog]",), "agreement")
+ERROR = replace(F1, metric="error", metrics=("error",))
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
+    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+
+
+@pytest.fixture
+def log(pool):
+    """Twelve draws and five labels that were brought; every third label is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    truth = np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+    log = Log.empty()
+    for _ in range(2):
+        log = answered(log, rounds.plan(log, pool, ERROR, seed=1, count=6), truth)
+    rows = np.flatnonzero(unseen(log, SIZE))[:5]
+    return replace(
+        log,
+        brought_rows=rows,
+        brought_status=np.full(5, LABELLED),
+        brought_labels=truth[rows],
+        brought_round=np.full(5, 3),
+    )
+
+
+def believed(log: Log, pool, surrogate, *names: str) -> list[float]:
+    """Means over the pool, labels as they are known and the rest as the surrogate expects it."""
+    statistics = tuple(map(statistic, names))
+    mean, _ = moments(surrogate.beliefs(pool.rows(0, SIZE), statistics))
+    rows, labels = labelled(log)
+    known = observed(pool.take(rows), labels, statistics)
+    free = unseen(log, SIZE)
+    return list((known.sum(axis=0) + mean[:, free].sum(axis=1)) / SIZE)
+
+
+def shares(log: Log, pool, choices: Choices) -> np.ndarray:
+    """(N,) probabilities of the next draw."""
+    return rounds.freeze(log, pool, choices, seed=1).strength
+
+
+def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_be(pool, log):
+    """F = 2 tp / (2 tp + fp + fn)."""
+    frozen = rounds.freeze(log, pool, F1, seed=1)
+    (aim,) = frozen.aims
+    assert aim.statistics == ("tp:1", "fp:1", "fn:1")
+    tp, fp, fn = believed(log, pool, frozen.surrogate, *aim.statistics)
+    below = 2 * tp + fp + fn
+    exact = (2 * (fp + fn) / below**2, -2 * tp / below**2, -2 * tp / below**2)
+    assert aim.weights == approx(exact, rel=1e-4)
+
+
+def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
+    """tp / (tp + fn)."""
+    frozen = rounds.freeze(log, pool, replace(F1, metric="recall[dog]"), seed=1)
+    (aim,) = frozen.aims
+    tp, fn = believed(log, pool, frozen.surrogate, *aim.statistics)
+    assert aim.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["error", "brier", "log-loss"])
+def test_a_mean_is_aimed_at_as_it_is(pool, log, name):
+    (aim,) = rounds.freeze(log, pool, replace(ERROR, metric=name), seed=1).aims
+    assert aim.weights == (1.0,)
+    assert target(aim) is statistic(aim.statistics[0])
+
+
+def test_accuracy_wants_what_error_wants(pool, log):
+    one, other = (shares(log, pool, replace(ERROR, metric=name)) for name in ("error", "accuracy"))
+    assert one == approx(other)
+
+
+def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_give(pool, log):
+    """sum_j v_j / q_j, with v the surrogate's variance of gradient . h, against other scores."""
+    choices = replace(F1, floor=0.0)
+    frozen = rounds.freeze(log, pool, choices, seed=1)
+    free = unseen(log, SIZE)
+    _, variance = moments(frozen.surrogate.beliefs(pool.rows(0, SIZE), (target(frozen.aims[0]),)))
+    best = (variance[0, free] / frozen.strength[free]).sum()
+    for other in ("error", "recall[dog]", "log-loss", "f1[cat]"):
+        strength = shares(log, pool, replace(choices, metric=other))
+        assert best < (variance[0, free] / strength[free]).sum() * (1 - 1e-6)
+
+
+# --- several metrics
+
+
+def test_several_metrics_count_alike(pool, log):
+    """Each row's probability is the mean of what it is when each metric is aimed at alone."""
+    names = ("f1[dog]", "log-loss", "error")
+    together = rounds.freeze(log, pool, replace(F1, also=names[1:]), seed=1)
+    alone = [rounds.freeze(log, pool, replace(F1, metric=name), seed=1) for name in names]
+    assert together.aims == tuple(one.aims[0] for one in alone)
+    assert together.strength == approx(np.mean([one.strength for one in alone], axis=0))
+
+
+def test_the_order_of_the_metrics_does_not_matter(pool, log):
+    one, other = (
+        shares(log, pool, replace(F1, metric=names[0], also=names[1:]))
+        for names in (("f1[dog]", "brier"), ("brier", "f1[dog]"))
+    )
+    assert one == approx(other)
+
+
+def test_metrics_that_are_only_reported_do_not_move_the_draws(pool, log):
+    reported = replace(F1, metrics=("f1[dog]", "log-loss", "mcc"))
+    assert shares(log, pool, reported) == approx(shares(log, pool, F1))
+
+
+# --- where there is no gradient
+
+
+def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path, write_pool):
+    """A class that is never predicted has no precision, and nothing that a label could change."""
+    probs = np.random.default_rng(1).dirichlet([4, 4, 0.2], 30)
+    probs = probs[probs.argmax(axis=1) < 2]
+    columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(("cat", "dog", "owl"))}
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"id": [str(row) for row in range(len(probs))]} | columns), path)
+    pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
+    choices = replace(F1, metric="precision[owl]")
+    one = rounds.plan(Log.empty(), pool, choices, seed=1, count=5)
+    assert one.aims == (Aim(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)
+    assert one.probs == approx(1 / (pool.size - np.arange(5)))
+    both = rounds.plan(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
+    alone = rounds.plan(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
+    assert both.probs == approx(alone.probs)
+
+
+# --- what is recorded
+
+
+@pytest.mark.parametrize("acquisition", ["optimal", "expected-loss", "uniform"])
+def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acquisition):
+    choices = replace(F1, acquisition=acquisition, also=("brier",))
+    frozen, free = rounds.freeze(log, pool, choices, seed=1), unseen(log, SIZE)
+    kept = [
+        Aim(tuple(each["statistics"]), tuple(each["weights"]), each["total"])
+        for each in json.loads(json.dumps([asdict(aim) for aim in frozen.aims]))
+    ]
+    assert tuple(kept) == frozen.aims
+    score, rows = catalog.load("acquisition", acquisition).score, pool.rows(0, SIZE)
+    scores = np.stack([score(frozen.surrogate.beliefs(rows, (target(aim),))) for aim in kept])
+    assert [aim.total for aim in kept] == approx(scores[:, free].sum(axis=1), rel=1e-5)
+    totals = np.array([aim.total for aim in kept])
+    again = sampling.blended(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
+    assert again == approx(frozen.strength, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[owl]"])
+def test_a_curve_is_aimed_at_by_one_statistic_that_its_name_brings_back(pool, log, name):
+    frozen = rounds.freeze(log, pool, replace(F1, metric=name), seed=1)
+    (aim,) = json.loads(json.dumps([asdict(each) for each in frozen.aims]))
+    (word,), rows = aim["statistics"], pool.rows(0, SIZE)
+    again = statistic.__wrapped__(word)
+    table = target(frozen.aims[0]).value(rows.outputs, None)
+    np.testing.assert_array_equal(again.value(rows.outputs, None), table)
+    code = ("cat", "dog", "owl").index(name[-4:-1])
+    # An item of the class counts for more the higher it is ranked, and another for less.
+    order = np.argsort(rows.outputs.probs[:, code])
+    assert np.corrcoef(table[order, code], np.arange(SIZE))[0, 1] > 0.5
+    assert np.corrcoef(table[order, (code + 1) % 3], np.arange(SIZE))[0, 1] < -0.2

@@ -1,0 +1,193 @@
+"""What rounds did not record is predicted again, from labels that were known before them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import cache, rounds, specs
+from activetest.evidence import LABELLED, Choices, Log
+from activetest.expectation import moments
+from activetest.metrics._statistics import statistic
+from activetest.pool import Pool
+from activetest.rounds_learn import generator, learn, unseen
+from activetest.rounds_recall import known_before, recall, restored
+from activetest.workflow.simulate import answered
+
+SIZE, ROUNDS = 40, 7
+FEW = Choices("error", ("error",), "agreement", groups=("place",))
+ALL = replace(FEW, metrics=("error", "f1[dog]", "log-loss"))
+# Round r is predicted by the surrogate of the last round before or at it that is a power of two.
+SOURCES = {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 4}
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
+    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every third is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+
+
+def wanted(pool, *names: str):
+    """The statistics of metrics."""
+    facts = specs.facts(pool.roles, None, pool)
+    return tuple(each for name in names for each in specs.one(name, facts).statistics)
+
+
+def brought(log: Log, truth, count: int) -> Log:
+    """The log after the first rows that nobody saw were labelled without a draw."""
+    rows = np.flatnonzero(unseen(log, SIZE))[:count]
+    return replace(
+        log,
+        brought_rows=np.append(log.brought_rows, rows),
+        brought_status=np.append(log.brought_status, np.full(count, LABELLED)),
+        brought_labels=np.append(log.brought_labels, truth[rows]),
+        brought_round=np.append(log.brought_round, np.full(count, len(log.history) + 1)),
+    )
+
+
+def played(pool, truth, choices: Choices) -> Log:
+    """Rounds of three draws; labels are brought before the third and the sixth."""
+    log = Log.empty()
+    for number in range(1, ROUNDS + 1):
+        if number in (3, 6):
+            log = brought(log, truth, 4)
+        log = answered(log, rounds.plan(log, pool, choices, seed=1, count=3), truth)
+    return log
+
+
+def ungrouped(log: Log) -> Log:
+    """The log as if its rounds had been drawn before the study knew of any group."""
+    history = (
+        replace(each, groups=("",), imputed_sum=each.imputed_sum[:1], count=each.count[:1])
+        for each in log.history
+    )
+    return replace(log, history=tuple(history))
+
+
+@pytest.mark.parametrize("surrogate", ["agreement", "model"])
+def test_a_round_that_is_its_own_source_says_what_it_would_have_recorded(pool, truth, surrogate):
+    few, full = (
+        played(pool, truth, replace(choices, surrogate=surrogate)) for choices in (FEW, ALL)
+    )
+    assert (few.rows == full.rows).all()
+    again = recall(few, pool, tuple(map(statistic, full.history[0].statistics)))
+    for number in (1, 2, 4):
+        one, other = again.history[number - 1], full.history[number - 1]
+        assert (one.statistics, one.groups) == (other.statistics, other.groups)
+        assert (one.count == other.count).all()
+        assert one.imputed == approx(other.imputed, rel=1e-6, abs=1e-9)
+        assert one.imputed_sum == approx(other.imputed_sum, rel=1e-6, abs=1e-6)
+
+
+def test_groups_that_were_added_later_are_recalled(pool, truth):
+    log = played(pool, truth, FEW)
+    again = recall(ungrouped(log), pool, wanted(pool, "error"))
+    for one, other in zip(again.history, log.history, strict=True):
+        assert one.groups == other.groups == ("", "place=barn", "place=tree")
+        assert (one.count == other.count).all()
+    for number in (1, 2, 4):
+        one, other = again.history[number - 1], log.history[number - 1]
+        assert one.imputed_sum == approx(other.imputed_sum, rel=1e-6)
+
+
+@pytest.mark.parametrize("number", range(1, ROUNDS + 1))
+def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_labels(
+    pool, truth, number
+):
+    """Fitted anew to nothing but the labels that were known before the source."""
+    log, statistics = played(pool, truth, FEW), wanted(pool, "f1[dog]", "brier")
+    one, source = recall(log, pool, statistics).history[number - 1], SOURCES[number]
+    drawn, seen = log.round < source, log.brought_round <= source
+    then = replace(
+        log,
+        **{name: getattr(log, name)[drawn] for name in ("rows", "probs", "round", "status")},
+        labels=log.labels[drawn],
+        brought_rows=log.brought_rows[seen],
+        brought_status=log.brought_status[seen],
+        brought_labels=log.brought_labels[seen],
+        brought_round=log.brought_round[seen],
+        history=log.history[: source - 1],
+    )
+    surrogate = learn(then, pool, FEW, rng=generator(1, source, "fit"))
+    rows = pool.rows(0, SIZE)
+    mean, _ = moments(surrogate.beliefs(rows, statistics))
+    assert one.imputed == approx(mean[:, one.rows].T, rel=1e-5, abs=1e-9)
+    free = np.ones(SIZE, bool)
+    free[known_before(log, number)] = False
+    for place, code in enumerate((None, 0, 1)):
+        inside = free & (True if code is None else rows.codes[:, 0] == code)
+        assert one.imputed_sum[place] == approx(mean[:, inside].sum(axis=1), rel=1e-4, abs=1e-6)
+        assert one.count[place] == inside.sum()
+
+
+@pytest.mark.parametrize("number", range(1, ROUNDS + 1))
+def test_labels_that_came_after_its_source_do_not_change_what_a_round_recalls(pool, truth, number):
+    """What was drawn in the source or later, and what was brought after it, says the opposite."""
+    log, statistics = played(pool, truth, FEW), wanted(pool, "f1", "log-loss")
+    late, brought_late = log.round >= SOURCES[number], log.brought_round > SOURCES[number]
+    other = replace(
+        log,
+        labels=np.where(late, (log.labels + 1) % 3, log.labels),
+        brought_labels=np.where(brought_late, (log.brought_labels + 1) % 3, log.brought_labels),
+    )
+    assert late.any()
+    one, two = (recall(each, pool, statistics).history[number - 1] for each in (log, other))
+    np.testing.assert_array_equal(one.imputed, two.imputed)
+    np.testing.assert_array_equal(one.imputed_sum, two.imputed_sum)
+
+
+def test_only_what_a_round_says_is_changed(pool, truth):
+    """Its draws, its surrogate and what it aimed at are facts."""
+    log = played(pool, truth, FEW)
+    again = recall(log, pool, wanted(pool, "f1[dog]"))
+    for one, other in zip(again.history, log.history, strict=True):
+        for name in ("number", "choices", "params", "aims"):
+            assert getattr(one, name) == getattr(other, name)
+        assert (one.rows == other.rows).all()
+        assert (one.probs == other.probs).all()
+    assert again.rows is log.rows
+
+
+def test_rounds_that_recorded_everything_stay_as_they_are(pool, truth):
+    log = played(pool, truth, ALL)
+    assert recall(log, pool, wanted(pool, "f1[dog]", "error")).history == log.history
+    assert recall(Log.empty(), pool, wanted(pool, "f1[dog]")).history == ()
+    mixed = replace(log, history=(*log.history[:2], *ungrouped(log).history[2:3], *log.history[3:]))
+    again = recall(mixed, pool, wanted(pool, "error"))
+    assert [one is two for one, two in zip(again.history, mixed.history, strict=True)] == [
+        number != 3 for number in range(1, ROUNDS + 1)
+    ]
+
+
+def test_recalling_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, monkeypatch):
+    log, statistics = played(pool, truth, FEW), wanted(pool, "f1[dog]")
+    one = recall(log, pool, statistics)
+    monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, SIZE)) for at in range(0, 40, 7)])
+    other = recall(log, pool, statistics)
+    for before, after in zip(one.history, other.history, strict=True):
+        assert after.imputed_sum == approx(before.imputed_sum)
+        assert (after.count == before.count).all()
+
+
+def test_a_round_knew_what_was_drawn_before_it_and_what_was_brought_by_then(pool, truth):
+    log = played(pool, truth, FEW)
+    for number in range(1, ROUNDS + 1):
+        known = set(known_before(log, number))
+        assert known.isdisjoint(log.history[number - 1].rows)
+        assert len(known) == 3 * (number - 1) + 4 * (number >= 3) + 4 * (number >= 6)
+        assert SIZE - len(known) == log.history[number - 1].count[0]
+
+
+def test_a_rounds_surrogate_comes_back_as_it_was(pool, truth):
+    log = played(pool, truth, FEW)
+    for each in log.history:
+        mean, _ = moments(restored(each).beliefs(pool.take(each.rows), (statistic("zero_one"),)))
+        assert each.imputed[:, 0] == approx(mean[0], rel=1e-6)

@@ -1,0 +1,237 @@
+"""What a bettor knows of every draw, against an enumeration of everything that could be drawn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest import cache, rounds, specs
+from activetest.assess_anytime import balance
+from activetest.errors import NotEstimable
+from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.expectation import moments
+from activetest.pool import Pool
+from activetest.rounds_learn import unseen
+from activetest.samples import gather
+from activetest.workflow.simulate import answered
+
+SIZE = 12
+ERROR = Choices("error", ("error",), "agreement", groups=("place",))
+COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
+# A metric, and the value of it that is bet against.
+BETS = [("error", 0.0), ("brier", 0.0), ("cost", 0.0), ("f1[dog]", 0.4), ("recall[cat]", 0.7)]
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
+    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every third is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+
+
+class Study:
+    """A log, and what was frozen before each of its rounds."""
+
+    def __init__(self, pool, truth, choices: Choices):
+        self.pool, self.truth, self.choices = pool, truth, choices
+        self.log, self.frozen = Log.empty(), []
+        # Items that nobody can answer.
+        self.hopeless: set[int] = set()
+
+    def draw(self, count: int, *, declined: int | None = None) -> "Study":
+        """One more round; the draw at this place is declined."""
+        frozen = rounds.freeze(self.log, self.pool, self.choices, seed=1)
+        drawn = rounds.plan(self.log, self.pool, self.choices, seed=1, count=count)
+        self.frozen.append(frozen)
+        self.log = answered(self.log, drawn, self.truth)
+        if declined is not None:
+            at = len(self.log.rows) - count + declined
+            self.log.status[at], self.log.labels[at] = DECLINED, np.nan
+            self.hopeless.add(int(self.log.rows[at]))
+        return self
+
+    def bring(self, count: int, *, status: int = LABELLED) -> "Study":
+        """The first rows that nobody saw come without a draw."""
+        rows, log = np.flatnonzero(unseen(self.log, SIZE))[:count], self.log
+        labels = self.truth[rows] if status == LABELLED else np.full(count, np.nan)
+        if status == DECLINED:
+            self.hopeless |= set(rows.tolist())
+        self.log = replace(
+            log,
+            brought_rows=np.append(log.brought_rows, rows),
+            brought_status=np.append(log.brought_status, np.full(count, status)),
+            brought_labels=np.append(log.brought_labels, labels),
+            brought_round=np.append(log.brought_round, np.full(count, len(log.history) + 1)),
+        )
+        return self
+
+    def bets(self, metric, group: int, value: float):
+        evidence = gather(self.log, self.pool, self.choices, [metric], seed=1)
+        (made,) = balance(evidence, self.pool, metric, evidence.groups[group], [value], seed=1)
+        return made
+
+
+def enumerated(study: Study, metric, group: int, value: float, classes: list[int]) -> dict:
+    """Every field of the wagers, and the truth, by going through all items and classes.
+
+    h is above - value below of the metric; what cannot be answered is worth nothing.
+    """
+    log, rows = study.log, study.pool.rows(0, SIZE)
+    member = np.ones(SIZE, bool) if group == 0 else rows.codes[:, 0] == group - 1
+    weights = np.array(metric.ratio[0]) - value * np.array(metric.ratio[1])
+
+    def worth(labels):
+        """(N, K) h of every row at these labels (N, K)."""
+        parts = [each.value(rows.outputs, labels) for each in metric.statistics]
+        return weights[0] + sum(w * part for w, part in zip(weights[1:], parts, strict=True))
+
+    table = worth(np.tile(np.array(classes, float), (SIZE, 1)))
+    if study.hopeless:
+        table = np.hstack([table, np.zeros((SIZE, 1))])
+    table = table * member[:, None]
+    true = worth(study.truth[:, None])[:, 0] * member
+    true[list(study.hopeless)] = 0
+    size, found = member.sum(), {"theta": true.sum() / member.sum()}
+    for m, (row, number) in enumerate(zip(log.rows, log.round, strict=True)):
+        frozen = study.frozen[number - 1]
+        mean, _ = moments(frozen.surrogate.beliefs(rows, metric.statistics))
+        guess = (weights[0] + weights[1:] @ mean) * member
+        known = np.append(log.rows[:m], log.brought_rows[log.brought_round <= number])
+        left = np.setdiff1d(np.arange(SIZE), known)
+        q = frozen.strength[left] / frozen.strength[left].sum()
+        rest = guess[left].sum()
+        values = (rest + (table[left] - guess[left, None]) / q[:, None]) / size
+        each = (rest + (true[left] - guess[left]) / q) / size
+        draw = {
+            "value": each[left == row][0],
+            "low": values.min(),
+            "high": values.max(),
+            "offset": true[known].sum() / size,
+            "least": table[left].min(axis=1).sum() / size,
+            "most": table[left].max(axis=1).sum() / size,
+            "mean": q @ each,
+        }
+        for name, one in draw.items():
+            found.setdefault(name, []).append(one)
+    return found
+
+
+def check(study: Study, metric, group: int, value: float, classes=(0, 1, 2)) -> None:
+    """The wagers are the enumeration's, and X has the conditional mean theta - offset."""
+    made = study.bets(metric, group, value)
+    exact = enumerated(study, metric, group, value, list(classes))
+    for name in ("value", "low", "high", "offset", "least", "most"):
+        assert getattr(made, name) == approx(exact[name], rel=1e-4, abs=1e-6), name
+    assert exact["theta"] - made.offset == approx(exact["mean"], rel=1e-4, abs=1e-6)
+    assert (made.low <= made.value + 1e-6).all()
+    assert (made.value <= made.high + 1e-6).all()
+    assert (made.least - 1e-6 <= exact["theta"] - made.offset).all()
+    assert (exact["theta"] - made.offset <= made.most + 1e-6).all()
+
+
+def metric_of(pool, name: str):
+    return specs.one(name, specs.facts(pool.roles, COSTS[: len(pool.classes)], pool))
+
+
+@pytest.mark.parametrize("group", [0, 1, 2])
+@pytest.mark.parametrize(("name", "value"), BETS)
+def test_every_draw_is_known_to_its_last_digit(pool, truth, name, value, group):
+    study = Study(pool, truth, ERROR).draw(2).draw(3).draw(4)
+    check(study, metric_of(pool, name), group, value)
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize(("name", "value"), [BETS[0], BETS[3]])
+def test_what_was_brought_is_known_from_its_round_on(pool, truth, name, value, group):
+    study = Study(pool, truth, ERROR).bring(1).draw(2).bring(2).draw(2).draw(2).bring(1)
+    check(study, metric_of(pool, name), group, value)
+
+
+@pytest.mark.parametrize("group", [0, 2])
+@pytest.mark.parametrize(("name", "value"), BETS)
+def test_items_that_cannot_be_answered_are_worth_nothing(pool, truth, name, value, group):
+    study = Study(pool, truth, ERROR).draw(3, declined=1)
+    study.bring(1, status=DECLINED).draw(3, declined=0).draw(2)
+    check(study, metric_of(pool, name), group, value)
+
+
+@pytest.mark.parametrize("acquisition", ["optimal", "expected-loss", "uniform"])
+@pytest.mark.parametrize("surrogate", ["agreement", "model"])
+@pytest.mark.parametrize("interval", ["fixed", "anytime"])
+def test_whatever_the_draws_aimed_at(pool, truth, acquisition, surrogate, interval):
+    aimed = {"metric": "f1[dog]", "also": ("log-loss",), "acquisition": acquisition}
+    choices = replace(ERROR, **aimed, surrogate=surrogate, interval=interval)
+    study = Study(pool, truth, choices).draw(3).bring(1).draw(3)
+    check(study, metric_of(pool, "f1[dog]"), 0, 0.6)
+
+
+def test_when_all_is_drawn_the_last_draw_has_one_item(pool, truth):
+    study = Study(pool, truth, ERROR).draw(7).draw(5)
+    check(study, metric_of(pool, "error"), 0, 0.0)
+    made = study.bets(metric_of(pool, "error"), 0, 0.0)
+    assert made.most[-1] - made.least[-1] == approx(1 / SIZE)
+
+
+def test_a_started_round_counts_as_far_as_it_is_answered(pool, truth):
+    study = Study(pool, truth, ERROR).draw(5)
+    whole = study.bets(metric_of(pool, "error"), 0, 0.0)
+    study.log.status[3:], study.log.labels[3:] = PENDING, np.nan
+    some = study.bets(metric_of(pool, "error"), 0, 0.0)
+    for name in ("value", "low", "high", "offset", "least", "most"):
+        assert getattr(some, name) == approx(getattr(whole, name)[:3])
+
+
+def test_chunks_and_many_values_at_once_change_nothing(pool, truth, monkeypatch):
+    study, metric = Study(pool, truth, ERROR).draw(4).draw(4), metric_of(pool, "f1[dog]")
+    one = [study.bets(metric, 1, value) for value in (0.2, 0.9)]
+    monkeypatch.setattr(pool, "chunks", lambda: [(0, 5), (5, 6), (6, 12)])
+    evidence = gather(study.log, pool, ERROR, [metric], seed=1)
+    other = balance(evidence, pool, metric, evidence.groups[1], (0.2, 0.9), seed=1)
+    for before, after in zip(one, other, strict=True):
+        for name in ("value", "low", "high", "offset", "least", "most"):
+            assert getattr(after, name) == approx(getattr(before, name))
+
+
+@pytest.mark.parametrize("called", [["cat", "dog"], ["cat"]], ids=["two classes", "one class"])
+def test_a_label_of_a_class_that_was_never_predicted_is_possible(tmp_path, called):
+    path = tmp_path / "pool.parquet"
+    pred = [called[row % len(called)] for row in range(SIZE)]
+    place = ["barn" if row % 4 else "tree" for row in range(SIZE)]
+    pq.write_table(pa.table({"id": range(SIZE), "pred": pred, "place": place}), path)
+    pool = cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+    codes = pool.rows(0, SIZE).outputs.pred
+    truth = np.where(np.arange(SIZE) % 3 == 0, -1.0, codes)
+    study = Study(pool, truth, ERROR).draw(3).draw(4)
+    for name, value in (("error", 0.0), ("recall[cat]", 0.5)):
+        check(study, metric_of(pool, name), 0, value, [*range(len(called)), -1])
+
+
+def test_without_a_draw_there_is_nothing_to_bet_on(pool, truth):
+    made = Study(pool, truth, ERROR).bring(3).bets(metric_of(pool, "error"), 0, 0.0)
+    assert len(made.value) == len(made.most) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("log-loss", "bound on what one item can cost"), ("mcc", "no ratio")]
+)
+def test_bets_that_nobody_could_settle_are_refused(pool, truth, name, problem):
+    study = Study(pool, truth, ERROR).draw(3)
+    with pytest.raises(NotEstimable, match=problem) as refused:
+        study.bets(metric_of(pool, name), 0, 0.5)
+    assert "--interval fixed" in refused.value.hint
+
+
+def test_rounds_of_an_older_version_are_refused(pool, truth):
+    study = Study(pool, truth, ERROR).draw(3)
+    study.log = replace(study.log, history=(replace(study.log.history[0], aims=()),))
+    with pytest.raises(NotEstimable, match="older version"):
+        study.bets(metric_of(pool, "error"), 0, 0.0)
