@@ -76,8 +76,7 @@ class Cache:
 
         def on_piece(piece) -> list[Array]:
             outputs = self.rows(*piece).outputs
-            picked = outputs.pred if code is None else np.full(len(outputs.pred), code)
-            return [np.take_along_axis(outputs.probs, picked[:, None], axis=1)[:, 0]]
+            return [outputs.confidence if code is None else outputs.probs[:, code]]
 
         return np.concatenate(map_reduce(self.chunks(), on_piece, add))
 

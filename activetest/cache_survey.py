@@ -50,7 +50,7 @@ class Design:
             )
         if not self.heads:
             return np.empty((len(outputs.pred), 0), np.float32)
-        confidence = np.take_along_axis(outputs.probs, outputs.pred[:, None], axis=1).astype(float)
+        confidence = outputs.confidence[:, None].astype(float)
         with np.errstate(divide="ignore"):
             logit = np.log(confidence) - np.log1p(-confidence)
         return np.clip(logit, -LOGIT_LIMIT, LOGIT_LIMIT).astype(np.float32)

@@ -7,6 +7,7 @@ of one metric.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,11 @@ class Outputs:
     pred: Array
     probs: Array | None = None
     std: Array | None = None
+
+    @cached_property
+    def confidence(self) -> Array:
+        """(R,) probability of the predicted class."""
+        return np.take_along_axis(self.probs, self.pred[:, None], axis=1)[:, 0]
 
     def __getitem__(self, index) -> "Outputs":
         """The outputs of some of the rows; index is whatever an array takes."""

@@ -43,8 +43,7 @@ def computed(column: str, outputs: Outputs, classes: tuple[str, ...]) -> tuple[A
     """
     if column == PREDICTED:
         return outputs.pred.astype(np.int64), list(classes)
-    confidence = np.take_along_axis(outputs.probs, outputs.pred[:, None], axis=1)[:, 0]
-    bins = np.searchsorted(_EDGES, confidence.astype(np.float32), side="right") - 1
+    bins = np.searchsorted(_EDGES, outputs.confidence.astype(np.float32), side="right") - 1
     return np.minimum(bins, len(BINS) - 1), BINS
 
 

@@ -116,6 +116,15 @@ class Ledger:
             brought = dict(db.execute(_BROUGHT))
         return Record(revision, draws, answers, brought)
 
+    def replaced(self) -> int:
+        """Answers that count now and contradict an earlier one by the same annotator."""
+        query = (
+            "SELECT COUNT(*) FROM answers WHERE EXISTS (SELECT 1 FROM events WHERE "
+            "events.id = answers.id AND events.annotator = answers.annotator "
+            "AND (events.status, events.label) <> (answers.status, answers.label))"
+        )
+        return self._all(query)[0][0]
+
     def rounds(self, rows: Array) -> tuple[Round, ...]:
         """The rounds as recorded, as far as `rows` reaches: (D,) pool position of each draw."""
         query = "SELECT round, q, imputed FROM draws ORDER BY position LIMIT ?"

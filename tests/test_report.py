@@ -235,3 +235,16 @@ def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file)
     assert found.estimate == pytest.approx(0.1)
     assert found.n_eff is None
     assert found.labels_saved is None
+
+
+def test_replaced_labels_are_said_where_bets_depend_on_them(study, buy, label_file):
+    ids = buy(20)
+    ingest(study, label_file(f"{ids[0]},owl", name="again.csv"), replace=True)
+    ingest(study, label_file(f"{ids[0]},cat", name="once more.csv"), replace=True)
+
+    def told(**wishes) -> list[str]:
+        said = report(study, requirements=("error<=0.9",), **wishes).notes
+        return [note for note in said if note.startswith("Labels replaced")]
+
+    assert len(told()) == 1
+    assert told(interval="fixed") == []

@@ -217,6 +217,44 @@ def test_when_everything_is_known_every_item_weighs_the_same(pool, truth):
     assert (weights == np.append(inside, np.ones(SIZE - 5))).all()
 
 
+# --- labels that are in doubt
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("name", ["error", "f1[dog]"])
+def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
+    pool, truth, name, group
+):
+    """Labels of other items stay: what each adds is its variance over its own possible classes.
+
+    The last share is that of a class which the pool does not have.
+    """
+    metric = specs.one(name, Facts("classification", ("cat", "dog", "owl")))
+    log = brought(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
+    log = drawn(log, pool, truth, 6)
+    rng, weights = np.random.default_rng(2), np.array([1.0, -2.0, 0.5])[: len(metric.statistics)]
+    shares = rng.dirichlet([1, 1, 1, 0.3], size=15)
+
+    def estimated(labels, brought_labels) -> tuple[float, samples.Sample]:
+        now = replace(log, labels=labels, brought_labels=brought_labels)
+        now = replace(now, soft=shares[:12, :3], brought_soft=shares[12:, :3])
+        evidence = samples.gather(now, pool, CHOICES, [metric], seed=1)
+        one = samples.sample(evidence, metric, evidence.groups[group])
+        return catalog.load("estimators", "lure").estimate(one).mean @ weights, one
+
+    exact = 0.0
+    for place in range(15):
+        values = []
+        for code in (0.0, 1.0, 2.0, -1.0):
+            labels = np.concatenate([log.labels, log.brought_labels])
+            labels[place] = code
+            values.append(estimated(labels[:12], labels[12:])[0])
+        exact += shares[place] @ np.square(values) - (shares[place] @ values) ** 2
+    _, one = estimated(log.labels, log.brought_labels)
+    assert one.label_variance(weights) == approx(exact, rel=1e-6)
+    assert of(log, pool).label_variance(np.ones(1)) == 0
+
+
 # --- the draws themselves
 
 

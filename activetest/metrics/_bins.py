@@ -14,34 +14,34 @@ from activetest.metrics._losses import codes
 def right_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the prediction is the label and its confidence in the bin."""
     right = outputs.pred[:, None] == codes(outputs, labels)
-    return (right & _inside(_confidence(outputs), low, high)[:, None]).astype(float)
+    return (right & _inside(outputs.confidence, low, high)[:, None]).astype(float)
 
 
 def conf_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the confidence where it is in the bin, else 0, whatever the label."""
-    return _spread(_kept(_confidence(outputs), low, high), outputs, labels)
+    return _spread(_kept(outputs.confidence, low, high), outputs, labels)
 
 
 def in_bin(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the confidence is in the bin, whatever the label."""
-    return _spread(_inside(_confidence(outputs), low, high).astype(float), outputs, labels)
+    return _spread(_inside(outputs.confidence, low, high).astype(float), outputs, labels)
 
 
 def right_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) right_in when the prediction is right, and when it is wrong."""
-    inside = _inside(_confidence(outputs), low, high)
+    inside = _inside(outputs.confidence, low, high)
     return inside, np.zeros(len(inside), bool)
 
 
 def conf_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) conf_in, right or wrong."""
-    kept = _kept(_confidence(outputs), low, high)
+    kept = _kept(outputs.confidence, low, high)
     return kept, kept
 
 
 def bin_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) in_bin, right or wrong."""
-    inside = _inside(_confidence(outputs), low, high)
+    inside = _inside(outputs.confidence, low, high)
     return inside, inside
 
 
@@ -54,11 +54,6 @@ def true_in(code: int, low: float, high: float, outputs: Outputs, labels: Array 
 def prob_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the class's probability where it is in the bin, else 0, whatever the label."""
     return _spread(_kept(outputs.probs[:, code], low, high), outputs, labels)
-
-
-def _confidence(outputs: Outputs) -> Array:
-    """(R,) probability of the predicted class."""
-    return np.take_along_axis(outputs.probs, outputs.pred[:, None], axis=1)[:, 0]
 
 
 def _inside(values: Array, low: float, high: float) -> Array:

@@ -4,6 +4,8 @@ A surrogate that only says how likely the black box is to be right needs, per it
 three numbers: the value when right, and mean and variance of the value over the other classes.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from activetest.evidence import Array, Outputs
@@ -21,22 +23,28 @@ def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Arra
 
 
 def when_wrong(
-    statistics: tuple[Statistic, ...], outputs: Outputs, others: Array | None, *, noise: bool = True
-) -> tuple[Array, Array, Array]:
+    statistics: Sequence[Statistic | None],
+    outputs: Outputs,
+    others: Array | None,
+    *,
+    noise: bool = True,
+) -> tuple[Array, Array, Array | None]:
     """(T, R) float32 value when right, mean and variance when wrong.
 
     others (C, R) are the probabilities of the classes given an error; only the zero-one loss can do
-    without. Without noise the variances are not computed, and zero.
+    without. A statistic that is None is left for the caller to fill in. Without noise there are no
+    variances.
     """
     shape = (len(statistics), len(outputs.pred))
     right, wrong = np.empty(shape, np.float32), np.empty(shape, np.float32)
-    spread = np.zeros(shape, np.float32)
-    cells = [t for t, each in enumerate(statistics) if each.cells and each.name != "zero_one"]
+    spread = np.zeros(shape, np.float32) if noise else None
+    asked = [(t, each) for t, each in enumerate(statistics) if each is not None]
+    cells = [(t, each) for t, each in asked if each.cells and each.name != "zero_one"]
     if cells:
-        tables = np.stack([statistics[t].matrix(len(others)) for t in cells])
-        right[cells], wrong[cells], spread[cells] = _cells(tables, outputs.pred, others, noise)
+        tables = np.stack([each.matrix(len(others)) for _, each in cells])
+        _cells(tables, outputs.pred, others, [t for t, _ in cells], right, wrong, spread)
     rows = np.arange(shape[1])
-    for t, each in enumerate(statistics):
+    for t, each in asked:
         if each.name == "zero_one":
             right[t], wrong[t] = 0, 1
         elif each.sides:
@@ -72,24 +80,26 @@ def other_classes(outputs: Outputs, classes: int) -> Array:
     return weights
 
 
-def _cells(tables: Array, pred: Array, others: Array, noise: bool) -> tuple[Array, Array, Array]:
-    """(T, R) as when_wrong, from (T, C, C) values by predicted and true class."""
+def _cells(tables: Array, pred: Array, others: Array, places, right, wrong, spread) -> None:
+    """Fill in the rows at these places from (T, C, C) values by predicted and true class."""
     tables = tables.astype(np.float32)
-    right = tables[:, pred, pred]
     # Rows of one predicted class under each other: one product of matrices for each class.
     order = np.argsort(pred, kind="stable")
     bounds = np.searchsorted(pred[order], np.arange(tables.shape[1] + 1))
     weights = np.take(others, order, axis=1)
-    mean = np.empty(right.shape, np.float32)
-    square = np.empty(right.shape, np.float32) if noise else None
+    shape = (len(places), len(pred))
+    mean = np.empty(shape, np.float32)
+    square = np.empty(shape if spread is not None else (0, 0), np.float32)
     for code, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
         mean[:, start:stop] = tables[:, code] @ weights[:, start:stop]
-        if noise:
+        if spread is not None:
             square[:, start:stop] = tables[:, code] ** 2 @ weights[:, start:stop]
     back = np.empty(len(order), np.intp)
     back[order] = np.arange(len(order))
-    mean = np.take(mean, back, axis=1)
-    if not noise:
-        return right, mean, np.float32(0)
-    # Only rounding can make it negative.
-    return right, mean, np.maximum(np.take(square, back, axis=1) - mean**2, 0)
+    for place, table, values in zip(places, tables, mean, strict=True):
+        right[place] = np.diagonal(table)[pred]
+        np.take(values, back, out=wrong[place])
+    if spread is not None:
+        for place, values in zip(places, square, strict=True):
+            # Only rounding can make it negative.
+            spread[place] = np.maximum(values[back] - wrong[place] ** 2, 0)

@@ -125,24 +125,21 @@ class Agreement:
         self, rows: Rows, statistics, *, noise: bool = True
     ) -> tuple[Array, Array, Array]:
         """(T, R) value of each statistic when right, and its mean and variance when wrong."""
-        codes = rows.outputs.pred
-        shape = (len(statistics), len(codes))
-        right, mean, spread = (np.empty(shape, np.float32) for _ in range(3))
-        unlearned = []
-        for t, each in enumerate(statistics):
-            if each.name in self.learned:
-                which = self.learned.index(each.name)
-                cost, factor = (one[which].astype(np.float32) for one in (self.cost, self.noise))
-                right[t], mean[t] = rows.right[which], rows.wrong[which] * cost[codes]
-                spread[t] = rows.spread[which] * factor[codes] if noise else 0
-            else:
-                unlearned.append(t)
-        if unlearned:
-            asked = tuple(statistics[t] for t in unlearned)
-            parts = when_wrong(asked, rows.outputs, self._instead(rows), noise=noise)
-            if len(asked) == len(statistics):
-                return parts
-            right[unlearned], mean[unlearned], spread[unlearned] = parts
+        places = {
+            t: self.learned.index(each.name)
+            for t, each in enumerate(statistics)
+            if each.name in self.learned
+        }
+        others = None if len(places) == len(statistics) else self._instead(rows)
+        asked = [None if t in places else each for t, each in enumerate(statistics)]
+        right, mean, spread = when_wrong(asked, rows.outputs, others, noise=noise)
+        for t, which in places.items():
+            cost, factor = (
+                one[which].astype(np.float32)[rows.outputs.pred] for one in (self.cost, self.noise)
+            )
+            right[t], mean[t] = rows.right[which], rows.wrong[which] * cost
+            if noise:
+                spread[t] = rows.spread[which] * factor
         return right, mean, spread
 
     def _instead(self, rows: Rows) -> Array:

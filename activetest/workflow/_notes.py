@@ -10,7 +10,7 @@ from activetest.intervals._rare import RARE
 from activetest.metrics._losses import LOG_LOSS_FLOOR
 from activetest.metrics._metric import Metric
 from activetest.planning import half_width_labels
-from activetest.report import Line
+from activetest.report import Gate, Line
 from activetest.workflow._lines import HEADLINE
 
 _FEW_RARE, _HEAVY = 5, 0.25
@@ -61,6 +61,16 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
             f"{LOG_LOSS_FLOOR:g}."
         )
     return said
+
+
+def replaced(count: int, told: Sequence[Line | Gate]) -> list[str]:
+    """What replaced labels do to anytime-valid intervals and gates, where there are any."""
+    if not count or all(each.method != "betting" for each in told):
+        return []
+    return [
+        f"Labels replaced: {count}. Anytime-valid intervals and gates go by the labels as they are "
+        "now; if any was replaced in answer to what a report showed, they promise nothing."
+    ]
 
 
 def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:

@@ -68,6 +68,8 @@ def report(
     notes = _notes.notes(view, lines, shown[0], study.ledger.record().answers)
     lines += _lines.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
     lines += _lines.differences(view, tabled, compared, simultaneous=simultaneous)
+    judged = _verdicts.verdicts(view, list(zip(wanted, required, strict=True)), interval)
+    notes += _notes.replaced(study.ledger.replaced(), [*lines, *judged])
     if half_width is not None:
         notes.append(_notes.planned(view, shown[0], lines[0], half_width))
     counts, _ = status(study)
@@ -82,7 +84,7 @@ def report(
         counts=counts,
         estimates=tuple(lines),
         notes=tuple(notes),
-        gates=_verdicts.verdicts(view, list(zip(wanted, required, strict=True)), interval),
+        gates=judged,
     )
 
 

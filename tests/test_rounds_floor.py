@@ -1,0 +1,108 @@
+"""The floor for bets: as even as the item that is least likely to be drawn needs it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest import cache, rounds
+from activetest.evidence import Choices, Log
+from activetest.intervals.betting import expected_width
+from activetest.pool import Pool
+
+BETS = Choices("error", ("error",), "agreement", interval="anytime", budget=200)
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", 60, seed=4)
+    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+
+
+def confident(folder, confidence: np.ndarray):
+    """A pool whose black box is this sure of each of its items."""
+    columns = {"id": range(len(confidence)), "prob_no": 1 - confidence, "prob_yes": confidence}
+    pq.write_table(pa.table(columns), folder / "sure.parquet")
+    return cache.build(Pool.open(str(folder / "sure.parquet")), folder / "sure")
+
+
+def chosen(pool, choices: Choices) -> float:
+    return rounds.freeze(Log.empty(), pool, choices, seed=1).choices.floor
+
+
+# --- in rounds
+
+
+@pytest.mark.parametrize("metric", ["error", "f1[dog]"])
+def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
+    choices = replace(BETS, metric=metric, floor=0.2)
+    one = rounds.plan(Log.empty(), pool, choices, seed=1, count=5)
+    assert one.choices["floor"] >= 0.35
+    fixed = replace(choices, interval="fixed", floor=one.choices["floor"])
+    same = rounds.plan(Log.empty(), pool, fixed, seed=1, count=5)
+    assert (one.rows == same.rows).all()
+    assert one.probs == approx(same.probs)
+
+
+def test_without_bounds_on_a_loss_there_are_no_bets_and_the_floor_stays(pool):
+    assert chosen(pool, replace(BETS, metric="log-loss", floor=0.2)) == 0.2
+
+
+def test_a_round_for_fixed_intervals_keeps_the_floor_of_the_user(pool):
+    choices = replace(BETS, interval="fixed", floor=0.2)
+    frozen = rounds.freeze(Log.empty(), pool, choices, seed=1)
+    assert frozen.choices == choices
+    assert frozen.strength.min() >= 0.2 / 60
+
+
+def test_the_rarer_errors_are_the_more_even_the_draws(tmp_path):
+    """Nearly every item is nearly certain: one of them, wrong after all, would cost a bettor most.
+
+    Where errors are as frequent as right answers the scores may have their way.
+    """
+    rng = np.random.default_rng(3)
+    (tmp_path / "rare").mkdir()
+    rare = confident(tmp_path / "rare", np.minimum(rng.beta(40, 0.4, size=1000), 0.9999))
+    often = confident(tmp_path, np.where(rng.random(1000) < 0.5, 0.999, 0.55))
+    assert chosen(rare, BETS) > chosen(often, BETS)
+
+
+def test_the_choice_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, monkeypatch):
+    one = chosen(pool, BETS)
+    monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, 60)) for at in range(0, 60, 7)])
+    assert chosen(pool, BETS) == one
+
+
+# --- what bets are expected to be worth
+
+
+def width(
+    wrong: np.ndarray, floor: float = 0.35, *, draws: int = 200, level: float = 0.95
+) -> float:
+    """Of items that are wrong with these chances, drawn where that is in doubt."""
+    score = np.sqrt(wrong * (1 - wrong))
+    probs = (1 - floor) * score / score.sum() + floor / len(wrong)
+    ends = np.array([[0.0], [1.0]]) * np.ones(len(wrong))
+    return expected_width(wrong, wrong * (1 - wrong), ends, probs, draws=draws, level=level)
+
+
+def test_more_draws_and_a_lower_level_promise_a_narrower_interval():
+    wrong = np.random.default_rng(1).beta(1, 4, size=1000)
+    by_draws = [width(wrong, draws=draws) for draws in (20, 50, 200, 1000)]
+    by_level = [width(wrong, level=level) for level in (0.99, 0.9, 0.5)]
+    for widths in (by_draws, by_level):
+        assert widths == sorted(widths, reverse=True)
+        assert widths[-1] < 0.8 * widths[0]
+
+
+def test_no_more_than_what_is_possible_is_ever_expected():
+    assert width(np.full(1000, 0.3), draws=1) == approx(1)
+    assert width(np.full(1000, 0.5), draws=10**7) < 0.01
+
+
+def test_error_and_accuracy_promise_the_same():
+    wrong = np.random.default_rng(2).beta(1, 9, size=1000)
+    assert width(wrong) == approx(width(1 - wrong))
