@@ -4,6 +4,7 @@ Whatever a surrogate predicted before a draw serves the draw, an older one too: 
 rounds 1, 2, 4, 8, ... are asked, each for all rounds until the next, in one pass over the pool.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,15 +19,16 @@ from activetest.rounds import by_group, group_names
 def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
     """The log with rounds that say something about all these statistics, for every group.
 
-    Rounds that recorded them for all groups stay as they are.
+    Rounds that recorded them for all groups stay as they are, and so do those of older versions.
     """
     names, groups = {each.name for each in statistics}, group_names(cache)
+    # A round without aims was drawn by an older version, whose surrogates cannot be asked any more.
     lacking = {
         each.number
         for each in log.history
-        if each.groups != groups or not names <= set(each.statistics)
+        if each.aims and (each.groups != groups or not names <= set(each.statistics))
     }
-    sources = {each: log.history[_source(each) - 1] for each in lacking}
+    sources = {each: _source(each, log.history) for each in lacking}
     wholes = _wholes(cache, {each.number: each for each in sources.values()}, statistics)
     history = [
         _again(each, log, cache, sources[each.number], wholes, statistics, groups)
@@ -49,9 +51,10 @@ def known_before(log: Log, number: int) -> Array:
     )
 
 
-def _source(number: int) -> int:
-    """The last of rounds 1, 2, 4, 8, ... that is not after this one."""
-    return 1 << (number.bit_length() - 1)
+def _source(number: int, history: Sequence[Round]) -> Round:
+    """The last of rounds 1, 2, 4, 8, ... that is not after this one; itself if that is too old."""
+    source = history[(1 << (number.bit_length() - 1)) - 1]
+    return source if source.aims else history[number - 1]
 
 
 def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
