@@ -9,9 +9,10 @@ import pytest
 import typer
 
 import activetest
-from activetest import catalog
+from activetest import catalog, specs
 from activetest.cli import app, main
 from activetest.evidence import Choices
+from activetest.gates import parse
 from activetest.render import json as as_json
 from activetest.report import Counts, Gate, Line, Report, SimulatedStrategy
 
@@ -92,6 +93,32 @@ def test_the_benchmarks_know_the_options_they_are_shown_with():
 )
 def test_every_method_is_named(family, name):
     assert re.search(rf"[`| ]{name}[`|]", README)
+
+
+@pytest.mark.parametrize("name", catalog.names("metrics"))
+def test_every_metric_has_its_paper(name):
+    assert f"`{name}`" in section("Papers")
+
+
+@pytest.mark.parametrize("family", ["estimators", "intervals"])
+def test_every_estimator_and_interval_has_its_paper(family):
+    files = [f"`{family}/{name.replace('-', '_')}.py`" for name in catalog.names(family)]
+    assert [file for file in files if file not in section("Papers")] == []
+
+
+def test_every_metric_that_is_shown_with_brackets_exists():
+    shown = re.findall(r"`([a-z0-9-]+)\[[^\]`]+\]`", README)
+    assert shown
+    assert set(shown) <= set(catalog.names("metrics"))
+
+
+def test_every_requirement_that_is_shown_can_be_read():
+    shown = re.findall(r"--require '([^']*)'", README)
+    shown += re.findall(r"`(\S+@\S+[<>]=\S+)`", README)
+    assert shown
+    for requirement in shown:
+        name, _ = specs.split(parse(requirement).metric)
+        assert name in catalog.names("metrics")
 
 
 def test_every_file_that_is_named_exists():

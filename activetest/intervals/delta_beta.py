@@ -29,5 +29,9 @@ def interval(estimate: Estimate, level: float) -> Interval:
     hits, misses = share * effective, (1 - share) * effective
     lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
     upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
+    if estimate.tally == 0:
+        # Nothing that was seen speaks against a bound that is as near as this.
+        lower = 0.0 if share <= spread else lower
+        upper = 1.0 if share >= 1 - spread else upper
     ends = low + range_ * np.array([lower, upper])
     return Interval(float(ends[0]), float(ends[1]), level, "delta-beta", variance)

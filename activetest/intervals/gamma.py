@@ -28,5 +28,8 @@ def interval(estimate: Estimate, level: float) -> Interval:
         return Interval(float(lower), float(upper), level, "gamma", variance)
     events = mean**2 / variance * (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     ends = mean / events * gammaincinv([events, events + 1], [tail, 1 - tail])
+    if estimate.tally == 0:
+        # Nothing that was seen speaks against a mean of 0.
+        ends[0] = 0.0
     lower, upper = np.clip(ends, *estimate.limits[:, 0])
     return Interval(float(lower), float(upper), level, "gamma", variance)

@@ -30,6 +30,10 @@ def interval(estimate: Estimate, level: float) -> Interval:
     effective *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     hits, misses = share * effective + 0.5, (1 - share) * effective + 0.5
     lower, upper = low + range_ * betaincinv(hits, misses, [tail, 1 - tail])
-    # Nothing excludes a bound that the value itself is at.
+    if estimate.tally == 0:
+        # Nothing that was seen speaks against a bound that is as near as this.
+        lower = low if share <= spread else lower
+        upper = high if share >= 1 - spread else upper
+    # Jeffreys' limits leave out a bound that the value itself is at.
     lower, upper = min(lower, value), max(upper, value)
     return Interval(float(lower), float(upper), level, "group-beta", variance)

@@ -10,6 +10,8 @@ from activetest.report import SimulatedStrategy
 
 # Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.
 _RUNS, _POINTS = 1000, 16
+# Stands for no error at all where errors are compared on a logarithmic scale.
+_NOTHING = 1e-300
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Baseline:
 
     def labels(self, error: float) -> float:
         """Labels with which uniform draws reach a mean squared error."""
-        order = np.argsort(self.errors)
+        # Of equal errors the most labels first: without any error, one label is as good as all.
+        order = np.lexsort((-self.budgets, self.errors))
         known = np.log(self.errors[order]), np.log(self.budgets[order])
         return float(np.exp(np.interp(np.log(error), *known)))
 
@@ -52,11 +55,12 @@ def baseline(
         stats = metric.statistics[0].value(outputs, truth[:, None])[:, 0]
         slope = metric.gradient(np.array([stats.mean()]))[0]
         one = slope**2 * stats.var(ddof=1)
-        return Baseline(value, points, one / points * (1 - points / size), True)
+        errors = one / points * (1 - points / size)
+        return Baseline(value, points, np.maximum(errors, _NOTHING), True)
     errors = np.full((_RUNS, len(points)), np.nan)
     for run in range(_RUNS):
         errors[run] = (_path(metric, outputs, truth, points, rng) - value) ** 2
-    return Baseline(value, points, np.nanmean(errors, axis=0), False)
+    return Baseline(value, points, np.maximum(np.nanmean(errors, axis=0), _NOTHING), False)
 
 
 def compared(

@@ -104,3 +104,11 @@ def test_a_value_that_is_nearly_at_the_bound_is_no_worse_than_one_that_is():
     """value (1 - value) over the variance would be a sample of nobody."""
     at, near = (ends(estimate(value, 1e-3, draws=50)) for value in (1.0, 1 - 1e-5))
     assert 1 - near[0] < 1.2 * (1 - at[0])
+
+
+@pytest.mark.parametrize("value", [0.01, 0.99])
+def test_a_bound_that_nothing_seen_speaks_against_stays_in(value):
+    unseen, seen = (estimate(value, 0.02**2, support=support) for support in (0.0, 30.0))
+    assert (ends(unseen)[0] == 0) == (value < 0.5)
+    assert (ends(unseen)[1] == 1) == (value > 0.5)
+    assert 0 < ends(seen)[0] < ends(seen)[1] < 1

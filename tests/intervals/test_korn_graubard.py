@@ -99,3 +99,11 @@ def test_a_mean_that_is_nearly_zero_is_no_worse_than_one_that_is():
     """mean (1 - mean) over the variance would be a sample of nobody."""
     none, hardly = (ends(estimate(mean, 1e-4, draws=50, rare=0)) for mean in (0.0, 1e-4))
     assert hardly[1] < 1.5 * none[1]
+
+
+@pytest.mark.parametrize("mean", [0.002, 0.998])
+def test_a_bound_that_nothing_seen_speaks_against_stays_in(mean):
+    unseen, seen = (estimate(mean, 0.003**2, draws=100, rare=rare) for rare in (0, 30))
+    assert (ends(unseen)[0] == 0) == (mean < 0.5)
+    assert (ends(unseen)[1] == 1) == (mean > 0.5)
+    assert 0 < ends(seen)[0] < ends(seen)[1] < 1
