@@ -147,7 +147,7 @@ def value(means: Estimate, sample: Sample, metric: Metric) -> Value:
     )
     inner = linear(means, sample, over_answerable(metric, smooth, sample), bounds)
     outer = metric.smooth if single else first
-    number = float(outer(np.clip(inner.mean, *inner.limits)))
+    number = float(np.clip(outer(np.clip(inner.mean, *inner.limits)), metric.lower, metric.upper))
     if metric.interval is not None and means.draws is None:
         # What estimation errors alone add to such a sum is taken off again.
         number = catalog.load("intervals", metric.interval).debiased(means) * _scale(metric, means)
@@ -160,6 +160,9 @@ def interval(made: Value, level: float, *, group: bool = False) -> Interval:
     """The interval of a value, with the variance of its inner estimate."""
     inner = made.inner
     low, high = made.bounds
+    if inner.draws is not None and made.metric.interval is not None and not inner.exact:
+        # What a posterior adds to such sums it adds to the truth as well.
+        raise NotEstimable("no posterior of such a sum can be right", "read doubly-robust")
     if inner.draws is not None:
         name, about = "credible", inner
     elif made.metric.interval is not None:
@@ -177,12 +180,16 @@ def interval(made: Value, level: float, *, group: bool = False) -> Interval:
     found = catalog.load("intervals", name).interval(about, level)
     scale = _scale(made.metric, made.means) if about is made.means else 1.0
     ends = np.clip([scale * found.lower, scale * found.upper], low, high)
-    lower, upper = sorted(float(made.outer(np.array([end]))) for end in ends)
+    ends = np.array([made.outer(np.array([end])) for end in ends])
+    # The linear form of a curve knows no bounds.
+    lower, upper = np.sort(np.clip(ends, made.metric.lower, made.metric.upper)).tolist()
     return replace(found, lower=lower, upper=upper)
 
 
 def _scale(metric: Metric, means: Estimate) -> float:
     """The metric over the sum of absolute gaps that it is in proportion to."""
+    if metric.interval != "calibration":
+        return 1.0
     mean = means.mean[: len(metric.statistics)]
     happened, claimed = np.split(mean, 2)
     total = np.abs(happened - claimed).sum()
@@ -203,7 +210,8 @@ def difference(one: Value, two: Value, level: float) -> tuple[float, Interval]:
     is the variance of the difference of their terms. Degrees of freedom are those of the group with
     fewer labels.
     """
-    slopes = one.slope, two.slope
+    # Where everything is known, terms still differ, and mean nothing.
+    slopes = tuple(0.0 if value.inner.exact else value.slope for value in (one, two))
     apart = one.value - two.value
     terms = slopes[0] * one.inner.terms - slopes[1] * two.inner.terms
     residuals = one.inner.weights[:, None] * (terms - one.inner.weights @ terms)
@@ -213,13 +221,14 @@ def difference(one: Value, two: Value, level: float) -> tuple[float, Interval]:
         for slope, value in zip(slopes, (one, two), strict=True)
     )
     exact = one.inner.exact and two.inner.exact
-    fewer = min((one, two), key=lambda value: np.count_nonzero(value.inner.inside))
+    open_ = [value for value in (one, two) if not value.inner.exact] or [one]
+    fewer = min(open_, key=lambda value: np.count_nonzero(value.inner.inside))
     joint = replace(
         one.inner,
         mean=np.array([apart]),
         variance=residuals.T @ residuals / shrink if shrink > 0 else np.zeros((1, 1)),
         terms=terms,
-        limits=np.array([[-np.inf], [np.inf]]),
+        limits=np.array([[-1.0], [1.0]]) * (one.metric.upper - one.metric.lower),
         inside=fewer.inner.inside,
         model_variance=0.0 if exact else float(expected),
         exact=exact,

@@ -16,6 +16,7 @@ from activetest.intervals import betting
 from activetest.metrics._metric import Metric
 from activetest.rounds_wagers import Stake, wagers
 from activetest.samples import Evidence, Group
+from activetest.specs import obstacle
 
 # Values of a ratio at which ranges are computed; between them they are bounded by chords.
 _GRID, _STEPS = 9, 30
@@ -28,11 +29,7 @@ def balance(
 
     Raises NotEstimable for a metric that is no ratio of means, or without bounds.
     """
-    if metric.ratio is None:
-        raise NotEstimable(
-            f"{metric.title} has no anytime-valid interval: it is no ratio of two means",
-            hint="use --interval fixed",
-        )
+    _refuse(metric)
     above, below = np.array(metric.ratio)
     weights = above - np.asarray(values)[:, None] * below
     stake = _stake(evidence, metric, group, weights)
@@ -49,17 +46,13 @@ def sequence(
     low, high = limits
     if low == high:
         return Interval(low, high, level, "exact", 0.0)
+    _refuse(metric)
     log = evidence.log
     declined = DECLINED in log.status or DECLINED in log.brought_status
-    if metric.ratio is not None and not any(metric.ratio[1][1:]) and not declined:
+    if not any(metric.ratio[1][1:]) and not declined:
         # A mean itself: one bet serves every value.
         made = balance(evidence, cache, metric, group, [0.0], seed=seed)[0]
         return betting.interval(made, level, low=low, high=high)
-    if not np.isfinite([low, high]).all():
-        raise NotEstimable(
-            f"{metric.title} has no bound, and an anytime-valid interval needs one",
-            hint="use --interval fixed",
-        )
     grid = np.linspace(low, high, _GRID)
     made = balance(evidence, cache, metric, group, grid, seed=seed)
     limit = np.log(2 / (1 - level))
@@ -72,6 +65,11 @@ def sequence(
     if lower is None or upper is None or lower > upper:
         lower, upper = low, high
     return Interval(float(lower), float(upper), level, "betting", np.nan)
+
+
+def _refuse(metric: Metric) -> None:
+    if reason := obstacle(metric):
+        raise NotEstimable(f"no anytime-valid interval: {reason}", hint="use --interval fixed")
 
 
 def _stake(evidence: Evidence, metric: Metric, group: Group, weights: Array) -> Stake:

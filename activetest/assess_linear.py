@@ -37,7 +37,11 @@ def linear(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
     if not (np.isfinite(at) and np.isfinite(slope).all()):
         raise NotEstimable(metric.undefined or "it is not defined here", "activetest next --n 10")
     same = len(mean) == 1
-    limits = means.limits[:, :1] if same or len(metric.statistics) == 1 else np.array([bounds]).T
+    doubt = sample.label_variance(slope)
+    # Where annotators disagree, knowing their answers is not knowing the labels.
+    exact = means.exact and not doubt
+    known = (same or len(metric.statistics) == 1) and not (means.exact and doubt)
+    limits = means.limits[:, :1] if known else np.array([bounds]).T
     draws = means.draws
     if draws is not None:
         draws = metric.smooth(np.clip(draws, *means.limits))
@@ -51,13 +55,17 @@ def linear(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
         limits=limits,
         inside=sample.counted if answered and len(means.inside) else means.inside,
         draws=draws,
-        exact=means.exact,
+        exact=exact,
     )
-    return made if draws is not None else _expected(made, sample, slope, mean)
+    return made if draws is not None else _expected(made, sample, slope, mean, doubt)
 
 
-def _expected(linear: Estimate, sample: Sample, slope: Array, mean: Array) -> Estimate:
+def _expected(
+    linear: Estimate, sample: Sample, slope: Array, mean: Array, doubt: float
+) -> Estimate:
     """The estimate with what the surrogate and the labels say about its variance.
+
+    doubt is the variance that disagreeing annotators leave.
 
     Each draw's squared residual is replaced by its expectation under the surrogate: the variance
     sum_m w_m^2 sum_{R_m} E[(h - guess)^2] (1 / q - 1) / N^2, the inner sum estimated from the item
@@ -67,16 +75,16 @@ def _expected(linear: Estimate, sample: Sample, slope: Array, mean: Array) -> Es
     inverse = 1 / sample.probs
     square = noise + sample.inside * (expected - linear.guess[:, 0]) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
+    model = float(model) if sample.unknown else 0.0
     pull = sample.counted * ((sample.stats - mean) @ slope)
     some = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
     sides = [some & (sign * pull > 0) for sign in (1, -1)]
     weights = sample.counted * inverse
     one = weights @ pull**2 / weights.sum() if weights.any() else np.nan
-    noise = sample.label_variance(slope)
     return replace(
         linear,
-        variance=linear.variance + noise,
-        model_variance=float(model) + noise,
+        variance=linear.variance + doubt,
+        model_variance=model + doubt,
         one_draw=float(one),
         tally=min(_effective(pull[side]) for side in sides),
         support=min(_effective((pull * inverse)[side]) for side in sides),

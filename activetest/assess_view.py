@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from activetest import assess, samples
 from activetest.assess import Imputation, Value
 from activetest.assess_anytime import sequence
@@ -71,7 +73,13 @@ class View:
 
 def certain(sample: Sample, metric: Metric) -> tuple[float, float]:
     """The metric's range, as far as what is known leaves it possible."""
-    if len(metric.statistics) != 1:
+    count = len(metric.statistics)
+    if count and sample.unknown == 0:
+        answered = sample.total[count:].sum() if len(sample.total) > count else sample.size
+        exact = float(metric.smooth(sample.total[:count] / answered)) if answered else np.nan
+        if np.isfinite(exact):
+            return exact, exact
+    if count != 1:
         return metric.lower, metric.upper
     ends = [float(metric.smooth(end[:1])) for end in sample.limits]
     return min(ends), max(ends)

@@ -61,6 +61,12 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
             specs.metrics(name, facts)
     except ChoiceError as error:
         raise type(error)(f"{where}: {error.problem}", error.hint) from error
+    reason = specs.obstacle(specs.aim(choices.metric, facts))
+    if choices.interval == "anytime" and reason:
+        raise ChoiceError(
+            f"{where}: draws cannot serve anytime-valid intervals here, for {reason}",
+            "aim at another metric, or leave --interval fixed",
+        )
     if choices.annotators == "dawid-skene" and pool["task"] == "regression":
         raise ChoiceError(
             f"{where}: dawid-skene is for classes, and this pool predicts values",

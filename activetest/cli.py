@@ -132,7 +132,8 @@ def ingest(
     at = Study.open(study)
     if undo:
         source, time, answers = ingest.undo(at)
-        streams.write(f"taken back: {answers} answers of {source}, which came at {time}\n")
+        told = f"{answers:,} answer{'s' * (answers != 1)}"
+        streams.write(f"taken back: {told} of {source}, which came at {time}\n")
     else:
         stdin = sys.stdin.buffer if labels == "-" else None
         done = ingest.ingest(at, labels, replace=replace, dry_run=dry_run, stdin=stdin)

@@ -85,16 +85,24 @@ def _summed(surrogate, cache, rows, statistics) -> Array:
 
 
 def _again(each: Round, log: Log, cache, source: Round, wholes, statistics, groups) -> Round:
-    """The round, with the predictions of the source's surrogate."""
+    """The round, with the predictions of the source's surrogate where it has none of its own.
+
+    What it recorded for all these groups stays: no number depends on what else is asked for.
+    """
     surrogate = restored(source)
     known = cache.take(known_before(log, each.number))
     left = wholes[source.number] - _summed(surrogate, cache, known, statistics)
-    drawn = surrogate.expected(cache.take(each.rows), statistics)
+    drawn = surrogate.expected(cache.take(each.rows), statistics).T.astype(float)
+    names = tuple(one.name for one in statistics)
+    if each.groups == groups:
+        for name in set(names) & set(each.statistics):
+            new, old = names.index(name), each.statistics.index(name)
+            drawn[:, new], left[:, new] = each.imputed[:, old], each.imputed_sum[:, old]
     return replace(
         each,
-        statistics=tuple(one.name for one in statistics),
+        statistics=names,
         groups=groups,
-        imputed=drawn.T.astype(float),
+        imputed=drawn,
         imputed_sum=left[:, :-1],
         count=np.rint(left[:, -1]).astype(np.int64),
     )

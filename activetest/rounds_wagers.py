@@ -71,7 +71,7 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
         return [Wagers(*np.empty((6, 0))) for _ in stake.weights]
     declined = bool(DECLINED in log.status or DECLINED in log.brought_status)
     # A label may be of a class that was never predicted, also where one class was.
-    sums = _Sums(stake, max(len(cache.classes), 2), declined)
+    sums = _Sums(stake, max(len(cache.classes), 2) if cache.classes else 0, declined)
     scenes = [_Scene(each, log, cache, sums, seed) for each in history]
 
     def on_piece(numbered):

@@ -167,7 +167,8 @@ def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
     drawn[:used] = weights / log.probs[:used] + after
     starts = np.searchsorted(log.round[:used], log.brought_round)
     brought = np.append(np.cumsum(weights[::-1])[::-1], 0.0)[starts]
-    if len(log.rows) + len(log.brought_rows) == size:
+    pending = (log.status == PENDING).any() or (log.brought_status == PENDING).any()
+    if len(log.rows) + len(log.brought_rows) == size and not pending:
         # Everything is known, and every item counts alike.
         drawn, brought = np.ones(len(drawn)), np.ones(len(brought))
     drawn, brought = drawn * inside, brought * brought_inside

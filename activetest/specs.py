@@ -61,6 +61,15 @@ def aim(specification: str, facts: Facts) -> Metric:
     return metric
 
 
+def obstacle(metric: Metric) -> str | None:
+    """Why there are no bets on a metric, or None."""
+    if metric.ratio is None:
+        return f"{metric.title} is no ratio of two means"
+    if not np.isfinite([[one.lower, one.upper] for one in metric.statistics]).all():
+        return f"{metric.title} has no bound on what one item can cost"
+    return None
+
+
 def names(task: str) -> list[str]:
     """The metrics of a task."""
     return [name for name in catalog.names("metrics") if catalog.load("metrics", name).TASK == task]

@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
 from activetest import cache, rounds, samples, specs
 from activetest.assess_anytime import balance, sequence
+from activetest.assess_view import certain
 from activetest.errors import NotEstimable
 from activetest.evidence import DECLINED, Choices, Log
 from activetest.intervals import betting
@@ -105,6 +108,17 @@ def test_accuracy_is_one_minus_error(pool, truth):
     assert (accuracy.lower, accuracy.upper) == approx((1 - error.upper, 1 - error.lower), abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "share"), [("f1[micro]", 1.0), ("recall[micro]", 1.0), ("specificity[micro]", 0.5)]
+)
+def test_a_micro_average_misses_a_share_of_the_errors(pool, truth, name, share):
+    """What is below the line is a constant, and need not be 1: of three classes it is 2 or 3."""
+    log = drawn(pool, truth, *[10] * 4)
+    error, micro = (found(pool, log, metric_of(pool, each)) for each in ("error", name))
+    ends = (1 - share * error.upper, 1 - share * error.lower)
+    assert (micro.lower, micro.upper) == approx(ends, abs=1e-6)
+
+
 def test_a_bet_on_a_ratio_is_won_by_who_knows_it(pool, truth):
     """The mean of above - t below is positive where the ratio is larger than t."""
     log, metric = drawn(pool, truth, *[10] * 7), metric_of(pool, "f1[dog]")
@@ -169,6 +183,38 @@ def test_what_is_known_for_certain_needs_no_bet(pool, truth):
     log = drawn(pool, truth, 10)
     made = found(pool, log, metric_of(pool, "error"), limits=(0.25, 0.25))
     assert (made.lower, made.upper, made.method) == (0.25, 0.25, "exact")
+
+
+@pytest.mark.parametrize("name", ["error", "f1[dog]", "mcc", "ece"])
+@pytest.mark.parametrize("hopeless", [(), (3, 17, 40)], ids=["answered", "declined"])
+def test_when_everything_is_known_the_metric_is_certain(pool, truth, name, hopeless):
+    log, metric = drawn(pool, truth, SIZE - 1, 1, hopeless=hopeless), metric_of(pool, name)
+    here = np.setdiff1d(np.arange(SIZE), hopeless)
+    true = evaluate(metric, pool.rows(0, SIZE)[here].outputs, truth[here])
+    known = certain(samples.sample(gathered(pool, log, metric), metric), metric)
+    assert known == approx((true, true))
+
+
+def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
+    """Whether an interval covers it is open for every item, wherever the interval is."""
+    rng, size = np.random.default_rng(5), 120
+    pred = rng.normal(50, 10, size)
+    columns = {"id": range(size), "pred": pred, "pred_std": np.full(size, 2.0)}
+    pq.write_table(pa.table(columns), tmp_path / "values.parquet")
+    pool = cache.build(Pool.open(str(tmp_path / "values.parquet")), tmp_path / "values")
+    metric, truth = metric_of(pool, "interval-coverage"), pred + 2 * rng.normal(size=size)
+    choices = Choices("interval-coverage", ("mse",), "residual", interval="anytime")
+    log = Log.empty()
+    for _ in range(3):
+        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=20), truth)
+    evidence = samples.gather(log, pool, choices, [metric], seed=2)
+    (made,) = balance(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
+    assert (made.most - made.least) * size == approx(size - np.arange(60))
+    assert (made.low <= made.value + 1e-9).all()
+    assert (made.value <= made.high + 1e-9).all()
+    true = evaluate(metric, pool.rows(0, size).outputs, truth)
+    interval = sequence(evidence, pool, metric, evidence.groups[0], 0.95, (0.0, 1.0), seed=2)
+    assert interval.lower < true < interval.upper
 
 
 def test_before_the_first_draw_everything_is_possible(pool, truth):

@@ -9,6 +9,8 @@ import pytest
 from pytest import approx
 
 from activetest import assess, cache, rounds, samples, specs
+from activetest.assess_view import look
+from activetest.errors import NotEstimable
 from activetest.evidence import LABELLED, PENDING, Choices, Log
 from activetest.metrics._metric import evaluate
 from activetest.pool import Pool
@@ -64,6 +66,20 @@ def made(pool, log: Log, choices: Choices, name: str, group: int = 0) -> assess.
 
 
 # --- which interval is whose
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[cat]"])
+def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
+    """A linear form around the labels knows no bounds; labels are what is predicted here."""
+    truth = pool.rows(0, SIZE).outputs.pred.astype(float)
+    log = drawn(pool, truth, CLASSES, 8, 8)
+    metric = specs.one(name, specs.facts(pool.roles, None, pool))
+    view = look(log, pool, CLASSES, [metric], seed=2, own_view=False)
+    where = view.evidence.groups[group]
+    value = view.value(metric, "doubly-robust", where)
+    interval = view.interval(value, 0.95, group=where)
+    assert 0 <= interval.lower <= value.value <= interval.upper <= 1
 
 
 @pytest.mark.parametrize(
@@ -188,6 +204,28 @@ def test_a_difference_of_what_is_known_is_exact(pool, truth):
     assert (interval.method, interval.lower, interval.upper) == ("exact", apart, apart)
 
 
+def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool, truth):
+    log = drawn(pool, truth, CLASSES, 20, 20)
+    rows = np.flatnonzero(unseen(log, SIZE) & (pool.rows(0, SIZE).codes[:, 0] == 0))
+    count = len(rows)
+    assert count
+    log = replace(
+        log,
+        brought_rows=rows,
+        brought_status=np.full(count, LABELLED),
+        brought_labels=truth[rows],
+        brought_round=np.full(count, 3),
+    )
+    one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
+    assert one.inner.exact
+    assert not two.inner.exact
+    alone = max(two.inner.variance[0, 0], two.inner.model_variance)
+    for pair in ((one, two), (two, one)):
+        apart, interval = assess.difference(*pair, 0.9)
+        assert apart == approx(pair[0].value - pair[1].value)
+        assert (interval.method, interval.variance) == ("group-t", approx(alone))
+
+
 # --- the surrogate's own view
 
 
@@ -218,6 +256,18 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     interval = assess.interval(made, 0.9)
     assert interval.method == "credible"
     assert interval.lower < made.value < interval.upper
+
+
+@pytest.mark.parametrize("name", ["ece", "classwise-ece[5]", "calibration-error-squared"])
+def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth, name):
+    """Drawing labels adds to such a sum: its posterior can miss the truth always."""
+    log = drawn(pool, truth, CLASSES, 10)
+    sample, metric = of(pool, log, CLASSES, name)
+    imputation = assess.impute(log, pool, CLASSES, metric.statistics, seed=2)
+    made = assess.estimate(assess.told(sample, metric, imputation), metric, "ase")
+    assert 0 < made.value < 1
+    with pytest.raises(NotEstimable, match="no posterior"):
+        assess.interval(made, 0.8)
 
 
 def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):

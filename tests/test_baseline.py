@@ -62,7 +62,8 @@ def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
     made = baseline(specs.one(name, facts), outputs, labels, (40, 100), np.random.default_rng(3))
     for count in (40, 55, 100, 250):
         assert made.labels(made.error(count)) == approx(count, rel=0.05)
-    assert made.labels(made.error(40) * 100) == approx(40)
+    # Fewer than a 16th of the smallest budget are not told apart.
+    assert made.labels(made.error(40) * 100) == approx(2)
 
 
 def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):

@@ -196,3 +196,33 @@ def test_choices_of_init_that_make_no_sense(folder, write_pool, capsys, words, p
     out, err = capsys.readouterr()
     assert out == "" and problem in err
     assert sorted(path.name for path in folder.iterdir()) == ["pool.parquet"]
+
+
+def test_a_threshold_beyond_the_metric_is_an_error_and_no_verdict(labelled, capsys):
+    """Ten per cent written as 10 would let every model pass."""
+    for text in ("error<=10", "accuracy>=90", "accuracy@place=barn>=-1"):
+        assert main(["report", "--require", text]) == 2
+        assert "write shares, not percentages" in capsys.readouterr().err
+    assert main(["report", "--require", "log-loss<=10", "--interval", "fixed"]) in (0, 1, 3)
+
+
+def test_gates_need_a_level_above_one_half(labelled, capsys):
+    assert main(["init", labelled.pool["uri"], "--level", "0.4"]) == 0
+    assert main(["report", "--require", PASSES]) == 2
+    assert "level above 0.5" in capsys.readouterr().err
+
+
+def test_what_is_compared_by_other_intervals_or_not_at_all_is_said(labelled, capsys):
+    words = ["--metric", "error", "--difference", "place", "--interval", "anytime"]
+    said = "The intervals of differences are fixed ones: they hold for one look."
+    made = document(capsys, *words)
+    compared = any(line["against"] for line in made["estimates"])
+    assert compared == (said in made["notes"])
+    assert compared != any(note.startswith("No two groups of place") for note in made["notes"])
+    said = "The intervals of groups are fixed ones: they hold for one look."
+    assert said in document(capsys, "--interval", "posterior")["notes"]
+
+
+def test_adding_a_group_says_how_to_keep_the_others(labelled, capsys):
+    assert main(["report", "--group", "colour"]) == 2
+    assert "--group 'place' --group 'colour' adds it" in capsys.readouterr().err

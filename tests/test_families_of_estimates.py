@@ -110,8 +110,10 @@ def made(name: str, level: float, *, exact: bool = False, spread: float = 1.0) -
         return catalog.load("intervals", name).interval(
             wagers, level, low=limits[0], high=limits[1]
         )
-    # A calibration error is of two means: what happened, and what was claimed.
-    means = np.array([0.3, 0.0]) if name == "calibration" else np.array([0.3])
+    # A calibration error is of what happened and what was claimed, by bin, and a squared one of
+    # the bins' shares besides.
+    means = {"calibration": [0.3, 0.0], "calibration-squared": [0.3**0.5, 0.0, 1.0]}
+    means = np.array(means.get(name, [0.3]))
     columns = len(means)
     noise = rng.normal(scale=0.3 * spread, size=(20, 1)) * (means > 0)
     variance = np.zeros((1, 1)) if exact else np.full((1, 1), 0.004 * spread**2)

@@ -156,6 +156,16 @@ def test_only_what_a_round_says_is_changed(pool, truth):
     assert again.rows is log.rows
 
 
+def test_what_a_round_recorded_stays_when_something_else_is_asked_as_well(pool, truth):
+    log = played(pool, truth, FEW)
+    again = recall(log, pool, wanted(pool, "brier", "error"))
+    (kept,) = {each.name for each in wanted(pool, "error")}
+    for one, old in zip(again.history, log.history, strict=True):
+        new, place = one.statistics.index(kept), old.statistics.index(kept)
+        assert (one.imputed[:, new] == old.imputed[:, place]).all()
+        assert (one.imputed_sum[:, new] == old.imputed_sum[:, place]).all()
+
+
 def test_rounds_that_recorded_everything_stay_as_they_are(pool, truth):
     log = played(pool, truth, ALL)
     assert recall(log, pool, wanted(pool, "f1[dog]", "error")).history == log.history

@@ -1,10 +1,18 @@
 """Groups that are measured well stay; the others go where they are expected to be."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
+from activetest import cache, rounds, specs
+from activetest.assess_view import look
+from activetest.evidence import Choices, Log
+from activetest.pool import Pool
 from activetest.shrinkage import shrink
+from activetest.workflow._lines import grouped
+from activetest.workflow.simulate import answered
 
 
 def test_groups_that_differ_by_no_more_than_chance_all_become_the_expected_value():
@@ -65,3 +73,29 @@ def test_shrunk_groups_are_closer_to_the_truth_than_raw_ones_and_than_one_consta
     error = {name: np.mean((each - truth) ** 2) for name, each in [("raw", raw), ("all", shrunk)]}
     best = np.mean(tau**2 * variances / (tau**2 + variances))
     assert best < error["all"] < 1.25 * best < 0.7 * min(error["raw"], tau**2)
+
+
+def test_groups_without_a_draw_say_nothing_of_how_far_groups_are_apart(tmp_path):
+    """Their estimates hardly vary: they are what surrogates expect, and no draw tells otherwise."""
+    rng, size = np.random.default_rng(3), 1000
+    score = rng.uniform(0.05, 0.95, size)
+    place = np.where(np.arange(size) % 100 == 0, np.arange(size) // 100, 10 + np.arange(size) % 2)
+    columns = {"id": range(size), "score": score, "place": [f"p{code}" for code in place]}
+    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
+    opened = Pool.open(str(tmp_path / "pool.parquet"), groups=("place",))
+    pool = cache.build(opened, tmp_path / "cache")
+    choices = Choices("error", ("error",), "agreement", groups=("place",))
+    pred = pool.rows(0, size).outputs.pred
+    # Far apart: one large group is nearly always right, the other nearly always wrong.
+    truth = np.where(rng.random(size) < np.where(place == 10, 0.05, 0.9), 1 - pred, pred)
+    log = Log.empty()
+    for _ in range(8):
+        log = answered(log, rounds.plan(log, pool, choices, seed=1, count=20), truth.astype(float))
+    error = specs.one("error", specs.facts(pool.roles, None, pool))
+    view = look(log, pool, choices, [error], seed=1, own_view=False)
+    lines = grouped(view, [error], ("place",), "fixed", simultaneous=False)
+    large = [line for line in lines if line.n_pool > 100]
+    assert len(large) == 2
+    assert sum(line.n_labeled == 0 for line in lines) > 2
+    for line in large:
+        assert abs(line.shrunk - line.estimate) < 0.1

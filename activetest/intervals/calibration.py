@@ -20,6 +20,8 @@ _PSEUDO_DRAWS = 5.0
 # Times the noise of uniform draws that all bins together show; beyond, they are too few to say.
 _LEAST, _MOST = 0.2, 10.0
 _STEPS = 60
+# What single precision leaves of a claim outside its bin.
+_ROUNDING = 1e-6
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
@@ -35,21 +37,21 @@ def interval(estimate: Estimate, level: float) -> Interval:
 
     It holds T. Needs no draws in a bin; then the noise is what the claim makes it.
     """
-    gaps = _gaps(estimate)
-    total = float(np.abs(gaps.mean).sum())
+    found = gaps(estimate)
+    total = float(np.abs(found.mean).sum())
     if estimate.exact:
         return Interval(total, total, level, "exact", 0.0)
     freedom = min(estimate.freedom, max(np.count_nonzero(estimate.inside), 3) - 1)
     times, rarely = -stdtrit(freedom, np.array([1 - level, (1 - level) / 2]) / 2)
-    upper = max(total, _behind(total, np.sqrt(gaps.variance), times))
+    upper = max(total, _behind(total, np.sqrt(found.variance), times))
     # An error that no draw has met yet is in the claim.
-    careful = np.maximum(gaps.variance, gaps.claimed)
+    careful = np.maximum(found.variance, found.claimed)
     noise = np.sqrt(careful).sum() * _folded(0.0)
     noise += times * np.sqrt(careful.sum() * (1 - _folded(0.0) ** 2))
     # Two ways to be too high share their error, and this one can be so on both sides of zero.
-    overall = abs(gaps.mean.sum()) - rarely * np.sqrt(max(careful.sum(), gaps.overall))
+    overall = abs(found.mean.sum()) - rarely * np.sqrt(max(careful.sum(), found.overall))
     lower = max(0.0, total - noise, overall)
-    return Interval(float(lower), float(upper), level, "calibration", float(gaps.variance.sum()))
+    return Interval(float(lower), float(upper), level, "calibration", float(found.variance.sum()))
 
 
 def debiased(estimate: Estimate) -> float:
@@ -57,15 +59,15 @@ def debiased(estimate: Estimate) -> float:
 
     At least the gap between the overall shares, at most T, and in the interval of every level.
     """
-    gaps = _gaps(estimate)
-    total = float(np.abs(gaps.mean).sum())
+    found = gaps(estimate)
+    total = float(np.abs(found.mean).sum())
     if estimate.exact:
         return total
-    return max(_behind(total, np.sqrt(gaps.variance), 0.0), abs(float(gaps.mean.sum())))
+    return max(_behind(total, np.sqrt(found.variance), 0.0), abs(float(found.mean.sum())))
 
 
 @dataclass(frozen=True)
-class _Gaps:
+class Gaps:
     """Estimated gaps of B bins.
 
     mean       (B,) what happened less what was claimed
@@ -80,33 +82,34 @@ class _Gaps:
     overall: float
 
 
-def _gaps(estimate: Estimate) -> _Gaps:
-    weights, bins = estimate.weights, len(estimate.mean) // 2
+def gaps(estimate: Estimate, *, blocks: int = 2) -> Gaps:
+    """The gaps of B bins; of several blocks of B means the first two are compared."""
+    weights, bins = estimate.weights, len(estimate.mean) // blocks
     happened, claimed = slice(bins), slice(bins, 2 * bins)
     terms = estimate.terms[:, happened] - estimate.terms[:, claimed]
     mean = estimate.mean[happened] - estimate.mean[claimed]
-    if len(estimate.mean) > 2 * bins:
+    if len(estimate.mean) > blocks * bins:
         # Over the items that can be answered: ratios, linearised.
         answered = estimate.mean[-1]
         mean = mean / answered
         terms = mean + (terms - estimate.terms[:, -1:] * mean) / answered
     if estimate.exact:
-        return _Gaps(mean, np.zeros(bins), np.zeros(bins), 0.0)
+        return Gaps(mean, np.zeros(bins), np.zeros(bins), 0.0)
     residual = weights[:, None] * (terms - weights @ terms)
     scale = 1 / (1 - (weights**2).sum())
     observed = scale * (residual**2).sum(axis=0)
     overall = scale * (residual.sum(axis=1) ** 2).sum()
     claims = estimate.guess[:, claimed]
-    count = (claims > 0).sum(axis=0)
+    count = (claims > _ROUNDING).sum(axis=0)
     uniform = _uniform(estimate.mean[claimed], claims, count) / max(estimate.inside.sum(), 1)
     if not uniform.any():
-        return _Gaps(mean, observed, observed, overall)
+        return Gaps(mean, observed, observed, overall)
     noise = np.clip(observed.sum() / uniform.sum(), _LEAST, _MOST)
 
     def steadied(noise: float) -> Array:
         return (count * observed + _PSEUDO_DRAWS * noise * uniform) / (count + _PSEUDO_DRAWS)
 
-    return _Gaps(mean, steadied(noise), steadied(max(noise, 1.0)), overall)
+    return Gaps(mean, steadied(noise), steadied(max(noise, 1.0)), overall)
 
 
 def _uniform(claimed: Array, claims: Array, count: Array) -> Array:

@@ -25,13 +25,14 @@ def interval(estimate: Estimate, level: float) -> Interval:
     # Within a deviation of a bound, share (1 - share) over the variance is no sample size any more.
     inner = np.clip(share, min(spread, 0.5), 1 - min(spread, 0.5))
     effective = inner * (1 - inner) / spread**2 if spread > 0 else estimate.inside.sum()
+    if estimate.tally == 0:
+        effective = min(effective, estimate.inside.sum())
     effective *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     hits, misses = share * effective, (1 - share) * effective
     lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
     upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
     if estimate.tally == 0:
-        # Nothing that was seen speaks against a bound that is as near as this.
-        lower = 0.0 if share <= spread else lower
-        upper = 1.0 if share >= 1 - spread else upper
+        # Nothing that was seen speaks against the nearer bound: only what was expected does.
+        lower, upper = 0.0 if share < 0.5 else lower, 1.0 if share > 0.5 else upper
     ends = low + range_ * np.array([lower, upper])
     return Interval(float(ends[0]), float(ends[1]), level, "delta-beta", variance)

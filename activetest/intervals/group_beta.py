@@ -27,13 +27,14 @@ def interval(estimate: Estimate, level: float) -> Interval:
     share, spread = (value - low) / range_, min(variance**0.5 / range_, 0.5)
     inner = np.clip(share, spread, 1 - spread)
     effective = inner * (1 - inner) / spread**2 if spread > 0 else estimate.inside.sum()
+    if estimate.tally == 0:
+        effective = min(effective, estimate.inside.sum())
     effective *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     hits, misses = share * effective + 0.5, (1 - share) * effective + 0.5
     lower, upper = low + range_ * betaincinv(hits, misses, [tail, 1 - tail])
     if estimate.tally == 0:
-        # Nothing that was seen speaks against a bound that is as near as this.
-        lower = low if share <= spread else lower
-        upper = high if share >= 1 - spread else upper
+        # Nothing that was seen speaks against the nearer bound: only what was expected does.
+        lower, upper = low if share < 0.5 else lower, high if share > 0.5 else upper
     # Jeffreys' limits leave out a bound that the value itself is at.
     lower, upper = min(lower, value), max(upper, value)
     return Interval(float(lower), float(upper), level, "group-beta", variance)

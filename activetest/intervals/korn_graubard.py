@@ -34,9 +34,8 @@ def interval(estimate: Estimate, level: float) -> Interval:
     lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
     upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
     if estimate.tally == 0:
-        # Nothing that was seen speaks against a bound that is as near as this.
-        lower = 0.0 if mean <= deviation else lower
-        upper = 1.0 if mean >= 1 - deviation else upper
+        # Nothing that was seen speaks against the nearer bound: only what was expected does.
+        lower, upper = 0.0 if mean < 0.5 else lower, 1.0 if mean > 0.5 else upper
     lower, upper = np.clip([lower, upper], floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 

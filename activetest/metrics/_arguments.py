@@ -6,6 +6,9 @@ from activetest.metrics._metric import Facts
 # Names of classes that a message lists.
 _LISTED = 12
 
+# Averages keep three means for every class, for every group and round.
+_MOST_CLASSES = 100
+
 
 def nothing(name: str, argument: str | None) -> None:
     """Raises ChoiceError where something stands in the brackets."""
@@ -81,4 +84,14 @@ def needs_deviation(name: str, facts: Facts) -> None:
         raise ChoiceError(
             f"{name!r} needs the standard deviation of every prediction, and this pool has none",
             "give the pool a column pred_std",
+        )
+
+
+def few_classes(name: str, count: int) -> None:
+    """Raises ChoiceError where an average over all classes is of more than can be kept apart."""
+    if count > _MOST_CLASSES:
+        raise ChoiceError(
+            f"{name!r} is about all classes at once, at most {_MOST_CLASSES}, and this pool has "
+            f"{count}",
+            f"ask for single classes, or for {name.partition('[')[0]}[micro] where there is one",
         )

@@ -52,3 +52,14 @@ def curve(code: int, scores, others, hits, outputs: Outputs, labels: Array | Non
     at = outputs.probs[:, code]
     hit, other = np.interp(at, scores, hits), np.interp(at, scores, others)
     return np.where(labels == code, hit[:, None], other[:, None])
+
+
+def tp_sides(code: int, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) tp when the prediction is right, and when it is wrong."""
+    called = outputs.pred == code
+    return called, np.zeros(len(called), bool)
+
+
+def fp_sides(code: int, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) fp when the prediction is right, and when it is wrong."""
+    return tp_sides(code, outputs)[::-1]

@@ -31,6 +31,11 @@ def zero_one(outputs: Outputs, labels: Array | None) -> Array:
     return (codes(outputs, labels) != outputs.pred[:, None]).astype(float)
 
 
+def zero_one_sides(outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) zero_one when the prediction is right, and when it is wrong."""
+    return np.zeros(len(outputs.pred), bool), np.ones(len(outputs.pred), bool)
+
+
 def log_loss(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) negative log-probability of the label, in nats; below 1e-12 it counts as 1e-12."""
     return -np.log(np.maximum(_at(outputs.probs, labels), LOG_LOSS_FLOOR))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from activetest.evidence import Array
+from activetest.metrics import _arguments
 from activetest.metrics._statistics import Statistic, statistic
 
 
@@ -26,8 +27,9 @@ class Margins(NamedTuple):
     true: Array
 
 
-def statistics(classes: int) -> tuple[Statistic, ...]:
-    """(3 C,) tp of every class, then fp, then fn."""
+def statistics(name: str, classes: int) -> tuple[Statistic, ...]:
+    """(3 C,) tp of every class, then fp, then fn. Raises ChoiceError where classes are too many."""
+    _arguments.few_classes(name, classes)
     return tuple(
         statistic(f"{word}:{code}") for word in ("tp", "fp", "fn") for code in range(classes)
     )

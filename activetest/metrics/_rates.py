@@ -56,6 +56,7 @@ def metrics(rate: Rate, facts: Facts, argument: str | None) -> tuple[Metric, ...
 
 def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:
     """The macro or weighted average over all classes."""
+    _arguments.few_classes(name, classes)
     importance = _IMPORTANCE[kind]
     rows = np.array([rate.above, rate.below, importance], float)
     kept = _used(rows)
@@ -86,8 +87,11 @@ def _of_class(rate: Rate, code: int, name: str) -> Metric:
 def _micro(rate: Rate, classes: int) -> Metric:
     # With error rate e the sums over classes of 1, tp, fp and fn are C, 1 - e, e and e.
     above, below = (
-        (classes * one + tp, fp + fn - tp) for one, tp, fp, fn in (rate.above, rate.below)
+        np.array([classes * one + tp, fp + fn - tp]) for one, tp, fp, fn in (rate.above, rate.below)
     )
+    # Its errors cancel below, and below a mean stands 1 alone.
+    scale = below[0] or 1.0
+    above, below = above / scale, below / scale
     name = within(rate.name, "micro")
     return fraction(name, [statistic("zero_one")], above=above, below=below, upper=1.0)
 

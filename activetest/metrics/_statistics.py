@@ -35,7 +35,9 @@ class Statistic:
     sides: Callable[[Outputs], tuple[Array, Array]] | None = None
 
     def table(self, outputs: Outputs, classes: int) -> Array:
-        """(R, C) value of every row under every class."""
+        """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""
+        if not classes:
+            return np.tile([self.lower, self.upper], (len(outputs.pred), 1))
         if outputs.probs is not None and not self.cells:
             return self.value(outputs, None)
         return self.value(
@@ -100,12 +102,12 @@ def _cost(name: str, costs: list[list[float]]) -> Statistic:
 
 _INFINITE = np.inf
 _MAKERS = {
-    "zero_one": _make(_losses.zero_one, cells=True),
+    "zero_one": _make(_losses.zero_one, cells=True, sides=_losses.zero_one_sides),
     "log_loss": _make(_losses.log_loss, upper=_INFINITE),
     "brier": _make(_losses.brier, upper=2.0),
     "missed_top": _make(_losses.missed_top),
-    "tp": _make(_counts.tp, cells=True),
-    "fp": _make(_counts.fp, cells=True),
+    "tp": _make(_counts.tp, cells=True, sides=_counts.tp_sides),
+    "fp": _make(_counts.fp, cells=True, sides=_counts.fp_sides),
     "fn": _make(_counts.fn, cells=True),
     "cell": _make(_counts.cell, cells=True),
     "cost": _cost,

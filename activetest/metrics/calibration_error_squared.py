@@ -22,7 +22,15 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
         *_calibration.in_bins("conf_in", edges),
         *_calibration.in_bins("in_bin", edges),
     )
-    return (Metric(_calibration.named(name, argument), statistics, _distance, upper=1.0),)
+    return (
+        Metric(
+            _calibration.named(name, argument),
+            statistics,
+            _distance,
+            upper=1.0,
+            interval="calibration-squared",
+        ),
+    )
 
 
 def _distance(mean: Array) -> Array:

@@ -14,7 +14,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     return (
         Metric(
             "kappa",
-            statistics(len(facts.classes)),
+            statistics("kappa", len(facts.classes)),
             _beyond_chance,
             lower=-1.0,
             upper=1.0,

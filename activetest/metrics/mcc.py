@@ -16,7 +16,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     return (
         Metric(
             "mcc",
-            statistics(len(facts.classes)),
+            statistics("mcc", len(facts.classes)),
             _correlation,
             lower=-1.0,
             upper=1.0,

@@ -27,7 +27,8 @@ def figure(value: float | None, doubt: float | None = None, beside: float | None
     """
     if not real(value):
         return "-"
-    if not real(doubt) or doubt <= 0:
+    # Less doubt than can be written is what rounding left of none.
+    if not real(doubt) or doubt < 10**-_MOST_DECIMALS:
         plainly = f"{value:.4g}"
         if beside is not None and not _alike(float(plainly), value, beside):
             return repr(float(value))

@@ -9,7 +9,7 @@ from activetest.metrics._metric import Metric, evaluate
 from activetest.report import SimulatedStrategy
 
 # Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.
-_RUNS, _POINTS = 1000, 16
+_RUNS, _POINTS = 1000, 24
 # Stands for no error at all where errors are compared on a logarithmic scale.
 _NOTHING = 1e-300
 
@@ -49,7 +49,8 @@ def baseline(
     A mean, or a map of one, has a closed form (to first order); everything else is simulated.
     """
     size, value = len(truth), evaluate(metric, outputs, truth)
-    points = np.unique(np.geomspace(min(budgets), size - 1, _POINTS).astype(int))
+    least = max(2, min(budgets) // 16)
+    points = np.unique(np.geomspace(least, size - 1, _POINTS).astype(int))
     points = np.union1d(points, [budget for budget in budgets if budget < size])
     if len(metric.statistics) == 1:
         stats = metric.statistics[0].value(outputs, truth[:, None])[:, 0]
@@ -60,7 +61,10 @@ def baseline(
     errors = np.full((_RUNS, len(points)), np.nan)
     for run in range(_RUNS):
         errors[run] = (_path(metric, outputs, truth, points, rng) - value) ** 2
-    return Baseline(value, points, np.maximum(np.nanmean(errors, axis=0), _NOTHING), False)
+    # A few labels may never define it.
+    there = np.isfinite(errors).any(axis=0)
+    means = np.nanmean(errors[:, there], axis=0)
+    return Baseline(value, points[there], np.maximum(means, _NOTHING), False)
 
 
 def compared(

@@ -147,10 +147,11 @@ def trusted(value: Value, method: str) -> bool:
     """
     if method in ("exact", "betting"):
         return True
-    if method == "delta-beta":
+    if value.several and method in ("delta-beta", "group-beta", "group-t"):
         return value.inner.tally >= _FEW
-    few = min(value.inner.tally, value.inner.support) < RARE
-    return method not in ("shrunk-t", "gamma") or not few
+    # Heavy tails need more: an estimate that is too small seems to rest on many like labels.
+    enough = {"shrunk-t": RARE, "group-t": RARE, "gamma": 2 * RARE}.get(method, 0)
+    return min(value.inner.tally, value.inner.support) >= enough
 
 
 def known_inside(view: View, group: Group) -> int:
@@ -187,9 +188,11 @@ def _heaviest(value: Value, view: View) -> float:
 
 
 def _variance(value: Value) -> float:
-    """Variance of the metric itself; that of its mean where it is one."""
+    """Variance of the metric itself; that of its mean where it is one. NaN without a draw."""
     if value.inner.exact:
         return 0.0
+    if not value.inner.inside.any():
+        return np.nan
     variance = max(value.inner.variance[0, 0], value.inner.model_variance)
     return float(variance * value.slope**2)
 

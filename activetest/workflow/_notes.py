@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from activetest import annotators
-from activetest.assess_view import OWN_VIEW, View
+from activetest.assess_view import FIXED, OWN_VIEW, POSTERIOR, View
 from activetest.errors import NotEstimable
 from activetest.evidence import DECLINED, LABELLED
 from activetest.intervals._rare import RARE
@@ -22,11 +22,6 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
     log, used = evidence.log, evidence.used
     about = annotators.note(answers, method, values=not view.cache.classes)
     said = [about] if about else []
-    if about and method == "dawid-skene" and any(line.method == "betting" for line in lines):
-        said.append(
-            "Labels by Dawid-Skene can change when later answers come: anytime intervals hold for "
-            "labels as they are now."
-        )
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:
         said.append(
@@ -63,20 +58,51 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
     return said
 
 
-def replaced(count: int, told: Sequence[Line | Gate]) -> list[str]:
-    """What replaced labels do to anytime-valid intervals and gates, where there are any."""
-    if not count or all(each.method != "betting" for each in told):
-        return []
-    return [
-        f"Labels replaced: {count}. Anytime-valid intervals and gates go by the labels as they are "
-        "now; if any was replaced in answer to what a report showed, they promise nothing."
+def bets(replaced: int, told: Sequence[Line | Gate], *, several: bool) -> list[str]:
+    """What labels that change do to anytime-valid intervals and gates, where there are any."""
+    said = []
+    if all(each.method != "betting" for each in told):
+        return said
+    if replaced:
+        said.append(
+            f"Labels replaced: {replaced}. Anytime-valid intervals and gates go by the labels as "
+            "they are now; if any was replaced in answer to what a report showed, they promise "
+            "nothing."
+        )
+    if several:
+        said.append(
+            "Labels of several annotators can change when later answers come: anytime-valid "
+            "intervals and gates hold for labels as they are now."
+        )
+    return said
+
+
+def compared(kind: str, columns: Sequence[str], lines: list[Line], *, grouped: bool) -> list[str]:
+    """Which columns have nothing to compare yet, and which intervals are of another kind."""
+    found = {name for line in lines for name in line.group}
+    said = [
+        f"No two groups of {name} have labels enough to be compared yet."
+        for name in columns
+        if name not in found
     ]
+    which = ["groups"] * (grouped and kind == POSTERIOR) + ["differences"] * bool(lines)
+    if which and kind != FIXED:
+        said.append(
+            f"The intervals of {' and '.join(which)} are fixed ones: they hold for one look."
+        )
+    return said
+
+
+def adding(group: str, groups: Sequence[str]) -> str:
+    """How to get a group that a study lacks: naming groups replaces those it has."""
+    options = " ".join(f"--group '{name}'" for name in (*groups, group))
+    return f"activetest init POOL {options} adds it and keeps every label"
 
 
 def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:
     """How many more labels the headline's interval needs to be that narrow, as a sentence."""
     name = metric.title
-    if line.lower is None or line.upper is None:
+    if line.lower is None or line.upper is None or line.estimator == OWN_VIEW:
         return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
     if (line.upper - line.lower) / 2 <= half_width:
         return f"The interval of {name} is narrower than +- {half_width:g} already."
@@ -112,7 +138,8 @@ def _too_early(lines: list[Line]) -> list[str]:
         return []
     return [
         f"Do not trust the intervals of {', '.join(early)} yet: too few labels pull it up, or too "
-        f"few down ({RARE} would do). What was not met yet may weigh more than all that was."
+        f"few down ({RARE} to {2 * RARE} would do). What was not met yet may weigh more than all "
+        "that was."
     ]
 
 

@@ -12,18 +12,40 @@ from activetest.planning import gate_labels
 from activetest.report import Gate
 from activetest.rounds_learn import generator
 from activetest.samples import Group, sample
+from activetest.specs import obstacle
 from activetest.workflow._lines import HEADLINE, known_inside, labelled_inside, trusted
+from activetest.workflow._notes import adding
 
 
 def verdicts(
     view: View, wanted: list[tuple[Requirement, Metric]], interval: str | None
 ) -> tuple[Gate, ...]:
-    """One gate per requirement and its metric. Raises ChoiceError for a group there is not.
+    """One gate per requirement and its metric.
+
+    Raises ChoiceError for a group there is not, and for a threshold that the metric cannot reach.
 
     Anytime-valid unless the interval asked for is "fixed": that one holds at a single look. The
     error a gate may make is 1 - level. All gates have to pass, so passing any needs no correction;
     failing any takes that error over the number of gates.
     """
+    if wanted and view.choices.level <= 0.5:
+        raise ChoiceError(
+            f"gates need a level above 0.5, and this study has {view.choices.level:g}",
+            "activetest init POOL --level 0.95",
+        )
+    for requirement, metric in wanted:
+        if not metric.lower <= requirement.threshold <= metric.upper:
+            raise ChoiceError(
+                f"requirement {requirement.text!r}: {metric.title} is never below "
+                f"{metric.lower:g} or above {metric.upper:g}",
+                "write shares, not percentages: 0.9 for 90 %",
+            )
+    for requirement, metric in wanted:
+        if interval != FIXED and (reason := obstacle(metric)):
+            raise ChoiceError(
+                f"requirement {requirement.text!r}: there are no bets on it, for {reason}",
+                "--interval fixed judges it, for one look",
+            )
     judge = _fixed if interval == FIXED else _anytime
     return tuple(
         judge(view, requirement, metric, _group(view, requirement), len(wanted))
@@ -119,7 +141,7 @@ def _common(view: View, requirement: Requirement, metric: Metric, group: Group) 
         "op": requirement.op,
         "threshold": requirement.threshold,
         # Each side errs with probability 1 - level: of an interval of this level, that is one end.
-        "level": 2 * view.choices.level - 1,
+        "level": round(2 * view.choices.level - 1, 12),
         "n_labeled": labelled_inside(view, group),
     }
 
@@ -149,7 +171,7 @@ def _group(view: View, requirement: Requirement) -> Group:
         )
     raise ChoiceError(
         f"requirement {requirement.text!r}: {column!r} is not a group of this study",
-        f"activetest init POOL --group '{column}' adds it and keeps every label",
+        adding(column, view.cache.group_names),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from activetest import catalog, gates, specs
+from activetest import annotators, catalog, gates, specs
 from activetest.assess_view import INTERVALS, OWN_VIEW, POSTERIOR, look
 from activetest.errors import ChoiceError
 from activetest.metrics._metric import Facts, Metric
@@ -65,11 +65,15 @@ def report(
     view = look(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
     kind = interval or choices.interval
     lines = _lines.overall(view, shown, estimators, kind)
-    notes = _notes.notes(view, lines, shown[0], study.ledger.record().answers)
+    answers = study.ledger.record().answers
+    notes = _notes.notes(view, lines, shown[0], answers)
     lines += _lines.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
-    lines += _lines.differences(view, tabled, compared, simultaneous=simultaneous)
+    apart = _lines.differences(view, tabled, compared, simultaneous=simultaneous)
+    notes += _notes.compared(kind, compared, apart, grouped=any(each.group for each in lines))
+    lines += apart
     judged = _verdicts.verdicts(view, list(zip(wanted, required, strict=True)), interval)
-    notes += _notes.replaced(study.ledger.replaced(), [*lines, *judged])
+    several = annotators.agreement(answers, values=not cache.classes).items > 0
+    notes += _notes.bets(study.ledger.replaced(), [*lines, *judged], several=several)
     if half_width is not None:
         notes.append(_notes.planned(view, shown[0], lines[0], half_width))
     counts, _ = status(study)
@@ -77,10 +81,11 @@ def report(
         pool=study.pool["uri"],
         fingerprint=cache.fingerprint,
         seed=study.seed,
-        metric=choices.metric,
+        metric=" and ".join((choices.metric, *choices.also)),
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
-        floor=choices.floor,
+        # A study that serves bets chooses another for every round.
+        floor=log.history[-1].choices["floor"] if log.history else choices.floor,
         counts=counts,
         estimates=tuple(lines),
         notes=tuple(notes),
@@ -105,6 +110,6 @@ def _columns(cache, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
             known = ", ".join(cache.group_names) or "none"
             raise ChoiceError(
                 f"{name!r} is not a group of this study, whose groups are: {known}",
-                f"activetest init POOL --group '{name}' adds it and keeps every label",
+                _notes.adding(name, cache.group_names),
             )
     return tuple(dict.fromkeys(wanted))

@@ -121,6 +121,14 @@ def test_a_bin_that_no_draw_fell_into_is_as_noisy_as_its_claim_makes_it():
     assert found.variance > calibration.interval(without, 0.95).variance
 
 
+def test_rounding_outside_a_bin_is_no_draw_in_it():
+    """A surrogate of single precision expects a claim of next to nothing where there is none."""
+    made = study(TEN, CLAIMS, CLAIMS, draws=100, seed=6)
+    rounded = replace(made, guess=np.where(made.guess == 0, 1e-8, made.guess))
+    one, other = (calibration.interval(each, 0.95) for each in (made, rounded))
+    assert (other.lower, other.upper) == approx((one.lower, one.upper), abs=1e-5)
+
+
 def test_errors_that_no_draw_has_met_yet_leave_doubt():
     """Twenty draws that were all right do not refute a claim of 95 %."""
     made = study([0.5, 0.5], [0.93, 0.97], [1.0, 1.0], draws=20, seed=6)

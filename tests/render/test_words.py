@@ -17,6 +17,7 @@ from activetest.render import _words as words
         (-0.0001, 0.02, "0.000"),
         (0.25, 0, "0.25"),
         (0.25, None, "0.25"),
+        (1.0, 1e-17, "1"),
         (None, 0.1, "-"),
         (math.nan, 0.1, "-"),
     ],
