@@ -30,6 +30,12 @@ class Matrix:
     classes: tuple[str, ...]
     lines: tuple[tuple[Line, ...], ...]
 
+    @property
+    def reason(self) -> str:
+        """Why no cell has a number; empty where one has."""
+        cells = [line for row in self.lines for line in row]
+        return "" if any(map(_told, cells)) else words.plain(cells[0].reason or "no labels yet")
+
     def table(self, *, intervals: bool) -> Table:
         """One row per true class, one column per prediction, with or without the intervals."""
 
@@ -86,16 +92,21 @@ def tables(report: Report) -> list[Table | Matrix]:
     for kind, some in kinds.items():
         same = [line for line in some if first is not None and line.estimator == first.estimator]
         shown = same or some if kind else some
-        cells = [line for line in shown if line.metric == CONFUSION]
-        matrices = [each for each in map(_matrix, _apart(cells, _place)) if each]
+        cells = _apart([line for line in shown if line.metric == CONFUSION], _place)
+        matrices = [each for each in map(_matrix, cells) if each]
         inside = {id(line) for each in matrices for row in each.lines for line in row}
         others = [line for line in shown if id(line) not in inside]
+        empty = [each for each in matrices if each.reason]
+        matrices = [each for each in matrices if not each.reason]
         if kind:
             parts = _apart(others, words.metric)
             found += [_by_metric(part, kind, first.level if first else None) for part in parts]
         elif others:
             found.append(_estimates(others))
         found += matrices
+        if empty:
+            rows = tuple((each.title, each.reason) for each in empty)
+            found.append(Table("", ("no matrix yet", "because"), rows))
     return found
 
 
@@ -162,6 +173,10 @@ def _matrix(cells: Sequence[Line]) -> Matrix | None:
     title = ", ".join([CONFUSION, *filter(None, [words.group(cells[0])]), cells[0].estimator])
     lines = tuple(tuple(found[name] for name in row) for row in names)
     return Matrix(title, tuple(classes), lines)
+
+
+def _told(line: Line) -> bool:
+    return words.real(line.estimate)
 
 
 def _place(line: Line) -> tuple:

@@ -102,3 +102,10 @@ def test_the_headline_may_be_about_another_metric_than_draws_aim_at(line, report
         assert "optimal for error" in written
     assert text.render(asked, width=90, color=False).startswith("recall[cat] of digits.parquet: ")
     assert markdown.render(asked).startswith("## recall\\[cat\\] of digits.parquet\n")
+
+
+def test_a_confusion_matrix_without_a_number_is_one_line_that_says_why(line, report, confusion):
+    few = {"estimate": None, "lower": None, "upper": None, "reason": "not enough labels (3 of 10)"}
+    said = report(line(headline=True), *confusion(("a", "b"), group={"ink": "little"}, **few))
+    written = text.render(said, width=100, color=False)
+    assert "\nconfusion, ink=little, doubly-robust  not enough labels (3 of 10)\n" in written
