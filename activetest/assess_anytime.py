@@ -43,18 +43,32 @@ def sequence(
 
     Raises NotEstimable as balance does.
     """
-    low, high = limits
-    if low == high:
-        return Interval(low, high, level, "exact", 0.0)
+    if limits[0] == limits[1]:
+        return Interval(*limits, level, "exact", 0.0)
+    return judged(evidence, cache, metric, group, level, limits, limits[0], seed=seed)[1]
+
+
+def judged(
+    evidence: Evidence, cache, metric: Metric, group: Group, level, limits, threshold, *, seed: int
+) -> tuple[Wagers, Interval]:
+    """The wagers of balance at a threshold and the interval of sequence, from one pass."""
     _refuse(metric)
+    low, high = limits
     log = evidence.log
     declined = DECLINED in log.status or DECLINED in log.brought_status
-    if not any(metric.ratio[1][1:]) and not declined:
-        # A mean itself: one bet serves every value.
-        made = balance(evidence, cache, metric, group, [0.0], seed=seed)[0]
-        return betting.interval(made, level, low=low, high=high)
-    grid = np.linspace(low, high, _GRID)
-    made = balance(evidence, cache, metric, group, grid, seed=seed)
+    # Of a mean itself, one bet serves every value.
+    single = low == high or not (any(metric.ratio[1][1:]) or declined)
+    grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
+    at, *made = balance(evidence, cache, metric, group, [threshold, *grid], seed=seed)
+    if low == high:
+        return at, Interval(low, high, level, "exact", 0.0)
+    if single:
+        return at, betting.interval(made[0], level, low=low, high=high)
+    return at, _inverted(grid, made, level)
+
+
+def _inverted(grid: Array, made: list[Wagers], level: float) -> Interval:
+    """The values of a ratio that no bettor has refuted, from wagers at those of a grid."""
     limit = np.log(2 / (1 - level))
 
     def refuted(value: float, side: int) -> bool:
@@ -63,7 +77,7 @@ def sequence(
     lower = _end(lambda value: refuted(value, 0), grid)
     upper = _end(lambda value: refuted(value, 1), grid[::-1])
     if lower is None or upper is None or lower > upper:
-        lower, upper = low, high
+        lower, upper = grid[0], grid[-1]
     return Interval(float(lower), float(upper), level, "betting", np.nan)
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from activetest import assess, samples
 from activetest.assess import Imputation, Value
-from activetest.assess_anytime import sequence
+from activetest.assess_anytime import judged, sequence
 from activetest.errors import NotEstimable
 from activetest.evidence import Choices, Log
-from activetest.evidence_numbers import Interval, Sample
+from activetest.evidence_numbers import Interval, Sample, Wagers
 from activetest.metrics._metric import Metric
 from activetest.samples import Evidence, Group
 
@@ -69,6 +69,17 @@ class View:
         group = group or self.evidence.groups[0]
         limits = certain(samples.sample(self.evidence, metric, group), metric)
         return sequence(self.evidence, self.cache, metric, group, level, limits, seed=self.seed)
+
+    def judged(
+        self, metric: Metric, level: float, group: Group, threshold: float
+    ) -> tuple[Wagers, Interval, tuple[float, float]]:
+        """Wagers on the metric being at least a threshold, its interval, and its certain range.
+
+        Raises NotEstimable.
+        """
+        limits = certain(samples.sample(self.evidence, metric, group), metric)
+        about = (self.evidence, self.cache, metric, group, level, limits, threshold)
+        return *judged(*about, seed=self.seed), limits
 
 
 def certain(sample: Sample, metric: Metric) -> tuple[float, float]:

@@ -19,6 +19,9 @@ from activetest.rounds_aims import target
 from activetest.rounds_learn import generator
 from activetest.rounds_recall import known_before, restored
 
+# Sums up to which rows are looked at one by one: more are cheaper kind by kind.
+_FEW = 2
+
 
 @dataclass(frozen=True)
 class Stake:
@@ -77,8 +80,8 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
     def on_piece(numbered):
         which, piece = numbered
         rows = cache.rows(*piece)
-        member, ends = stake.group.holds(rows.codes) > 0, sums.ends(rows)
-        return [scene.reach(which, slice(*piece), rows, member, ends) for scene in scenes]
+        member, kinds = stake.group.holds(rows.codes) > 0, sums.by_kind(rows)
+        return [scene.reach(which, slice(*piece), rows, member, kinds) for scene in scenes]
 
     reached = map_reduce(enumerate(cache.chunks()), on_piece, _joined)
     parts = [scene.wagers(reach, used) for scene, reach in zip(scenes, reached, strict=True)]
@@ -96,9 +99,15 @@ class _Sums:
 
     def ends(self, rows: Rows) -> Array:
         """(2, S, R) smallest and largest sum of every row."""
-        stake, pred = self.stake, rows.outputs.pred
-        # By predicted class where that says all, else by row.
-        cells = all(one.cells for one in stake.statistics)
+        ends, kinds = self.by_kind(rows)
+        return ends if kinds is None else ends[..., kinds]
+
+    def by_kind(self, rows: Rows) -> tuple[Array, Array | None]:
+        """(2, S, K) smallest and largest sum of every kind of row, and (R,) the kinds of rows.
+
+        Rows of a kind are predicted alike, where that says all; else each is its own, and None.
+        """
+        stake, cells = self.stake, all(one.cells for one in self.stake.statistics)
         tables = np.stack(
             [
                 one.matrix(self.classes) if cells else one.table(rows.outputs, self.classes)
@@ -109,7 +118,7 @@ class _Sums:
         pairs = np.stack([sums.min(axis=2), sums.max(axis=2)])
         if self.declined:
             pairs = np.stack([np.minimum(pairs[0], 0), np.maximum(pairs[1], 0)])
-        return pairs[..., pred] if cells else pairs
+        return pairs, rows.outputs.pred if cells else None
 
     def guess(self, surrogate, rows: Rows) -> Array:
         """(1 + d, R) what a surrogate expects of 1 and the statistics."""
@@ -133,26 +142,26 @@ class _Scene:
         self.stays = self.free.copy()
         self.stays[each.rows] = False
 
-    def reach(self, which: int, piece: slice, rows: Rows, member: Array, ends: Array) -> Reach:
-        """Of the rows of one chunk; member (R,), and ends (2, S, R) of the sums."""
+    def reach(self, which: int, piece: slice, rows: Rows, member: Array, kinds) -> Reach:
+        """Of the rows of one chunk; member (R,), and kinds as _Sums.by_kind gives them."""
         free, stays = self.free[piece], self.stays[piece]
         weights, guess = self.sums.stake.weights, self.sums.guess(self.surrogate, rows)
         strength = self._strength(rows, free, self.rngs[which])
         inside, rest = member & free, np.flatnonzero(member & stays)
-
-        ratio = (ends[..., rest] - weights @ guess[:, rest]) / strength[rest]
+        ends, kind = kinds
+        if kind is not None and len(weights) > _FEW:
+            scaled = np.vstack([np.ones(len(rest)), guess[:, rest]]) / strength[rest]
+            reached = _reached(ends, kind[rest], weights, scaled)
+            sums = ends @ np.bincount(kind, inside, minlength=ends.shape[2])
+        else:
+            ends = ends if kind is None else ends[..., kind]
+            ratio = (ends[..., rest] - weights @ guess[:, rest]) / strength[rest]
+            reached = [ratio[0].min(axis=1, initial=np.inf), ratio[1].max(axis=1, initial=-np.inf)]
+            sums = ends @ inside
         if (stays & ~member).any():
             # A row outside the group adds nothing, whatever its label.
-            ratio = np.concatenate([ratio, np.zeros((2, len(weights), 1))], axis=2)
-        lowest, highest = (
-            ratio[0].min(axis=1, initial=np.inf),
-            ratio[1].max(axis=1, initial=-np.inf),
-        )
-        return Reach(
-            np.stack([lowest, highest]),
-            ends @ inside,
-            weights @ (guess @ inside),
-        )
+            reached = [np.minimum(reached[0], 0), np.maximum(reached[1], 0)]
+        return Reach(np.stack(reached), sums, weights @ (guess @ inside))
 
     def wagers(self, reach: Reach, used: int) -> tuple[Array, ...]:
         """(S, n) the fields of Wagers for the round's draws among the first `used`."""
@@ -188,6 +197,21 @@ class _Scene:
         scores = np.where(free, np.stack(scores), 0.0)
         count = int(self.round.count[0])
         return sampling.blended(scores, free, self.choices.floor, self.totals, count)
+
+
+def _reached(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Array]:
+    """(S,) smallest and largest of (h - g) / strength, h from ends (2, S, K) by kind (n,).
+
+    scaled (2 + d, n) are 1, 1 and the expected statistics, over strength: one product of matrices
+    for each kind.
+    """
+    lowest, highest = np.full(len(weights), np.inf), np.full(len(weights), -np.inf)
+    for code in np.unique(kind):
+        some = scaled[:, kind == code]
+        low, high = (np.column_stack([end[:, code], -weights]) @ some for end in ends)
+        lowest = np.minimum(lowest, low.min(axis=1))
+        highest = np.maximum(highest, high.max(axis=1))
+    return [lowest, highest]
 
 
 def _before(values: Array) -> Array:

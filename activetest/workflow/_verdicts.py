@@ -1,8 +1,7 @@
 """Gates: what the log says of every requirement. One object decides text, JSON and exit code."""
 
 from activetest import gates
-from activetest.assess_anytime import balance
-from activetest.assess_view import FIXED, View, certain
+from activetest.assess_view import FIXED, View
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.gates import UNDECIDED, Requirement
 from activetest.intervals import betting
@@ -11,7 +10,7 @@ from activetest.metrics._metric import Metric
 from activetest.planning import gate_labels
 from activetest.report import Gate
 from activetest.rounds_learn import generator
-from activetest.samples import Group, sample
+from activetest.samples import Group
 from activetest.specs import obstacle
 from activetest.workflow._lines import HEADLINE, known_inside, labelled_inside, trusted
 from activetest.workflow._notes import adding
@@ -59,13 +58,11 @@ def _anytime(
     evidence, error = view.evidence, 1 - view.choices.level
     common = _common(view, requirement, metric, group)
     try:
-        made = balance(
-            evidence, view.cache, metric, group, [requirement.threshold], seed=view.seed
-        )[0]
-        found = view.sequence(metric, common["level"], group)
+        made, found, (low, high) = view.judged(
+            metric, common["level"], group, requirement.threshold
+        )
     except NotEstimable as reason:
         return Gate(**common, verdict=UNDECIDED, method="none", reason=_hinted(reason))
-    low, high = certain(sample(evidence, metric, group), metric)
     verdict = betting.verdict(
         made,
         0.0,

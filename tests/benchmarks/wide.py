@@ -76,6 +76,7 @@ def buy(study: Path, pool: Path, truth: np.ndarray, options: argparse.Namespace)
     groups = ("--group", "region", "--group", "predicted")
     run(["init", str(pool), *groups, "--seed", "1", "--study", str(study)])
     batch = options.folder / "wide-batch.csv"
+    batch.unlink(missing_ok=True)
     for _ in range(0, options.labels, options.batch):
         run(["next", "--n", str(options.batch), "-o", str(batch), "--study", str(study)])
         with open(batch, encoding="utf-8", newline="") as file:
