@@ -34,13 +34,13 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--margin", type=float, default=0.03)
-    parser.add_argument("--acquisitions", default="optimal,uniform")
+    parser.add_argument("--acquisition", default="optimal,uniform")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     print("| pool | draws | gate | right | wrong | undecided | labels, median |")
     print("|---|---|---|---|---|---|---|")
     for name in options.pools.split(","):
-        for acquisition in options.acquisitions.split(","):
+        for acquisition in options.acquisition.split(","):
             for row in pool_rows(options, name, acquisition):
                 print("| " + " | ".join([name, acquisition, *row]) + " |", flush=True)
 
