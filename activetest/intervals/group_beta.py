@@ -5,9 +5,9 @@ Jeffreys' interval (Brown, Cai and DasGupta 2001) at an effective sample size, a
 """
 
 import numpy as np
-from scipy.special import betaincinv, ndtri, stdtrit
 
 from activetest.evidence_numbers import Estimate, Interval
+from activetest.intervals._shares import effective_size, limits
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
@@ -23,18 +23,11 @@ def interval(estimate: Estimate, level: float) -> Interval:
         return Interval(value, value, level, "exact", 0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
     freedom = max(np.count_nonzero(estimate.inside), 3) - 1
-    tail, range_ = (1 - level) / 2, high - low
-    share, spread = (value - low) / range_, min(variance**0.5 / range_, 0.5)
-    inner = np.clip(share, spread, 1 - spread)
-    effective = inner * (1 - inner) / spread**2 if spread > 0 else estimate.inside.sum()
-    if estimate.tally == 0:
-        effective = min(effective, estimate.inside.sum())
-    effective *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
-    hits, misses = share * effective + 0.5, (1 - share) * effective + 0.5
-    lower, upper = low + range_ * betaincinv(hits, misses, [tail, 1 - tail])
-    if estimate.tally == 0:
-        # Nothing that was seen speaks against the nearer bound: only what was expected does.
-        lower, upper = low if share < 0.5 else lower, high if share > 0.5 else upper
+    share, draws = (value - low) / (high - low), estimate.inside.sum()
+    size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
+    size = min(size, draws) if estimate.tally == 0 else size
+    ends = limits(share, size, freedom, level, tally=estimate.tally, half=True)
+    lower, upper = (low + (high - low) * end for end in ends)
     # Jeffreys' limits leave out a bound that the value itself is at.
     lower, upper = min(lower, value), max(upper, value)
     return Interval(float(lower), float(upper), level, "group-beta", variance)

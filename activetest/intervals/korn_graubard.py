@@ -4,10 +4,10 @@ Korn and Graubard 1998.
 """
 
 import numpy as np
-from scipy.special import betaincinv, ndtri, stdtrit
 
 from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals._rare import RARE
+from activetest.intervals._shares import effective_size, limits
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
@@ -21,21 +21,11 @@ def interval(estimate: Estimate, level: float) -> Interval:
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
     variance = _trusted(estimate, mean * (1 - mean))
-    tail = (1 - level) / 2
-    # Within a deviation of a bound, mean (1 - mean) over the variance is no sample size any more.
-    deviation = min(variance**0.5, 0.5)
-    inner = np.clip(mean, deviation, 1 - deviation)
-    effective = inner * (1 - inner) / variance if variance > 0 else np.inf
+    size = effective_size(mean, variance, otherwise=np.inf)
     if not 0 < mean < 1 or estimate.tally < RARE:
         plain = mean * (1 - mean) / variance if variance > 0 else 0.0
-        effective = min(effective, max(estimate.inside.sum(), plain))
-    effective *= (ndtri(tail) / stdtrit(estimate.freedom, tail)) ** 2
-    hits, misses = mean * effective, (1 - mean) * effective
-    lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
-    upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
-    if estimate.tally == 0:
-        # Nothing that was seen speaks against the nearer bound: only what was expected does.
-        lower, upper = 0.0 if mean < 0.5 else lower, 1.0 if mean > 0.5 else upper
+        size = min(size, max(estimate.inside.sum(), plain))
+    lower, upper = limits(mean, size, estimate.freedom, level, tally=estimate.tally)
     lower, upper = np.clip([lower, upper], floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 

@@ -1,0 +1,38 @@
+"""Limits for a share at an effective sample size (Korn and Graubard 1998)."""
+
+import numpy as np
+from scipy.special import betaincinv, ndtri, stdtrit
+
+
+def effective_size(share: float, variance: float, *, otherwise: float) -> float:
+    """How many uniform draws would leave a share with this variance; otherwise where it is zero.
+
+    Within a deviation of a bound, share (1 - share) over the variance is no sample size any more.
+    """
+    if variance <= 0:
+        return otherwise
+    deviation = min(variance**0.5, 0.5)
+    inner = np.clip(share, deviation, 1 - deviation)
+    return inner * (1 - inner) / variance
+
+
+def limits(
+    share: float, size: float, freedom: float, level: float, *, tally: float, half: bool = False
+) -> tuple[float, float]:
+    """Lower and upper limit of a share: Clopper and Pearson's at a size that Student's t shrinks.
+
+    half takes Jeffreys' in their place, which add half a draw to either side (Brown, Cai and
+    DasGupta 2001). Where no label of the rarer kind was seen (tally 0), only what was expected
+    speaks against the nearer bound, and it stays in.
+    """
+    tail = (1 - level) / 2
+    size *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
+    hits, misses = share * size, (1 - share) * size
+    if half:
+        lower, upper = betaincinv(hits + 0.5, misses + 0.5, [tail, 1 - tail])
+    else:
+        lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
+        upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
+    if tally == 0:
+        lower, upper = 0.0 if share < 0.5 else lower, 1.0 if share > 0.5 else upper
+    return float(lower), float(upper)
