@@ -84,7 +84,8 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
         enumerate(cache.chunks()), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
     )
     scores = np.hstack(scores)
-    if choices.interval == "anytime":
+    if choices.interval == "anytime" and len(aims[0].statistics) == 1:
+        # Of several means the bets are on another sum at every value: the floor stays as chosen.
         share = floor(cache, surrogate, targets[0], scores, free, choices, drawn=len(log.rows))
         choices = replace(choices, floor=share)
     strength, totals = sampling.mixture(scores, free, choices.floor)

@@ -36,7 +36,7 @@ def chosen(pool, choices: Choices) -> float:
 # --- in rounds
 
 
-@pytest.mark.parametrize("metric", ["error", "f1[dog]"])
+@pytest.mark.parametrize("metric", ["error", "accuracy"])
 def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
     choices = replace(BETS, metric=metric, floor=0.2)
     one = rounds.plan(Log.empty(), pool, choices, seed=1, count=5)
@@ -45,6 +45,11 @@ def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
     same = rounds.plan(Log.empty(), pool, fixed, seed=1, count=5)
     assert (one.rows == same.rows).all()
     assert one.probs == approx(same.probs)
+
+
+def test_a_metric_of_several_means_keeps_the_floor_of_the_user(pool):
+    """Bets on it are on another sum at every value: no single one says which floor is best."""
+    assert chosen(pool, replace(BETS, metric="f1[dog]", floor=0.2)) == 0.2
 
 
 def test_without_bounds_on_a_loss_there_are_no_bets_and_the_floor_stays(pool):
