@@ -84,7 +84,7 @@ def gather(
         log = recall(log, cache, statistics)
     drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
     used, whole = _used(log)
-    groups = _groups(cache)
+    groups = groups_of(cache)
     rng = generator(seed, len(log.history) + 1, "fit")
     return Evidence(
         log=log,
@@ -239,7 +239,7 @@ def _brought_before(log: Log, brought: Array) -> Array:
     return sums[np.searchsorted(log.brought_round[order], log.round, side="right")]
 
 
-def _groups(cache) -> tuple[Group, ...]:
+def groups_of(cache) -> tuple[Group, ...]:
     """The whole pool, then every value of every group column: the order in which rounds record."""
     groups, recorded = [Group("", cache.size)], group_names(cache)
     for column, (name, values) in enumerate(
