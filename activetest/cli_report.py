@@ -31,6 +31,10 @@ def report(
         float | None,
         Option("--half-width", metavar="W", help="Say how many more labels make it this narrow."),
     ] = None,
+    bound: Annotated[
+        float | None,
+        Option("--bound", metavar="B", help="What one item can cost at most, for anytime."),
+    ] = None,
     estimator: options.names("What to estimate with.", "--estimator") = None,
     format: options.formats(*FORMATS) = "text",
     study: options.Folder = None,
@@ -50,7 +54,7 @@ def report(
     wishes = {"estimators": options.split(estimator), "metrics": options.specifications(metric)}
     wishes |= {"groups": options.split(group), "differences": options.split(difference)}
     wishes |= {"requirements": tuple(require or ()), "simultaneous": simultaneous}
-    wishes |= {"interval": interval, "half_width": half_width}
+    wishes |= {"interval": interval, "half_width": half_width, "bound": bound}
     made = report(Study.open(study), **options.given(wishes))
     streams.write(renderer.render(made))
     if made.gates:

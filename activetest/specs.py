@@ -1,10 +1,14 @@
 """Specifications of metrics: a name, and what stands in brackets after it, as in recall[fraud]."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
+from activetest.evidence import Array, Outputs
 from activetest.metrics._metric import Facts, Metric
+from activetest.metrics._statistics import Statistic
 
 
 def split(specification: str) -> tuple[str, str | None]:
@@ -70,6 +74,19 @@ def obstacle(metric: Metric) -> str | None:
     return None
 
 
+def bounded(metric: Metric, bound: float) -> Metric:
+    """The metric with losses beyond the bound counted as the bound; itself where it has its own.
+
+    Only for a mean: a map of one, such as rmse, has no bets whatever its bound.
+    """
+    statistics = tuple(_at_most(each, bound) for each in metric.statistics)
+    if metric.ratio is None or statistics == metric.statistics:
+        return metric
+    above = np.array(metric.ratio[0])
+    ends = above[0] + above[1:] @ np.array([[each.lower, each.upper] for each in statistics])
+    return replace(metric, statistics=statistics, lower=float(ends.min()), upper=float(ends.max()))
+
+
 def names(task: str) -> list[str]:
     """The metrics of a task."""
     return [name for name in catalog.names("metrics") if catalog.load("metrics", name).TASK == task]
@@ -101,3 +118,15 @@ def facts(pool: dict, costs=None, cache=None) -> Facts:
 
 def _any_scores(code: int | None) -> np.ndarray:
     return np.linspace(0, 1, 101)
+
+
+def _at_most(each: Statistic, bound: float) -> Statistic:
+    if np.isfinite([each.lower, each.upper]).all():
+        return each
+    low, high = max(each.lower, -bound), min(each.upper, bound)
+
+    def value(outputs: Outputs, labels: Array | None) -> Array:
+        return np.clip(each.value(outputs, labels), low, high)
+
+    # Never recorded: the name only tells it from the others.
+    return Statistic(f"{each.name} within {bound!r}", value, low, high)

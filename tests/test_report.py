@@ -2,7 +2,7 @@
 
 import pytest
 
-from activetest.errors import UnknownMethod
+from activetest.errors import ChoiceError, UnknownMethod
 from activetest.study import Study
 from activetest.workflow.ingest import ingest
 from activetest.workflow.init import init
@@ -248,3 +248,19 @@ def test_replaced_labels_are_said_where_bets_depend_on_them(study, buy, label_fi
 
     assert len(told()) == 1
     assert told(interval="fixed") == []
+
+
+def test_a_bound_on_a_loss_lets_one_bet_on_it(study, buy):
+    buy(20)
+    with pytest.raises(ChoiceError, match="no bound on what one item can cost"):
+        report(study, requirements=("log-loss<=5",))
+    said = report(study, metrics=("log-loss",), requirements=("log-loss<=7",), bound=8.0)
+    (gate,) = said.gates
+    assert gate.method == "betting"
+    assert 0 <= gate.lower <= gate.estimate <= gate.upper <= 8
+    assert any("within 8" in note for note in said.notes)
+    # A bound below what was seen counts instead of it.
+    assert line(report(study, metrics=("log-loss",), bound=0.01), "log-loss").estimate <= 0.01
+    for wrong in (0.0, float("inf")):
+        with pytest.raises(ChoiceError, match="--bound"):
+            report(study, bound=wrong)

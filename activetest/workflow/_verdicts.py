@@ -43,7 +43,8 @@ def verdicts(
         if interval != FIXED and (reason := obstacle(metric)):
             raise ChoiceError(
                 f"requirement {requirement.text!r}: there are no bets on it, for {reason}",
-                "--interval fixed judges it, for one look",
+                "--interval fixed judges it, for one look"
+                + ("; --bound B says what one item can cost" if metric.ratio else ""),
             )
     judge = _fixed if interval == FIXED else _anytime
     return tuple(

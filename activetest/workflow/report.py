@@ -27,6 +27,7 @@ def report(
     interval: str | None = None,
     requirements: tuple[str, ...] = (),
     half_width: float | None = None,
+    bound: float | None = None,
 ) -> Report:
     """Everything that is known about the model now. Computes, and changes nothing.
 
@@ -38,6 +39,8 @@ def report(
     differences   group columns whose groups are compared with each other
     interval      "fixed", "anytime" or "posterior"; default the study's, and anytime for gates
     requirements  gates, as in gates.parse
+    bound         what one item can cost at most: losses beyond it count as it, and those without a
+                  bound of their own get anytime-valid intervals
     half_width    say how many more labels the headline's interval needs to be that narrow
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
@@ -52,6 +55,8 @@ def report(
         )
     if half_width is not None and not half_width > 0:
         raise ChoiceError(f"--half-width is {half_width}", "it is above zero, for example 0.02")
+    if bound is not None and not 0 < bound < float("inf"):
+        raise ChoiceError(f"--bound is {bound}", "it is above zero, for example 10")
     wanted = [gates.parse(text) for text in requirements]
     cache, choices = study.cache(), study.choices
     columns = _columns(cache, groups)
@@ -60,6 +65,10 @@ def report(
     shown = _metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
     tabled = shown if metrics else shown[:1]
     required = [specs.one(each.metric, facts) for each in wanted]
+    if bound is not None:
+        shown, tabled, required = (
+            [specs.bounded(each, bound) for each in some] for some in (shown, tabled, required)
+        )
     log = study.log(cache)
     own_view = OWN_VIEW in estimators and len(log.rows) + len(log.brought_rows) > 0
     view = look(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
@@ -74,6 +83,8 @@ def report(
     judged = _verdicts.verdicts(view, list(zip(wanted, required, strict=True)), interval)
     several = annotators.agreement(answers, values=not cache.classes).items > 0
     notes += _notes.bets(study.ledger.replaced(), [*lines, *judged], several=several)
+    if bound is not None:
+        notes.append(f"Losses without a bound of their own are taken within {bound:g} (--bound).")
     if half_width is not None:
         notes.append(_notes.planned(view, shown[0], lines[0], half_width))
     counts, _ = status(study)
