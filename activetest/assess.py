@@ -13,12 +13,12 @@ import numpy as np
 from activetest import catalog
 from activetest.assess_linear import linear, over_answerable
 from activetest.errors import NotEstimable
-from activetest.evidence import PENDING, Array, Choices, Log
+from activetest.evidence import PENDING, Array
 from activetest.evidence_numbers import Estimate, Interval, Sample
 from activetest.metrics._metric import Metric, first
-from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
-from activetest.rounds_learn import generator, learn, unseen
+from activetest.rounds_learn import generator, unseen
+from activetest.samples import Evidence
 
 # Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
 _MEMBERS, _MEMBER_ROWS = 200, 5_000
@@ -75,16 +75,13 @@ class Value:
         return float(self.metric.gradient(np.clip(self.inner.mean, *self.inner.limits))[0])
 
 
-def impute(
-    log: Log, cache, choices: Choices, statistics: tuple[Statistic, ...], *, seed: int
-) -> Imputation:
+def impute(evidence: Evidence, cache, *, seed: int) -> Imputation:
     """Ask the surrogate about the rest of the pool.
 
     The mean is summed over every row; how far members differ from it is measured on at most 10,000
     rows, spread evenly over the unknown ones, and scaled up.
     """
-    number = len(log.history) + 1
-    surrogate = learn(log, cache, choices, rng=generator(seed, number, "fit"))
+    log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
     free = unseen(log, cache.size)
     free[log.rows[log.status == PENDING]] = True
     free[log.brought_rows[log.brought_status == PENDING]] = True
@@ -96,7 +93,7 @@ def impute(
         return mean[:, here].sum(axis=1, dtype=float)
 
     mean = map_reduce(cache.chunks(), on_piece, np.add)
-    rng = generator(seed, number, "posterior")
+    rng = generator(seed, len(log.history) + 1, "posterior")
     members = surrogate.members(_MEMBERS, rng)
     posterior = np.tile(mean, (len(members), 1))
     some = rest[:: max(1, len(rest) // _MEMBER_ROWS)]

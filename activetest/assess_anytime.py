@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, Array
+from activetest.evidence import Array
 from activetest.evidence_numbers import Interval, Wagers
 from activetest.intervals import betting
 from activetest.metrics._metric import Metric
@@ -54,10 +54,8 @@ def judged(
     """The wagers of balance at a threshold and the interval of sequence, from one pass."""
     _refuse(metric)
     low, high = limits
-    log = evidence.log
-    declined = DECLINED in log.status or DECLINED in log.brought_status
     # Of a mean itself, one bet serves every value.
-    single = low == high or not (any(metric.ratio[1][1:]) or declined)
+    single = low == high or not (any(metric.ratio[1][1:]) or evidence.log.declined)
     grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
     at, *made = balance(evidence, cache, metric, group, [threshold, *grid], seed=seed)
     if low == high:

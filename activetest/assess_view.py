@@ -105,9 +105,7 @@ def look(
         for metric in metrics
     }
     evidence = samples.gather(log, cache, choices, list(refined.values()), seed=seed)
-    imputation = None
-    if own_view:
-        imputation = assess.impute(log, cache, choices, evidence.statistics, seed=seed)
+    imputation = assess.impute(evidence, cache, seed=seed) if own_view else None
     return View(log, cache, choices, seed, evidence, imputation, refined)
 
 

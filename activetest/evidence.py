@@ -224,6 +224,11 @@ class Log:
     soft: Array | None = None
     brought_soft: Array | None = None
 
+    @property
+    def declined(self) -> bool:
+        """Whether any item was declined: then every mean is over those that can be answered."""
+        return bool(DECLINED in self.status or DECLINED in self.brought_status)
+
     @staticmethod
     def empty() -> "Log":
         """Nothing drawn, nothing known."""

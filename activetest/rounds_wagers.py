@@ -11,7 +11,7 @@ import numpy as np
 
 from activetest import catalog, sampling
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, Array, Choices, Log, Round, Rows
+from activetest.evidence import Array, Choices, Log, Round, Rows
 from activetest.evidence_numbers import Wagers
 from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
@@ -72,9 +72,8 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
         )
     if not history:
         return [Wagers(*np.empty((6, 0))) for _ in stake.weights]
-    declined = bool(DECLINED in log.status or DECLINED in log.brought_status)
     # A label may be of a class that was never predicted, also where one class was.
-    sums = _Sums(stake, max(len(cache.classes), 2) if cache.classes else 0, declined)
+    sums = _Sums(stake, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
     scenes = [_Scene(each, log, cache, sums, seed) for each in history]
 
     def on_piece(numbered):

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.evidence import DECLINED, LABELLED, PENDING, Array, Choices, Log, Rows
+from activetest.evidence import LABELLED, PENDING, Array, Choices, Log, Rows
 from activetest.evidence_numbers import Sample
 from activetest.expectation import moments
 from activetest.metrics._metric import Metric
 from activetest.metrics._statistics import Statistic, combined
 from activetest.passes import map_reduce
 from activetest.rounds import group_names
-from activetest.rounds_learn import generator, learn, observed
+from activetest.rounds_learn import generator, labelled, learn, observed
 from activetest.rounds_recall import recall
 from activetest.samples_foresight import Foresight, foresee
 
@@ -107,9 +107,8 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     Its d statistics are the metric's and, where any item was declined, whether one was answered.
     """
     log, used, group = evidence.log, evidence.used, group or evidence.groups[0]
-    declined = bool((log.status == DECLINED).any() or (log.brought_status == DECLINED).any())
     names = [each.name for each in evidence.statistics]
-    columns = [names.index(each.name) for each in metric.statistics] + [-1] * declined
+    columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
     member, brought_member = group.holds(evidence.drawn.codes), group.holds(evidence.brought.codes)
     stats = evidence.stats[:, columns] * member[:, None]
     brought = evidence.brought_stats[:, columns] * brought_member[:, None]
@@ -148,7 +147,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
         # Labels that were brought say nothing about the variance of draws.
         counted=((log.status[:used] == LABELLED) & (member[:used] > 0)).astype(float),
         uniform=bool(np.allclose(log.probs[:used] * remaining[:used], 1, rtol=1e-6)),
-        limits=_limits(metric, total, unknown, group.size, declined),
+        limits=_limits(metric, total, unknown, group.size, log.declined),
         expect=expect,
         label_variance=label_variance,
     )
@@ -173,11 +172,7 @@ def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
         drawn, brought = np.ones(len(drawn)), np.ones(len(brought))
     drawn, brought = drawn * inside, brought * brought_inside
     some, more = log.status == LABELLED, log.brought_status == LABELLED
-    return (
-        np.concatenate([log.rows[some], log.brought_rows[more]]),
-        np.concatenate([log.labels[some], log.brought_labels[more]]),
-        np.concatenate([drawn[some], brought[more]]),
-    )
+    return *labelled(log), np.concatenate([drawn[some], brought[more]])
 
 
 def _label_variance(evidence, metric: Metric, weights: Array, member, brought_member) -> float:
@@ -225,10 +220,10 @@ def _used(log: Log) -> tuple[int, bool]:
 def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:
     """(R, T + 1) statistics of labelled rows and a 1; zeros for the others."""
     stats = np.zeros((len(labels), len(statistics) + 1))
-    labelled = status == LABELLED
-    if labelled.any():
-        stats[labelled, :-1] = observed(rows[labelled], labels[labelled], statistics)
-        stats[labelled, -1] = 1
+    told = status == LABELLED
+    if told.any():
+        stats[told, :-1] = observed(rows[told], labels[told], statistics)
+        stats[told, -1] = 1
     return stats
 
 

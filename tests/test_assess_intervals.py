@@ -243,7 +243,7 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     )
     log.status[20:], log.labels[20:] = PENDING, np.nan
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = assess.impute(log, pool, CLASSES, metric.statistics, seed=2)
+    imputation = assess.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
     surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
     known = np.append(log.rows[:20], rows)
     rest = np.setdiff1d(np.arange(SIZE), known)
@@ -263,7 +263,7 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
     """Drawing labels adds to such a sum: its posterior can miss the truth always."""
     log = drawn(pool, truth, CLASSES, 10)
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = assess.impute(log, pool, CLASSES, metric.statistics, seed=2)
+    imputation = assess.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
     made = assess.estimate(assess.told(sample, metric, imputation), metric, "ase")
     assert 0 < made.value < 1
     with pytest.raises(NotEstimable, match="no posterior"):
@@ -274,7 +274,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     """The posterior of the sum has at least the variance that drawing labels alone gives it."""
     log = drawn(pool, truth, CLASSES, 15, 10)
     metric = specs.one("error", specs.facts(pool.roles, None, pool))
-    imputation = assess.impute(log, pool, CLASSES, metric.statistics, seed=2)
+    imputation = assess.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
     surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
     wrong = surrogate.expected(pool.take(np.flatnonzero(unseen(log, SIZE))), metric.statistics)[0]
     sums = imputation.posterior[:, 0]

@@ -39,7 +39,6 @@ def verdicts(
                 f"{metric.lower:g} or above {metric.upper:g}",
                 "write shares, not percentages: 0.9 for 90 %",
             )
-    for requirement, metric in wanted:
         if interval != FIXED and (reason := obstacle(metric)):
             raise ChoiceError(
                 f"requirement {requirement.text!r}: there are no bets on it, for {reason}",
