@@ -12,6 +12,8 @@ from activetest.errors import NotEstimable
 from activetest.evidence import Choices, Log
 from activetest.evidence_numbers import Interval, Sample, Wagers
 from activetest.metrics._metric import Metric
+from activetest.rounds_aims import believed
+from activetest.rounds_learn import restored
 from activetest.samples import Evidence, Group
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
@@ -53,6 +55,12 @@ class View:
                     "the surrogate was not asked about the pool", "activetest report"
                 )
             sample = assess.told(sample, refined, self.imputation)
+        elif sample.unknown and len(sample.probs) < 2 and self.log.picked.any():
+            raise NotEstimable(
+                "no estimate from draws exists, because items were picked by the largest score "
+                f"and {len(sample.probs)} drawn: two are needed",
+                "read ase, or draw: activetest init POOL --selection draw",
+            )
         return assess.estimate(sample, refined, estimator)
 
     def interval(
@@ -97,25 +105,44 @@ def certain(sample: Sample, metric: Metric) -> tuple[float, float]:
 
 
 def look(
-    log: Log, cache, choices: Choices, metrics: Sequence[Metric], *, seed: int, own_view: bool
+    log: Log,
+    cache,
+    choices: Choices,
+    metrics: Sequence[Metric],
+    *,
+    seed: int,
+    own_view: bool,
+    surrogate=None,
 ) -> View:
-    """The view of these metrics; own_view asks the surrogate about the rest of the pool as well."""
+    """The view of these metrics; own_view asks the surrogate about the rest of the pool as well.
+
+    surrogate is what rounds_learn.surrogate_of gives, where that is at hand.
+    """
     refined = {
         metric.title: linearised(metric, log, cache) if metric.refine else metric
         for metric in metrics
     }
-    evidence = samples.gather(log, cache, choices, list(refined.values()), seed=seed)
+    evidence = samples.gather(
+        log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
+    )
     imputation = assess.impute(evidence, cache, seed=seed) if own_view else None
     return View(log, cache, choices, seed, evidence, imputation, refined)
 
 
 def linearised(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
-    """A curve's metric as one mean, linear around what the labels say."""
+    """A curve's metric as one mean, linear around what the labels say.
+
+    Where all were picked their labels say nothing about the pool: then around what the surrogate of
+    the last round believes.
+    """
     drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
     inside = (Group("", cache.size) if group is None else group).holds
     rows, labels, weights = samples.known_weights(
         log, cache.size, inside(drawn.codes), inside(brought.codes)
     )
-    made = metric.refine(cache.take(rows).outputs, labels, weights)
+    if group is None and not weights.any() and log.picked.any():
+        made = metric.refine(*believed(cache, restored(log.history[-1])))
+    else:
+        made = metric.refine(cache.take(rows).outputs, labels, weights)
     statistics = tuple(replace(each, name=metric.title) for each in made.statistics)
     return replace(made, statistics=statistics)

@@ -1,15 +1,18 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from operator import add
 from pathlib import Path
 
 import numpy as np
 
 from activetest.cache_build import VERSION, build_into, fingerprint
+from activetest.cache_parts import EXTERNAL, FEATURES, TRAIN, Part, mapped
 from activetest.errors import PoolChanged
-from activetest.evidence import Array, Outputs, Rows
+from activetest.evidence import Array, Outputs, Rows, Train
 from activetest.identities import Text, find
 from activetest.passes import map_reduce
 
@@ -28,9 +31,10 @@ class Cache:
     has_features  whether the design holds components of features
     notices       plain sentences: what was put right while reading
     hashes        (N,) uint64 hash of each id
+    parts         what it is equipped with besides: see supplements
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, parts: Sequence[str] = ()):
         """Raises OSError, EOFError, ValueError, KeyError or TypeError for no whole cache."""
         self.folder = folder
         self.manifest = json.loads((folder / MANIFEST).read_text())
@@ -43,9 +47,12 @@ class Cache:
         self.group_names = tuple(self.manifest["group_names"])
         self.group_values: list[list[str]] = self.manifest["group_values"]
         self.has_features: bool = self.manifest["components"] > 0
-        self.notices = tuple(self.manifest["notices"])
+        self.parts = tuple(parts)
+        self._parts = {name: Part(folder / name) for name in parts}
+        said = (each.said for each in self._parts.values())
+        self.notices = tuple(chain(self.manifest["notices"], *said))
         self._arrays = {
-            name: _map(folder / f"{name}.npy", shape)
+            name: mapped(folder / f"{name}.npy", shape)
             for name, shape in self.manifest["arrays"].items()
         }
         self.hashes: Array = self._arrays["hashes"]
@@ -86,6 +93,16 @@ class Cache:
         return self.manifest["schema"]
 
     @cached_property
+    def train(self) -> Train | None:
+        """Labelled rows from elsewhere, None unless the cache is equipped with them."""
+        part = self._parts.get(TRAIN)
+        return part and Train(*(np.asarray(part.arrays[name]) for name in ("features", "labels")))
+
+    def source(self, part: str) -> str | None:
+        """The fingerprint of what a part was made from, None without the part."""
+        return self._parts[part].fingerprint if part in self._parts else None
+
+    @cached_property
     def center(self) -> float:
         """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
         return 0.0 if self.classes else float(self.rows(0, 65536).outputs.pred.mean())
@@ -104,6 +121,10 @@ class Cache:
         def across(name: str) -> Array | None:
             return np.asarray(self._arrays[name][:, pick]) if name in self._arrays else None
 
+        def besides(name: str) -> Array | None:
+            part = self._parts.get(name)
+            return None if part is None else np.asarray(part.arrays[name][pick])
+
         return Rows(
             index=index,
             hashes=get("hashes"),
@@ -113,6 +134,8 @@ class Cache:
             right=across("right"),
             wrong=across("wrong"),
             spread=across("spread"),
+            features=besides(FEATURES),
+            external=besides(EXTERNAL),
         )
 
     @cached_property
@@ -131,10 +154,10 @@ def build(pool, folder) -> Cache:
     return Cache(folder)
 
 
-def open(folder) -> Cache | None:
+def open(folder, parts: Sequence[str] = ()) -> Cache | None:
     """The cache in the folder; None when it is missing, damaged, or of another version."""
     try:
-        return Cache(Path(folder))
+        return Cache(Path(folder), parts)
     except (OSError, EOFError, ValueError, KeyError, TypeError):
         return None
 
@@ -182,11 +205,3 @@ def _difference(pool, cache: Cache | None, sums: list[str]) -> str:
     places = ", ".join(f"{p.start:,} to {p.start + p.rows - 1:,}" for p in changed[:3])
     more = f" and {len(changed) - 3} more row groups" if len(changed) > 3 else ""
     return f"{problem}: ids or outputs differ among rows {places}{more}"
-
-
-def _map(path: Path, shape: list[int]) -> Array:
-    """A memory-mapped array. Raises ValueError when it is not of the shape."""
-    array = np.load(path, mmap_mode="r") if 0 not in shape else np.load(path)
-    if list(array.shape) != shape:
-        raise ValueError(f"{path} has shape {array.shape}")
-    return array

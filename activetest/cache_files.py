@@ -12,6 +12,9 @@ import numpy as np
 
 from activetest.evidence import Array
 
+# Bytes of zeros written at once.
+_BLOCK = 2**20
+
 # A temporary folder this old (seconds) was left by a process that was killed.
 _ABANDONED = 3600
 
@@ -32,8 +35,8 @@ class Arrays:
         self._open[name] = (file, Lock(), _header(file, shape, dtype), dtype)
 
     def extend(self, name: str, values: Array) -> None:
-        """Append to a one-dimensional array; for one thread."""
-        self._put(name, self.shapes[name][0], values)
+        """Append rows to an array; for one thread."""
+        self.write(name, self.shapes[name][0], values)
         self.shapes[name][0] += len(values)
 
     def write(self, name: str, row: int, values: Array) -> None:
@@ -45,6 +48,16 @@ class Arrays:
         """Columns column, column + 1, ... of all T rows of an array; values (T, R)."""
         for row, line in enumerate(values):
             self._put(name, row * self.shapes[name][1] + column, line)
+
+    def zeros(self, name: str) -> Array:
+        """The whole array, zero so far: for rows in any order. Its room on the disk is taken first,
+        for a map that runs out of it would end the program.
+        """
+        file, _, begin, dtype = self._open[name]
+        left = int(np.prod(self.shapes[name], dtype=np.int64)) * dtype.itemsize
+        while left:
+            left -= file.write(bytes(min(left, _BLOCK)))
+        return np.memmap(file.name, dtype, "r+", begin, tuple(self.shapes[name]))
 
     def read(self, name: str) -> Array:
         """An array as far as it is written."""

@@ -2,13 +2,15 @@
 
 from dataclasses import MISSING, fields
 
-from activetest import catalog, specs
+from activetest import acquisition, catalog, specs
 from activetest.annotators import METHODS
 from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
 from activetest.surrogates import TASKS
 
+# Beyond this, powers of small scores would be lost.
+_MOST_POWER = 16
 _SHARE = "a number from 0 to 1"
 _RULES = {
     "metric": ("a name", lambda value: isinstance(value, str)),
@@ -22,14 +24,21 @@ _RULES = {
     "also": ("a list of names", lambda value: _names(value)),
     "annotators": (f"one of {', '.join(METHODS)}", lambda value: value in METHODS),
     "interval": ("fixed or anytime", lambda value: value in ("fixed", "anytime")),
+    "refit": ("every, doubling or a whole number of labels", lambda value: _schedule(value)),
+    "selection": ("draw or top", lambda value: value in ("draw", "top")),
+    "power": (
+        f"a number above 0, at most {_MOST_POWER}",
+        lambda value: _number(value) and 0 < value <= _MOST_POWER,
+    ),
     "costs": ("a square of numbers", lambda value: value is None or _square(value)),
 }
 
 
-def checked(entries: dict, pool: dict, *, where: str) -> Choices:
+def checked(entries: dict, pool: dict, *, where: str, simulated: bool = False) -> Choices:
     """The choices in `entries`, for a pool with the roles in `pool`.
 
-    Raises ChoiceError or UnknownMethod, naming the key and `where` it stands.
+    simulated allows what only simulations can do. Raises ChoiceError or UnknownMethod, naming the
+    key and `where` it stands.
     """
     for key, value in entries.items():
         if key not in _RULES:
@@ -42,6 +51,7 @@ def checked(entries: dict, pool: dict, *, where: str) -> Choices:
             raise ChoiceError(f"{where}: {field.name} is missing", "activetest init sets it again")
     choices = Choices(**{key: _frozen(value) for key, value in entries.items()})
     _check_names(choices, pool, where)
+    _check_acquisition(choices, pool, where, simulated)
     return choices
 
 
@@ -94,6 +104,27 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
             )
 
 
+def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool) -> None:
+    task = acquisition.TASKS.get(choices.acquisition, pool["task"])
+    if task != pool["task"]:
+        raise ChoiceError(
+            f"{where}: acquisition {choices.acquisition!r} is for {task}, "
+            f"and this pool is {pool['task']}",
+            "choose another, for example optimal",
+        )
+    if choices.acquisition in acquisition.SIMULATED and not simulated:
+        raise ChoiceError(
+            f"{where}: acquisition {choices.acquisition!r} draws with replacement, "
+            "and a study never asks for a label twice",
+            f"compare it by activetest simulate --acquisition {choices.acquisition}",
+        )
+    if choices.selection == "top" and choices.interval == "anytime":
+        raise ChoiceError(
+            f"{where}: nobody can bet on items that are not drawn at random",
+            "leave --selection draw, or --interval fixed",
+        )
+
+
 def _frozen(value):
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
@@ -111,6 +142,11 @@ def _square(value) -> bool:
         isinstance(row, list | tuple) and len(row) == len(value) and all(map(_number, row))
         for row in value
     )
+
+
+def _schedule(value) -> bool:
+    whole = isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0
+    return value in ("every", "doubling") or whole
 
 
 def _count(value) -> bool:

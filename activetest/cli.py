@@ -64,7 +64,12 @@ def init(
     metric: options.names("Metric to aim at; the first is the headline.", "--metric") = None,
     costs: options.Costs = None,
     surrogate: Annotated[str | None, Option(help="What predicts the labels.")] = None,
+    train: options.Train = None,
+    surrogates: options.Surrogates = None,
+    refit: options.Refit = None,
     acquisition: Annotated[str | None, Option(help="What draws prefer.")] = None,
+    selection: options.Selection = None,
+    power: options.Power = None,
     floor: options.Floor = None,
     level: options.Level = None,
     interval: Annotated[
@@ -88,6 +93,8 @@ def init(
     choices |= {"interval": interval}
     choices |= {"surrogate": surrogate, "acquisition": acquisition, "seed": seed}
     choices |= {"floor": floor, "level": level, "budget": budget}
+    choices |= {"refit": refit, "selection": selection, "power": power}
+    choices |= {"train": train, "surrogates": surrogates}
     made = init(pool, study_folder=study, dry_run=dry_run, **choices, **columns)
     streams.write(_understood(made))
 
@@ -206,6 +213,21 @@ def _understood(made) -> str:
     choices = made.choices
     aims = " and ".join((choices.metric, *choices.also))
     draws = f"draws: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
+    draws += "".join(f", {odd}" for odd in _unusual(choices))
     seed = "drawn when the study is created" if made.seed is None else made.seed
     lines = (f"{start[made.outcome]} {made.folder}", *made.notices, draws, f"seed: {seed}")
     return "\n".join(lines) + "\n"
+
+
+def _unusual(choices) -> list[str]:
+    """Choices about draws that are not the defaults, in words."""
+    learns = choices.refit if choices.refit == "doubling" else f"after {choices.refit} labels"
+    return [
+        said
+        for said, holds in (
+            (f"refit {learns}", choices.refit != "every"),
+            ("the top scores, without probabilities", choices.selection == "top"),
+            (f"scores to the power {choices.power:g}", choices.power != 1),
+        )
+        if holds
+    ]

@@ -42,6 +42,24 @@ Costs = Annotated[
     str | None,
     Option("--costs", metavar="FILE", help="CSV of costs: predicted in rows, true in columns."),
 ]
+Train = Annotated[
+    str | None,
+    Option("--train", metavar="FILE", help="Rows with the pool's features and a label."),
+]
+Surrogates = Annotated[
+    str | None,
+    Option("--surrogates", metavar="FILE", help="Ids, and surrogate_prob_* of other models."),
+]
+Refit = Annotated[
+    str | None,
+    Option("--refit", metavar="every|K|doubling", help="When the surrogate learns again."),
+]
+Selection = Annotated[
+    str | None, Option("--selection", metavar="draw|top", help="At random, or the top scores.")
+]
+Power = Annotated[
+    float | None, Option("--power", metavar="B", help="Scores are raised to it before drawing.")
+]
 _PROMISES = "fixed: for one look; anytime: for any number; posterior: what the surrogate believes."
 Kind = Annotated[
     str | None, Option("--interval", metavar="fixed|anytime|posterior", help=_PROMISES)

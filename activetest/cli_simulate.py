@@ -1,5 +1,6 @@
 """activetest simulate, as a command."""
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -17,6 +18,9 @@ def simulate(
     seed: Annotated[int, Option(min=0, help="Of every random number.")] = 0,
     surrogate: options.names("What predicts the labels.", "--surrogate") = None,
     acquisition: options.names("What draws prefer.", "--acquisition") = None,
+    selection: options.names("How scores become items.", "--selection", "draw|top") = None,
+    power: Annotated[list[float] | None, Option(help="Of the scores. Again for more.")] = None,
+    refit: options.Refit = None,
     estimator: options.names("What to estimate with.", "--estimator") = None,
     metric: options.names("What to estimate.", "--metric") = None,
     aim: Annotated[
@@ -26,6 +30,8 @@ def simulate(
     floor: options.Floor = None,
     level: options.Level = None,
     costs: options.Costs = None,
+    train: options.Train = None,
+    surrogates: options.Surrogates = None,
     id: options.Id = None,
     outputs: options.Outputs = None,
     features: options.Features = None,
@@ -33,6 +39,13 @@ def simulate(
     classes: options.Classes = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
+    workers: Annotated[int | None, Option(min=1, help="Processes; else all processors.")] = None,
+    save: Annotated[
+        Path | None, Option(metavar="FILE", help="Keep finished runs there, and go on from it.")
+    ] = None,
+    plot: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="Draw curves: .svg or .png. Again for more.")
+    ] = None,
     format: options.formats(*options.FORMATS) = "text",
 ):
     """Replay strategies on a pool whose labels are all known: error, labels saved, coverage."""
@@ -41,18 +54,27 @@ def simulate(
     from activetest import catalog, convert
     from activetest import costs as matrices
     from activetest.pool import Pool
+    from activetest.render import _plots
     from activetest.workflow.simulate import simulate
 
     renderer = catalog.load("render", options.one_of(options.FORMATS, format))
+    for path in plot or ():
+        _plots.check(path)
     columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
     columns |= {"outputs": options.split(outputs), "features": options.split(features)}
     columns |= {"classes": options.split(classes)}
     wishes = {"surrogates": options.split(surrogate), "acquisitions": options.split(acquisition)}
+    wishes |= {"selections": options.split(selection), "powers": tuple(power) if power else None}
+    wishes |= {"refit": refit, "train": train, "others": surrogates}
     wishes |= {"estimators": options.split(estimator), "metrics": options.specifications(metric)}
     wishes |= {"budgets": tuple(budget), "runs": runs, "batch": batch, "seed": seed}
     wishes |= {"floor": floor, "level": level, "aim": aim, "interval": interval}
+    wishes |= {"workers": workers, "save": save}
     with convert.as_parquet(pool, id=id) as path:
         looked = Pool.open(path, **options.given(columns))
         wishes["costs"] = matrices.read(costs, looked.schema.classes) if costs else None
         results = simulate(looked, labels, progress=streams.progress(), **options.given(wishes))
-    streams.write(renderer.simulation([asdict(result) for result in results]))
+    results = [asdict(result) for result in results]
+    for path in plot or ():
+        _plots.draw(results, path)
+    streams.write(renderer.simulation(results))

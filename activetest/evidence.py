@@ -34,6 +34,11 @@ class Choices:
     interval                 what draws serve: "fixed" intervals, by the floor above, or "anytime"
                              ones, by the floor that bets are worth most with; see rounds_floor
     costs                    (C, C) cost of predicting (row) for the truth (column), or None
+    refit                    when the surrogate learns: "every" round, "doubling" (of the labels it
+                             knew last time), or after so many new labels, as text
+    selection                "draw" at random with known probabilities, or take the "top" scores
+    power                    scores are raised to it before the floor is mixed in: above 1 draws
+                             come closer to the top scores
 
     Metrics are specifications: a name, and what stands in brackets after it.
     """
@@ -50,6 +55,9 @@ class Choices:
     annotators: str = "majority"
     interval: str = "fixed"
     costs: tuple[tuple[float, ...], ...] | None = None
+    refit: str = "every"
+    selection: str = "draw"
+    power: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,11 @@ class Rows:
     wrong    (T, R) its mean over the other classes, as likely as the black box thinks them
     spread   (T, R) its variance over them
 
-    right, wrong and spread are None for regression, where outcomes are not right or wrong.
+    features (R, D) float32 all features, standardised over the pool; missing values are 0
+    external (R, E, C) what E other models say: class probabilities; (R, E) values for regression
+
+    right, wrong and spread are None for regression, where outcomes are not right or wrong; features
+    and external are None unless a surrogate wants them.
     """
 
     index: Array
@@ -103,15 +115,31 @@ class Rows:
     right: Array | None = None
     wrong: Array | None = None
     spread: Array | None = None
+    features: Array | None = None
+    external: Array | None = None
 
     def __getitem__(self, index) -> "Rows":
         """Some of the rows; index is whatever an array takes."""
-        constants = (
-            None if part is None else part[:, index]
-            for part in (self.right, self.wrong, self.spread)
-        )
         each = (self.index, self.hashes, self.outputs, self.design, self.codes)
-        return Rows(*(part[index] for part in each), *constants)
+        across = (self.right, self.wrong, self.spread)
+        asked = (self.features, self.external)
+        return Rows(
+            *(part[index] for part in each),
+            *(None if part is None else part[:, index] for part in across),
+            *(None if part is None else part[index] for part in asked),
+        )
+
+
+@dataclass(frozen=True)
+class Train:
+    """Rows that are not the pool's and whose labels are known.
+
+    features  (M, D) float32, standardised like those of the pool
+    labels    (M,) class codes or values
+    """
+
+    features: Array
+    labels: Array
 
 
 @dataclass(frozen=True)
@@ -124,6 +152,9 @@ class Known:
     statistics   (T,) their names
     classes      number of classes; 0 for regression
     scale        standard deviation of the predictions over the pool; regression only
+    train        labelled rows from elsewhere, or None
+    sketch       some rows of the pool, evenly spaced: what the black box says of them stands in
+                 for training rows; None where no surrogate asks
     """
 
     rows: Rows
@@ -132,6 +163,8 @@ class Known:
     statistics: tuple[str, ...]
     classes: int = 0
     scale: float = 1.0
+    train: Train | None = None
+    sketch: Rows | None = None
 
 
 @dataclass(frozen=True)
@@ -170,15 +203,17 @@ class Round:
 
     number        1, 2, ...
     rows          (n,) pool positions in the order drawn
-    probs         (n,) probability of each draw, given all before it
+    probs         (n,) probability of each draw, given all before it; NaN for items that were
+                  picked by the largest score
     choices       the fields of Choices that the round was drawn with
-    params        the surrogate's parameters, JSON-ready: enough to predict again
+    params        the surrogate's parameters, JSON-ready or arrays: enough to predict again
     statistics    (T,) names of the statistics below
     groups        (G,) names of the groups below; the first is "" (everything)
     imputed       (n, T) the surrogate's expectation of each statistic at each drawn item
     imputed_sum   (G, T) its sum over what was neither known nor drawn when the round began
     count         (G,) number of such rows
     aims          what draws aimed at: enough to compute the probability of every row again
+    learned       number of the round whose surrogate this is: its own unless it was not refitted
     """
 
     number: int
@@ -192,13 +227,20 @@ class Round:
     imputed_sum: Array
     count: Array
     aims: tuple[Aim, ...]
+    learned: int = 0
+
+    @property
+    def picked(self) -> bool:
+        """Whether its items were picked by the largest score rather than drawn."""
+        return bool(np.isnan(self.probs).any())
 
 
 @dataclass(frozen=True)
 class Log:
     """What was drawn, in order, and what is known: the only input of every estimate.
 
-    rows, probs, round   (D,) pool position, probability and number of the round of each draw
+    rows, probs, round   (D,) pool position, probability and number of the round of each draw; a
+                         picked item is a draw whose probability is NaN
     status               (D,) PENDING, LABELLED or DECLINED
     labels               (D,) class code or value as float; NaN unless labelled
     brought_rows         (B,) pool positions of items whose labels were brought without a draw
@@ -223,6 +265,11 @@ class Log:
     history: tuple[Round, ...] = ()
     soft: Array | None = None
     brought_soft: Array | None = None
+
+    @property
+    def picked(self) -> Array:
+        """(D,) True for items that were picked by the largest score rather than drawn."""
+        return np.isnan(self.probs)
 
     @property
     def declined(self) -> bool:

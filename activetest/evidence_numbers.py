@@ -31,6 +31,7 @@ class Sample:
     limits        (2, d) smallest and largest mean that what is known leaves possible
     surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked
     posterior     (K, d) members' sums over the unknown, labels drawn; None where it was not asked
+    replaced      items were drawn with replacement, which only simulations do
     expect        expect(weights (d,)) -> mean and variance (M,) of the weighted sum of statistics
                   at the drawn items under the surrogate that knows every label; zero outside the
                   group
@@ -58,6 +59,7 @@ class Sample:
     label_variance: Callable[[Array], float]
     surrogate: Array | None = None
     posterior: Array | None = None
+    replaced: bool = False
 
 
 @dataclass(frozen=True)

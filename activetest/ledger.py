@@ -9,15 +9,15 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from activetest.errors import StorageError, StudyError
-from activetest.evidence import Aim, Array, Round
+from activetest.evidence import Array, Round
+from activetest.ledger_params import Stored, split, write
+from activetest.ledger_rounds import draws, rebuilt, texts
 from activetest.ledger_schema import MIGRATIONS, migrate
 
 # A writer holds the lock for milliseconds; whoever waits this long is looking at a stuck machine.
@@ -39,11 +39,11 @@ class Answer(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """One draw: its round, the item's id, and the probability it had."""
+    """One draw: its round, the item's id, and the probability it had; None for a picked item."""
 
     round: int
     id: str
-    prob: float
+    prob: float | None
 
 
 class Undone(NamedTuple):
@@ -128,34 +128,48 @@ class Ledger:
     def rounds(self, rows: Array) -> tuple[Round, ...]:
         """The rounds as recorded, as far as `rows` reaches: (D,) pool position of each draw."""
         query = "SELECT round, q, imputed FROM draws ORDER BY position LIMIT ?"
-        draws: dict[int, list] = {}
+        drawn: dict[int, list] = {}
         for row, (number, *draw) in zip(rows, self._all(query, len(rows)), strict=True):
-            draws.setdefault(number, []).append((row, *draw))
+            drawn.setdefault(number, []).append((row, *draw))
         query = (
-            "SELECT number, choices, params, statistics, groups, imputed_sum, count, aims "
-            "FROM rounds WHERE number <= ? ORDER BY number"
+            "SELECT number, learned, arrays, params, choices, statistics, groups, imputed_sum, "
+            "count, aims FROM rounds WHERE number <= ? ORDER BY number"
         )
-        last = max(draws, default=0)
-        return tuple(_round(draws[row[0]], *row) for row in self._all(query, last))
+        made: dict[int, Round] = {}
+        for number, learned, arrays, params, *kept in self._all(query, max(drawn, default=0)):
+            params = json.loads(params)
+            if learned is not None:
+                params = made[learned].params
+            elif arrays is not None:
+                params = Stored(params, self._arrays / arrays)
+            made[number] = rebuilt(number, learned or number, params, kept, drawn[number])
+        return tuple(made.values())
+
+    def surrogates(self) -> set[str]:
+        """Names of the surrogates that rounds were drawn with."""
+        query = "SELECT DISTINCT json_extract(choices, '$.surrogate') FROM rounds"
+        return {name for (name,) in self._all(query)}
 
     def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
         """Write a round down, before any of its items is shown.
 
-        Raises LedgerMoved when anything was written after `revision`, which it was computed from.
+        A surrogate that learned in an earlier round is kept there. Raises LedgerMoved when anything
+        was written after `revision`, which it was computed from.
         """
-        names = (round.choices, round.params, round.statistics, round.groups)
-        numbers = (round.imputed_sum, round.count)
-        texts = [json.dumps(part) for part in names]
-        texts += [json.dumps(np.asarray(part).tolist()) for part in numbers]
-        texts.append(json.dumps([asdict(aim) for aim in round.aims]))
-        imputed = [json.dumps(values) for values in np.asarray(round.imputed).tolist()]
-        draws = zip(ids, round.probs.tolist(), imputed, strict=True)
+        learned = round.learned if 0 < round.learned < round.number else None
+        plain, arrays = split(round.params if learned is None else {})
+        drawn = draws(round)
+        file = write(arrays, self._arrays) if arrays else None
         with self._write(revision) as db:
-            row = (round.number, _now(), revision, *texts)
-            db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            db.execute(
+                "INSERT INTO rounds (number, time, labels_seen, learned, arrays, params, choices, "
+                "statistics, groups, imputed_sum, count, aims) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (round.number, _now(), revision, learned, file, *texts(round, plain)),
+            )
             db.executemany(
                 "INSERT INTO draws (round, id, q, imputed) VALUES (?, ?, ?, ?)",
-                ((round.number, *draw) for draw in draws),
+                ((round.number, id, *draw) for id, draw in zip(ids, drawn, strict=True)),
             )
 
     def add_answers(self, answers: Sequence[Answer], *, source: str, revision: int) -> None:
@@ -187,6 +201,11 @@ class Ledger:
             count = db.execute("SELECT COUNT(*) FROM events WHERE ingest = ?", (number,))
             return Undone(source, time, count.fetchone()[0])
 
+    @property
+    def _arrays(self) -> Path:
+        """The folder of the surrogates' arrays."""
+        return self.path.parent / "rounds"
+
     @contextmanager
     def _write(self, revision: int) -> Iterator[sqlite3.Connection]:
         """One transaction that moves the revision on from `revision`, or LedgerMoved."""
@@ -217,26 +236,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         db.execute("PRAGMA synchronous = FULL")
     return db
-
-
-def _round(draws: list, number: int, *texts: str) -> Round:
-    choices, params, statistics, groups, imputed_sum, count, aims = map(json.loads, texts)
-    rows, probs, imputed = zip(*draws, strict=True)
-    return Round(
-        number=number,
-        rows=np.array(rows, np.int64),
-        probs=np.array(probs),
-        choices=choices,
-        params=params,
-        statistics=tuple(statistics),
-        groups=tuple(groups),
-        imputed=np.array([json.loads(values) for values in imputed], float),
-        imputed_sum=np.array(imputed_sum, float),
-        count=np.array(count),
-        aims=tuple(
-            Aim(tuple(aim["statistics"]), tuple(aim["weights"]), aim["total"]) for aim in aims
-        ),
-    )
 
 
 def _now() -> str:

@@ -46,4 +46,23 @@ def _m002_aims_of_rounds(db: sqlite3.Connection) -> None:
     db.execute("UPDATE rounds SET aims = '[]'")
 
 
-MIGRATIONS = [_m001_rounds_draws_and_labels, _m002_aims_of_rounds]
+def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
+    """Items picked by the largest score have no q. Rounds say whose surrogate they used: `learned`
+    is the number of the round that fitted it, NULL for their own; `arrays` is the file of its
+    arrays, NULL without any.
+    """
+    # SQLite can only take a NOT NULL away by making the table again.
+    for statement in """
+        CREATE TABLE draws_or_picks (position INTEGER PRIMARY KEY,
+            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
+            q REAL CHECK (q > 0), imputed TEXT);
+        INSERT INTO draws_or_picks SELECT position, round, id, q, imputed FROM draws;
+        DROP TABLE draws;
+        ALTER TABLE draws_or_picks RENAME TO draws;
+        ALTER TABLE rounds ADD COLUMN learned INTEGER;
+        ALTER TABLE rounds ADD COLUMN arrays TEXT
+    """.split(";"):
+        db.execute(statement)
+
+
+MIGRATIONS = [_m001_rounds_draws_and_labels, _m002_aims_of_rounds, _m003_picks_and_arrays]

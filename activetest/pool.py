@@ -151,7 +151,7 @@ class Pool:
             *(schema.features if "features" in wanted else ()),
             *(schema.group_columns if "groups" in wanted else ()),
         ]
-        values = sum(self._widths.get(column, 1) for column in columns)
+        values = sum(self.widths.get(column, 1) for column in columns)
         rows = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
         for piece in self.pieces if pieces is None else pieces:
             start = piece.start
@@ -186,7 +186,7 @@ class Pool:
                 start,
                 self._ids(batch, start) if "ids" in strip.wanted else None,
                 checked,
-                pool_columns.columns(batch, features, self._widths) if features else [],
+                pool_columns.columns(batch, features, self.widths) if features else [],
                 _groups(batch, schema, checked) if "groups" in strip.wanted else [],
             )
         except BadRow as bad:
@@ -196,10 +196,10 @@ class Pool:
 
     def feature_names(self) -> list[str]:
         """The column that each feature comes from; a list column as often as it is long."""
-        return [name for name in self.schema.features for _ in range(self._widths.get(name, 1))]
+        return [name for name in self.schema.features for _ in range(self.widths.get(name, 1))]
 
     @cached_property
-    def _widths(self) -> dict[str, int]:
+    def widths(self) -> dict[str, int]:
         """Length of the lists in each list column among the features, as in the first rows."""
         table = self.files.schema
         lists = [name for name in self.schema.features if is_vector(table.field(name).type)]

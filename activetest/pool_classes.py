@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+
 from activetest import groups as grouping
 from activetest import pool_columns
 from activetest.errors import ChoiceError, PoolError
@@ -54,13 +56,16 @@ def with_classes(pool, wishes: Wishes) -> Schema:
 
 def width(pool, column: str) -> int:
     """Length of the lists in a column, as in the first rows."""
-    kind = pool.files.schema.field(column).type
-    if hasattr(kind, "list_size"):
-        width = kind.list_size
-    else:
-        lists = next(pool.batches([column], pool.pieces[0])).column(column).drop_null()
-        width = len(lists[0]) if len(lists) else 0
-    return width
+    fixed = list_width(pool.files.schema.field(column).type)
+    if fixed is not None:
+        return fixed
+    lists = next(pool.batches([column], pool.pieces[0])).column(column).drop_null()
+    return len(lists[0]) if len(lists) else 0
+
+
+def list_width(kind: pa.DataType) -> int | None:
+    """Length that the lists of a column are declared to have; None where they may differ."""
+    return getattr(kind, "list_size", None)
 
 
 def _classes_of_list(pool, column: str) -> int:

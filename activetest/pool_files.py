@@ -140,7 +140,7 @@ def _listing(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo
     with _readable(uri, f"{uri} cannot be opened"):
         found = filesystem.get_file_info(root)
         if found.type == fs.FileType.NotFound:
-            raise PoolError(f"there is no file or folder {uri}", hint="check the path of the pool")
+            raise PoolError(f"there is no file or folder {uri}", hint="check its path")
         if found.type != fs.FileType.Directory:
             return [found]
         below = filesystem.get_file_info(fs.FileSelector(root, recursive=True))

@@ -1,6 +1,7 @@
 """The black box's outputs in a batch: checked, and put right where that is safe."""
 
 from dataclasses import dataclass
+from os.path import commonprefix
 
 import numpy as np
 import pyarrow as pa
@@ -52,10 +53,10 @@ def read(batch: pa.RecordBatch, schema: Schema) -> Checked:
 
 def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Predicted values, with their standard deviations where there are any."""
-    pred = _sensible(batch, schema.pred)
+    pred = sensible(batch, schema.pred)
     if schema.std is None:
         return Checked(Outputs(pred), [pred])
-    std = _sensible(batch, schema.std)
+    std = sensible(batch, schema.std)
     if len(low := np.flatnonzero(std < 0)):
         raise BadRow(
             int(low[0]),
@@ -65,9 +66,9 @@ def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
     return Checked(Outputs(pred, std=std), [pred, std])
 
 
-def _sensible(batch: pa.RecordBatch, column: str) -> Array:
+def sensible(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Array:
     """(R,) the values of a column, none of them larger than a statistic can bear."""
-    values = _finite(numbers(batch.column(column)), column).astype(float)
+    values = finite(numbers(batch.column(column)), column, rule).astype(float)
     if len(large := np.flatnonzero(np.abs(values) > LARGEST)):
         raise BadRow(
             int(large[0]),
@@ -80,7 +81,7 @@ def _sensible(batch: pa.RecordBatch, column: str) -> Array:
 def _scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Scores are probabilities of the positive class; the prediction follows from the threshold."""
     column = schema.outputs[0]
-    score = _finite(numbers(batch.column(column)), column).astype(np.float32)
+    score = finite(numbers(batch.column(column)), column).astype(np.float32)
     if len(bad := np.flatnonzero((score < 0) | (score > 1))):
         raise BadRow(
             int(bad[0]),
@@ -99,7 +100,7 @@ def _scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
 def _probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Probabilities of all classes; a pred column beside them wins over the most probable class."""
     probs = _matrix(batch, schema)
-    name = schema.outputs[0] if schema.kind == "prob-list" else "prob_*"
+    name = _called(schema)
     total = probs @ np.ones(probs.shape[1], np.float32)
     lowest = probs.min(initial=np.inf)
     # NaN and infinities reach the sum; only then is it worth looking for the row.
@@ -133,6 +134,13 @@ def _probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
 
 
+def _called(schema: Schema) -> str:
+    """The column of probabilities, or what the columns' names begin with."""
+    if schema.kind == "prob-list":
+        return schema.outputs[0]
+    return f"{commonprefix(schema.outputs)}*"
+
+
 def _matrix(batch: pa.RecordBatch, schema: Schema) -> Array:
     """(R, C) float32."""
     if schema.kind == "prob-list":
@@ -149,7 +157,7 @@ def _codes(batch: pa.RecordBatch, schema: Schema) -> Array:
     array = batch.column(schema.pred)
     reject_nulls(array, schema.pred, "every item needs a prediction")
     if kinds.is_floating(array.type):
-        _finite(numbers(array), schema.pred)
+        finite(numbers(array), schema.pred)
     codes, names = encoded(array)
     positions = {name: code for code, name in enumerate(schema.classes)}
     table = np.array([positions.get(name, -1) for name in names], np.int32)
@@ -165,10 +173,10 @@ def _codes(batch: pa.RecordBatch, schema: Schema) -> Array:
     return result
 
 
-def _finite(values: Array, column: str) -> Array:
-    """The values. Raises BadRow for the first that is NaN, null or infinite."""
+def finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:
+    """The values. Raises BadRow, with the rule, for the first that is NaN, null or infinite."""
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise BadRow(row, f"{column!r} is {values[row]}", NO_GAPS)
+        raise BadRow(row, f"{column!r} is {values[row]}", rule)
     return values

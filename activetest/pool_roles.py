@@ -15,7 +15,7 @@ NOT_A_FEATURE = re.compile(
     r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
 )
 # Outputs of other models: for surrogates, not features.
-OTHER_MODELS = re.compile(r"^(surrogate_prob|attr_prob)_")
+OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
 def understand(table: pa.Schema, wishes: Wishes) -> Schema:
@@ -23,7 +23,7 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
-    _reject_twins(table)
+    reject_twins(table)
     id_column = wishes.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
@@ -107,7 +107,7 @@ def _outputs(table: pa.Schema, wishes: Wishes) -> tuple[str, tuple[str, ...], st
         return "score", ("score",), pred
     if pred is None:
         raise PoolError(
-            f"no column holds the model's outputs; the columns are {_few(names)}",
+            f"no column holds the model's outputs; the columns are {few(names)}",
             hint="name them prob (a list), prob_<class>, score or pred, or say --outputs COLUMN",
         )
     _require(table, pred, is_scalar, "pred holds one class or number per row")
@@ -243,20 +243,20 @@ def _require(table: pa.Schema, column: str, accepts, rule: str) -> None:
     """Raises PoolError when the table has no such column or its type cannot serve."""
     if column not in table.names:
         raise PoolError(
-            f"the pool has no column {column!r}", hint=f"its columns are {_few(table.names)}"
+            f"the pool has no column {column!r}", hint=f"its columns are {few(table.names)}"
         )
     kind = table.field(column).type
     if not accepts(kind):
         raise PoolError(f"column {column!r} is {kind}", hint=rule)
 
 
-def _reject_twins(table: pa.Schema) -> None:
-    """Raises PoolError when two columns have one name."""
+def reject_twins(table: pa.Schema) -> None:
+    """Raises PoolError when two columns of a table have one name."""
     for name in table.names:
         if table.names.count(name) > 1:
             raise PoolError(f"two columns are called {name!r}", hint="rename one of them")
 
 
-def _few(names: list[str]) -> str:
+def few(names: list[str]) -> str:
     """A list of names that fits a line."""
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

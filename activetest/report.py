@@ -93,9 +93,10 @@ class Counts:
 
     n_pool     items of the pool
     drawn      draws so far: labelled, pending (not answered yet) and declined ones
-    brought    answers that are known although nobody drew the item
-    rounds     rounds drawn so far
+    brought    answers that are known although nobody drew or picked the item
+    rounds     rounds so far
     budget     labels the user means to buy, or None
+    picked     items picked by the largest score: labelled, pending and declined ones likewise
     """
 
     n_pool: int
@@ -106,6 +107,7 @@ class Counts:
     brought: int
     rounds: int
     budget: int | None
+    picked: int = 0
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class Report:
     pool, fingerprint                        address of the pool, and the hash of its contents
     seed                                     of the study
     metric, surrogate, acquisition, floor    what draws aim at, and how: see Choices
+    selection                                "draw", or "top" where the largest scores are picked
     counts                                   where the study stands
     estimates                                one line per estimate, groups last
     notes                                    plain sentences: what to know before believing a number
@@ -132,32 +135,48 @@ class Report:
     estimates: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
+    selection: str = "draw"
 
 
 @dataclass(frozen=True)
 class SimulatedStrategy:
     """How one way to draw and estimate fared over many simulated studies.
 
-    budget            labels each study bought
+    surrogate, acquisition, selection, power, refit, estimator   the strategy: see Choices
+    budget            draws each study made
+    labels            different items among them, on average: fewer than the budget only where items
+                      are drawn with replacement
     runs              studies in which the estimate existed
     rmse, bias        of the estimate against the truth, in the metric's units
+    median            median squared error
+    quartiles         a quarter of the squared errors is below the first, and one above the second
     labels_saved      mean squared error of uniform draws (closed form) over this one's
     labels_saved_se   its Monte-Carlo standard error
     label_ratio       uniform labels that reach the same error, over the budget
     coverage          share of runs whose interval holds the truth
     width             mean width of the interval
+    uniform_mse       mean squared error of uniform draws at this budget
+    uniform_median    their median squared error
     """
 
     surrogate: str
     acquisition: str
+    selection: str
+    power: float
+    refit: str
     estimator: str
     metric: str
     budget: int
+    labels: float
     runs: int
     rmse: float
     bias: float
+    median: float
+    quartiles: tuple[float, float]
     labels_saved: float
     labels_saved_se: float
     label_ratio: float
     coverage: float
     width: float
+    uniform_mse: float
+    uniform_median: float

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from activetest import catalog, sampling
+from activetest import sampling
+from activetest.acquisition import MEMBERS
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import Aim, Array, Choices, Log, Round
 from activetest.groups import name_of
@@ -16,7 +17,8 @@ from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
 from activetest.rounds_aims import aimed, recorded, target
 from activetest.rounds_floor import floor
-from activetest.rounds_learn import generator, learn, unseen
+from activetest.rounds_learn import inherited, surrogate_of, unseen
+from activetest.rounds_score import scorer
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Frozen:
     count         (G,) free rows
     aims          what draws aim at
     strength      (N,) probability of the first draw; 0 where a row is not free
+    learned       number of the round whose surrogate this is
     """
 
     number: int
@@ -41,20 +44,22 @@ class Frozen:
     count: Array
     aims: tuple[Aim, ...]
     strength: Array
+    learned: int
 
 
-def plan(log: Log, cache, choices: Choices, *, seed: int, count: int) -> Round:
+def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None) -> Round:
     """The next round: up to count draws, their probabilities, and the sums estimates will need.
 
-    Deterministic in (log, pool, choices, seed, count). Raises NotEstimable when nothing is left to
-    draw.
+    Deterministic in (log, pool, choices, seed, count). surrogate is what surrogate_of gives, where
+    that is at hand. Raises NotEstimable when nothing is left to draw.
     """
-    frozen = freeze(log, cache, choices, seed=seed)
-    drawn = sampling.race(cache.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
+    frozen = freeze(log, cache, choices, seed=seed, surrogate=surrogate)
+    choose = sampling.top if choices.selection == "top" else sampling.race
+    drawn = choose(cache.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
     return record(frozen, drawn, cache)
 
 
-def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
+def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> Frozen:
     """What the labels so far say about every row.
 
     Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
@@ -64,31 +69,38 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
     free = unseen(log, cache.size)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="activetest report")
-    surrogate = learn(log, cache, choices, rng=generator(seed, number, "fit"))
+    earlier = inherited(log, choices)
+    surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
     statistics = recorded(choices, cache)
     aims = aimed(log, cache, surrogate, choices, free)
     targets = tuple(map(target, aims))
-    rngs = generator(seed, number, "score").spawn(len(cache.chunks()))
-    acquisition = catalog.load("acquisition", choices.acquisition)
+    score = scorer(surrogate, choices, seed=seed, number=number)
 
-    def on_piece(numbered):
-        which, (start, stop) = numbered
+    def on_piece(piece):
+        start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
         terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
-        scores = [
-            acquisition.score(surrogate.beliefs(rows, (one,)), rngs[which]) for one in targets
-        ]
-        return by_group(cache, rows.codes, terms), [np.stack(scores)]
+        return by_group(cache, rows.codes, terms), [score(rows, targets)]
 
     sums, scores = map_reduce(
-        enumerate(cache.chunks()), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
+        cache.chunks(), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
     )
     scores = np.hstack(scores)
+    if choices.acquisition in MEMBERS and not scores[:, free].any():
+        raise ChoiceError(
+            f"all members of the surrogate {choices.surrogate!r} agree about every item: "
+            f"{choices.acquisition} has nothing to go by",
+            "choose a surrogate with members that differ, or activetest init --acquisition optimal",
+        )
     if choices.interval == "anytime" and len(aims[0].statistics) == 1:
         # Of several means the bets are on another sum at every value: the floor stays as chosen.
         share = floor(cache, surrogate, targets[0], scores, free, choices, drawn=len(log.rows))
         choices = replace(choices, floor=share)
-    strength, totals = sampling.mixture(scores, free, choices.floor)
+    top = choices.selection == "top"
+    strength, totals = sampling.mixture(scores, free, 0.0 if top else choices.floor)
+    if top:
+        # Whoever takes the top scores means to leave the others out.
+        strength = np.where(free, np.maximum(strength, np.finfo(float).tiny), 0.0)
     if never := np.count_nonzero(free & (strength == 0)):
         raise ChoiceError(
             f"with floor 0, {never} items could never be drawn: their score is zero",
@@ -96,16 +108,22 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int) -> Frozen:
         )
     aims = tuple(replace(aim, total=float(total)) for aim, total in zip(aims, totals, strict=True))
     count = np.rint(sums[:, -1]).astype(np.int64)
-    return Frozen(number, choices, surrogate, statistics, sums[:, :-1], count, aims, strength)
+    learned = earlier.learned if earlier else number
+    return Frozen(
+        number, choices, surrogate, statistics, sums[:, :-1], count, aims, strength, learned
+    )
 
 
 def record(frozen: Frozen, drawn: Array, cache) -> Round:
     """The round in which the rows `drawn` came in this order."""
     mean = frozen.surrogate.expected(cache.take(drawn), frozen.statistics)
+    picked = frozen.choices.selection == "top"
     return Round(
         number=frozen.number,
         rows=drawn,
-        probs=sampling.probabilities(frozen.strength, drawn),
+        probs=np.full(len(drawn), np.nan)
+        if picked
+        else sampling.probabilities(frozen.strength, drawn),
         choices=asdict(frozen.choices),
         params=frozen.surrogate.params(),
         statistics=tuple(each.name for each in frozen.statistics),
@@ -114,6 +132,7 @@ def record(frozen: Frozen, drawn: Array, cache) -> Round:
         imputed_sum=frozen.imputed_sum,
         count=frozen.count,
         aims=frozen.aims,
+        learned=frozen.learned,
     )
 
 

@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from activetest import catalog
-from activetest.evidence import LABELLED, Array, Choices, Known, Log, Rows
+from activetest.evidence import LABELLED, Array, Choices, Known, Log, Round, Rows
 from activetest.metrics._statistics import Statistic, statistic
+from activetest.surrogates import FEATURES
+
+# Rows of the pool that stand in for training rows.
+_SKETCH_ROWS = 1000
 
 
 def unseen(log: Log, size: int) -> Array:
@@ -15,6 +19,49 @@ def unseen(log: Log, size: int) -> Array:
     free[log.rows] = False
     free[log.brought_rows] = False
     return free
+
+
+def surrogate_of(log: Log, cache, choices: Choices, *, seed: int):
+    """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
+    number = len(log.history) + 1
+    earlier = inherited(log, choices)
+    if earlier:
+        return restored(earlier)
+    return learn(log, cache, choices, rng=generator(seed, number, "fit"))
+
+
+def inherited(log: Log, choices: Choices) -> Round | None:
+    """The last round, where its surrogate is not due to be fitted again."""
+    if choices.refit == "every" or not log.history:
+        return None
+    last = log.history[-1]
+    if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):
+        return None
+    drawn, brought = log.status == LABELLED, log.brought_status == LABELLED
+    now = np.count_nonzero(drawn) + np.count_nonzero(brought)
+    then = np.count_nonzero(drawn & (log.round < last.learned)) + np.count_nonzero(
+        brought & (log.brought_round <= last.learned)
+    )
+    return None if due(choices.refit, then, now) else last
+
+
+def due(refit: str, then: int, now: int) -> bool:
+    """Whether a surrogate that knew `then` labels is to be fitted again to `now`."""
+    if refit == "every":
+        return True
+    return now >= (max(2 * then, 1) if refit == "doubling" else then + int(refit))
+
+
+def restored(each: Round):
+    """The surrogate of a round."""
+    return catalog.load("surrogates", each.choices["surrogate"]).restore(each.params)
+
+
+def known_before(log: Log, number: int) -> Array:
+    """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
+    return np.concatenate(
+        [log.rows[log.round < number], log.brought_rows[log.brought_round <= number]]
+    )
 
 
 def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
@@ -34,8 +81,13 @@ def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
         cache.statistics,
         len(cache.classes),
         scale,
+        *((cache.train, _sketch(cache)) if choices.surrogate in FEATURES else ()),
     )
     return catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
+
+
+def _sketch(cache) -> Rows:
+    return cache.take(np.linspace(0, cache.size - 1, min(_SKETCH_ROWS, cache.size)).astype(int))
 
 
 def observed(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:

@@ -9,24 +9,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from activetest import catalog
 from activetest.evidence import Array, Log, Round
 from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
 from activetest.rounds import by_group, group_names
+from activetest.rounds_learn import known_before, restored
 
 
 def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
     """The log with rounds that say something about all these statistics, for every group.
 
-    Rounds that recorded them for all groups stay as they are, and so do those of older versions.
+    Rounds that recorded them for all groups stay as they are, and so do those of older versions and
+    those whose items were picked, for estimates need nothing from them.
     """
     names, groups = {each.name for each in statistics}, group_names(cache)
     # A round without aims was drawn by an older version, whose surrogates cannot be asked any more.
     lacking = {
         each.number
         for each in log.history
-        if each.aims and (each.groups != groups or not names <= set(each.statistics))
+        if each.aims
+        and not each.picked
+        and (each.groups != groups or not names <= set(each.statistics))
     }
     sources = {each: _source(each, log.history) for each in lacking}
     wholes = _wholes(cache, {each.number: each for each in sources.values()}, statistics)
@@ -37,18 +40,6 @@ def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
         for each in log.history
     ]
     return replace(log, history=tuple(history))
-
-
-def restored(each: Round):
-    """The surrogate of a round."""
-    return catalog.load("surrogates", each.choices["surrogate"]).restore(each.params)
-
-
-def known_before(log: Log, number: int) -> Array:
-    """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
-    return np.concatenate(
-        [log.rows[log.round < number], log.brought_rows[log.brought_round <= number]]
-    )
 
 
 def _source(number: int, history: Sequence[Round]) -> Round:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest import catalog, sampling
+from activetest import sampling
 from activetest.errors import NotEstimable
 from activetest.evidence import Array, Choices, Log, Round, Rows
 from activetest.evidence_numbers import Wagers
 from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
 from activetest.rounds_aims import target
-from activetest.rounds_learn import generator
-from activetest.rounds_recall import known_before, restored
+from activetest.rounds_learn import known_before, restored
+from activetest.rounds_score import scorer
 
 # Sums up to which rows are looked at one by one: more are cheaper kind by kind.
 _FEW = 2
@@ -64,7 +64,9 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
             "an anytime-valid interval needs a bound on what one item can cost",
             hint="use --interval fixed",
         )
-    history = [each for each in log.history if each.number <= log.round[:used].max(initial=0)]
+    last = log.round[:used].max(initial=0)
+    # Nobody bets on items that were picked: they are known to the draws after them.
+    history = [each for each in log.history if each.number <= last and not each.picked]
     if any(not each.aims for each in history):
         raise NotEstimable(
             "rounds drawn by an older version do not say enough for an anytime-valid interval",
@@ -76,13 +78,12 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
     sums = _Sums(stake, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
     scenes = [_Scene(each, log, cache, sums, seed) for each in history]
 
-    def on_piece(numbered):
-        which, piece = numbered
+    def on_piece(piece):
         rows = cache.rows(*piece)
         member, kinds = stake.group.holds(rows.codes) > 0, sums.by_kind(rows)
-        return [scene.reach(which, slice(*piece), rows, member, kinds) for scene in scenes]
+        return [scene.reach(slice(*piece), rows, member, kinds) for scene in scenes]
 
-    reached = map_reduce(enumerate(cache.chunks()), on_piece, _joined)
+    reached = map_reduce(cache.chunks(), on_piece, _joined)
     parts = [scene.wagers(reach, used) for scene, reach in zip(scenes, reached, strict=True)]
     fields = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
     return [Wagers(*(field[place] for field in fields)) for place in range(len(stake.weights))]
@@ -132,20 +133,19 @@ class _Scene:
         self.round, self.log, self.cache, self.sums = each, log, cache, sums
         self.surrogate = restored(each)
         self.choices = Choices(**each.choices)
-        self.acquisition = catalog.load("acquisition", self.choices.acquisition)
+        self.scorer = scorer(self.surrogate, self.choices, seed=seed, number=each.number)
         self.targets = tuple(map(target, each.aims))
         self.totals = np.array([aim.total for aim in each.aims])
-        self.rngs = generator(seed, each.number, "score").spawn(len(cache.chunks()))
         self.free = np.ones(cache.size, bool)
         self.free[known_before(log, each.number)] = False
         self.stays = self.free.copy()
         self.stays[each.rows] = False
 
-    def reach(self, which: int, piece: slice, rows: Rows, member: Array, kinds) -> Reach:
+    def reach(self, piece: slice, rows: Rows, member: Array, kinds) -> Reach:
         """Of the rows of one chunk; member (R,), and kinds as _Sums.by_kind gives them."""
         free, stays = self.free[piece], self.stays[piece]
         weights, guess = self.sums.stake.weights, self.sums.guess(self.surrogate, rows)
-        strength = self._strength(rows, free, self.rngs[which])
+        strength = self._strength(rows, free)
         inside, rest = member & free, np.flatnonzero(member & stays)
         ends, kind = kinds
         if kind is not None and len(weights) > _FEW:
@@ -170,7 +170,7 @@ class _Scene:
         member = stake.group.holds(rows.codes)
         guess = stake.weights @ self.sums.guess(self.surrogate, rows) * member
         ends = self.sums.ends(rows) * member
-        strength = self._strength(rows, np.ones(len(at), bool), self.rngs[0])
+        strength = self._strength(rows, np.ones(len(at), bool))
         left = strength / log.probs[at]
         # What could still be drawn: what stayed, this item, and those drawn after it in the round.
         after = ((ends - guess) / strength)[..., ::-1]
@@ -187,13 +187,9 @@ class _Scene:
         parts = (value, lowest * left + sums, highest * left + sums, offset, *rest)
         return tuple(part[:, at < used] / stake.group.size for part in parts)
 
-    def _strength(self, rows: Rows, free: Array, rng) -> Array:
+    def _strength(self, rows: Rows, free: Array) -> Array:
         """(R,) strengths the rows had in the round; 0 where they were not free."""
-        scores = [
-            self.acquisition.score(self.surrogate.beliefs(rows, (aim,)), rng)
-            for aim in self.targets
-        ]
-        scores = np.where(free, np.stack(scores), 0.0)
+        scores = np.where(free, self.scorer(rows, self.targets), 0.0)
         count = int(self.round.count[0])
         return sampling.blended(scores, free, self.choices.floor, self.totals, count)
 

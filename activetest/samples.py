@@ -15,7 +15,7 @@ from activetest.metrics._metric import Metric
 from activetest.metrics._statistics import Statistic, combined
 from activetest.passes import map_reduce
 from activetest.rounds import group_names
-from activetest.rounds_learn import generator, labelled, learn, observed
+from activetest.rounds_learn import labelled, observed, surrogate_of
 from activetest.rounds_recall import recall
 from activetest.samples_foresight import Foresight, foresee
 
@@ -48,6 +48,7 @@ class Evidence:
     """A log in arrays: T statistics of items and, last, whether the item could be answered.
 
     used                   draws that estimates use: whole rounds, everything before them answered
+    steps                  (M,) places of those among them that were drawn, not picked
     whole                  False where the answered beginning of an unfinished first round is used
     drawn                  the D rows drawn
     stats, brought_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
@@ -60,6 +61,7 @@ class Evidence:
 
     log: Log
     used: int
+    steps: Array
     whole: bool
     drawn: Rows
     stats: Array
@@ -72,12 +74,20 @@ class Evidence:
 
 
 def gather(
-    log: Log, cache, choices: Choices, metrics: Sequence[Metric], *, seed: int, again: bool = True
+    log: Log,
+    cache,
+    choices: Choices,
+    metrics: Sequence[Metric],
+    *,
+    seed: int,
+    again: bool = True,
+    surrogate=None,
 ) -> Evidence:
     """Everything that samples of these metrics need, looked up once.
 
-    What rounds did not record is predicted again with their own surrogates, unless `again` is
-    False: the metrics that need it are then estimated without.
+    surrogate is what surrogate_of gives, where that is at hand. What rounds did not record is
+    predicted again with their own surrogates, unless `again` is False: the metrics that need it are
+    then estimated without.
     """
     statistics = tuple({each.name: each for one in metrics for each in one.statistics}.values())
     if again:
@@ -85,10 +95,10 @@ def gather(
     drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
     used, whole = _used(log)
     groups = groups_of(cache)
-    rng = generator(seed, len(log.history) + 1, "fit")
     return Evidence(
         log=log,
         used=used,
+        steps=np.flatnonzero(~log.picked[:used]),
         whole=whole,
         drawn=drawn,
         stats=_answered(drawn, log.labels, log.status, statistics),
@@ -96,7 +106,7 @@ def gather(
         brought=brought,
         statistics=statistics,
         groups=groups,
-        surrogate=learn(log, cache, choices, rng=rng),
+        surrogate=surrogate or surrogate_of(log, cache, choices, seed=seed),
         foresight=foresee(log, statistics, groups),
     )
 
@@ -106,7 +116,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
 
     Its d statistics are the metric's and, where any item was declined, whether one was answered.
     """
-    log, used, group = evidence.log, evidence.used, group or evidence.groups[0]
+    log, steps, group = evidence.log, evidence.steps, group or evidence.groups[0]
     names = [each.name for each in evidence.statistics]
     columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
     member, brought_member = group.holds(evidence.drawn.codes), group.holds(evidence.brought.codes)
@@ -122,31 +132,31 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     unknown = group.size - int(member[known].sum() + brought_member[known_brought].sum())
 
     def expect(weights: Array) -> tuple[Array, Array]:
-        rows = evidence.drawn[:used]
+        rows = evidence.drawn[steps]
         aim = combined(metric.statistics, weights[: len(metric.statistics)])
         mean, variance = moments(evidence.surrogate.beliefs(rows, (aim,)))
         # A last statistic, whether an item can be answered, is taken to be certain.
         mean = mean[0] + weights[len(metric.statistics) :].sum()
-        return mean * member[:used], variance[0] * member[:used]
+        return mean * member[steps], variance[0] * member[steps]
 
     def label_variance(weights: Array) -> float:
         return _label_variance(evidence, metric, weights, member, brought_member) / group.size**2
 
     return Sample(
-        stats=stats[:used],
-        probs=log.probs[:used],
-        weights=_weights(evidence.groups[0].size, used),
-        known_sum=before[:used],
-        imputed=imputed[:used],
-        imputed_sum=imputed_sum[:used],
-        inside=member[:used],
-        left=left[:used],
+        stats=stats[steps],
+        probs=log.probs[steps],
+        weights=_weights(evidence.groups[0].size, len(steps)),
+        known_sum=before[steps],
+        imputed=imputed[steps],
+        imputed_sum=imputed_sum[steps],
+        inside=member[steps],
+        left=left[steps],
         size=group.size,
         total=total,
         unknown=unknown,
-        # Labels that were brought say nothing about the variance of draws.
-        counted=((log.status[:used] == LABELLED) & (member[:used] > 0)).astype(float),
-        uniform=bool(np.allclose(log.probs[:used] * remaining[:used], 1, rtol=1e-6)),
+        # Labels that were brought or picked say nothing about the variance of draws.
+        counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
+        uniform=bool(np.allclose(log.probs[steps] * remaining[steps], 1, rtol=1e-6)),
         limits=_limits(metric, total, unknown, group.size, log.declined),
         expect=expect,
         label_variance=label_variance,
@@ -156,16 +166,19 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
 def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
     """(M,) positions and labels of labelled items, and what each weighs in an estimate.
 
-    The weights are those that LURE gives to known items: a draw weighs w / q, and w for every draw
-    after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave out.
+    The weights are those that LURE gives to known items: a draw weighs w / q, and every item w for
+    each draw after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave
+    out.
     """
     used, _ = _used(log)
-    weights = _weights(size, used)
-    after = weights.sum() - np.cumsum(weights)
+    steps = np.flatnonzero(~log.picked[:used])
+    weights = np.zeros(used)
+    weights[steps] = _weights(size, len(steps))
+    ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
-    drawn[:used] = weights / log.probs[:used] + after
-    starts = np.searchsorted(log.round[:used], log.brought_round)
-    brought = np.append(np.cumsum(weights[::-1])[::-1], 0.0)[starts]
+    drawn[:used] = ahead[1:]
+    drawn[steps] += weights[steps] / log.probs[steps]
+    brought = ahead[np.searchsorted(log.round[:used], log.brought_round)]
     pending = (log.status == PENDING).any() or (log.brought_status == PENDING).any()
     if len(log.rows) + len(log.brought_rows) == size and not pending:
         # Everything is known, and every item counts alike.
@@ -200,7 +213,7 @@ def _label_variance(evidence, metric: Metric, weights: Array, member, brought_me
 
 
 def _used(log: Log) -> tuple[int, bool]:
-    """Number of draws that estimates use, and whether they are whole rounds.
+    """Number of draws, picks among them, that estimates use, and whether they are whole rounds.
 
     Steps need every earlier draw answered, and a fixed interval must not end inside a round: where
     the answered beginning ends could depend on the answers. A label that a round knew and that was
@@ -214,7 +227,9 @@ def _used(log: Log) -> tuple[int, bool]:
     if answered == len(log.rows):
         return answered, True
     start = int(np.searchsorted(log.round, log.round[answered]))
-    return (start, True) if start else (answered, answered == 0)
+    if log.picked[:start].all() and not log.picked[answered]:
+        return answered, answered == start
+    return start, True
 
 
 def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:
@@ -255,7 +270,7 @@ def groups_of(cache) -> tuple[Group, ...]:
 def _weights(size: int, used: int) -> Array:
     """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
 
-    Items that were brought do not count: weights that reacted to them would react to labels.
+    Brought and picked items do not count: weights that reacted to them would react to labels.
     """
     ahead = size - np.arange(used, dtype=float)
     # The last of all N draws knows everything: its term is the exact mean.

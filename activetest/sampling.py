@@ -52,6 +52,15 @@ def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) 
     return winners[np.argsort(keys[winners], kind="stable")][:count]
 
 
+def top(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
+    """(count,) rows with the largest strengths, in that order; equal ones as a race would put them.
+
+    Rows of strength zero are never taken.
+    """
+    order = np.lexsort((uniforms(hashes, seed, stream), -strength))
+    return order[: min(count, np.count_nonzero(strength))]
+
+
 def probabilities(strength: Array, drawn: Array) -> Array:
     """(n,) probability of each of the drawn rows (n,), given those before it.
 

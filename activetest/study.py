@@ -14,16 +14,17 @@ from uuid import uuid4
 import numpy as np
 
 from activetest import cache as caches
+from activetest import study_pool, supplements
 from activetest.annotators import DAWID_SKENE, Opinion, opinion, settled
 from activetest.cache import Cache
 from activetest.cache_files import sweep
+from activetest.cache_parts import EXTERNAL, TRAIN
 from activetest.choices import checked
-from activetest.errors import ChoiceError, StorageError, StudyError
+from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
 from activetest.evidence import LABELLED, PENDING, Array, Choices, Log
 from activetest.labels import numbering
 from activetest.ledger import Ledger, Record
 from activetest.pool import Pool
-from activetest.pool_schema import Schema
 
 FOLDER = ".activetest"
 _HEADER = """\
@@ -36,7 +37,7 @@ class Study:
     """One study.
 
     folder   where it lives
-    pool     "uri" as it was written, and the role of every column
+    pool     "uri", "train" and "surrogates" as they were written, and the role of every column
     choices  for the rounds to come
     seed     of every random number
     ledger   what was drawn and answered
@@ -60,7 +61,7 @@ class Study:
         folder = Path(folder).absolute()
         if _is_study(folder) or (folder / "ledger.db").exists():
             raise StudyError(f"there is already a study in {folder}", "choose another --study DIR")
-        pool = {**pool, "uri": _from_parent(pool["uri"], folder)}
+        pool = study_pool.relative(pool, folder)
         checked(asdict(choices), pool, where="the choices")
         building = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.tmp")
         with storing(folder):
@@ -90,24 +91,27 @@ class Study:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ChoiceError(f"{path} is not TOML: {error}", "correct that line") from error
         pool = entries.get("pool")
-        if not isinstance(pool, dict) or not {"uri", "task", "kind"} <= set(pool):
-            raise ChoiceError(f"{path}: [pool] needs uri, task and kind", "restore what was there")
-        _check_roles(pool, path)
+        study_pool.check(pool, path)
         if unknown := set(entries) - {"pool", "choices"}:
             raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
         choices = checked(entries.get("choices", {}), pool, where=f"{path}, [choices]")
         return Study(folder, pool, choices, Ledger(folder / "ledger.db"))
 
     @property
+    def addresses(self) -> dict[str, str]:
+        """Of the pool ("uri") and the files beside it, openable from any working directory."""
+        return study_pool.resolved(self.pool, self.folder)
+
+    @property
     def uri(self) -> str:
         """The pool's address, openable from any working directory."""
-        uri = self.pool["uri"]
-        return uri if "://" in uri else str(self.folder.parent / uri)
+        return self.addresses["uri"]
 
     def update(self, choices: Choices, pool: dict | None = None) -> None:
         """Change the choices for the rounds to come, and the roles of columns where given."""
-        pool = pool or self.pool | {"uri": self.uri}
-        pool = pool | {"uri": _from_parent(pool["uri"], self.folder)}
+        pool = pool or self.pool | self.addresses
+        as_it_was = {k: self.pool[k] for k, at in self.addresses.items() if pool.get(k) == at}
+        pool = study_pool.relative(pool, self.folder) | as_it_was
         path = self.folder / "study.toml"
         self.choices = checked(asdict(choices), pool, where="the choices")
         self.pool = pool
@@ -121,17 +125,52 @@ class Study:
 
     def open_pool(self) -> Pool:
         """The pool, with the roles of columns as `init` understood them; nothing is read yet."""
-        roles = {key: value for key, value in self.pool.items() if key != "uri"}
-        return Pool(self.uri, Schema.from_dict(roles))
+        return Pool(self.uri, study_pool.roles(self.pool))
 
-    def cache(self) -> Cache:
+    def cache(self, *, equipped: bool = True) -> Cache:
         """The cache of the pool, built again when it must be.
 
-        Raises PoolChanged when the pool is not the one the study was made for.
+        Equipped with what the surrogates of past and coming rounds want, unless only items are
+        looked up. Raises PoolChanged when the pool is not the one the study was made for, or past
+        rounds knew other models by other outputs; PoolError for files beside it that cannot serve.
         """
         with storing(self.folder):
-            folder = self.folder / "cache"
-            return caches.current(self.open_pool(), folder, expected=self.ledger.fingerprint)
+            folder, pool = self.folder / "cache", self.open_pool()
+            made = caches.current(pool, folder, expected=self.ledger.fingerprint)
+            if equipped:
+                beside = {key: self.addresses.get(key) for key in ("train", "surrogates")}
+                made = supplements.equip(made, pool, self.surrogates(), **beside)
+                self.check_others(made)
+        return made
+
+    def surrogates(self, coming: str | None = None) -> set[str]:
+        """Names of those of past rounds, and of that of coming ones."""
+        return self.ledger.surrogates() | {coming or self.choices.surrogate}
+
+    def check_others(self, made: Cache) -> None:
+        """Raises PoolChanged when past rounds believed other models' outputs that are no more.
+
+        What a round predicted is asked for again, and must not have learnt from its labels since.
+        """
+        expected, found = self.pool.get("surrogates_fingerprint"), made.source(EXTERNAL)
+        used = sorted(filter(supplements.with_others, self.ledger.surrogates()))
+        if used and expected not in (None, found):
+            where = self.addresses.get("surrogates", self.uri)
+            raise PoolChanged(
+                f"what other models say in {where} is not what it was when rounds were drawn with "
+                f"surrogate {used[0]!r}",
+                "restore it, or start another study with --study DIR",
+            )
+
+    def changes(self, made: Cache) -> list[str]:
+        """What is not as init found it, in plain sentences."""
+        expected, found = self.pool.get("train_fingerprint"), made.source(TRAIN)
+        if found is None or expected in (None, found):
+            return []
+        return [
+            f"The training rows in {self.pool['train']} have changed since init: rounds learn from "
+            "them as they are when drawn."
+        ]
 
     def log(self, cache: Cache, record: Record | None = None) -> Log:
         """What is known, in the words of the methods; of the latest record unless one is given.
@@ -217,23 +256,6 @@ def _find(folder: str | Path | None) -> Path:
 
 def _is_study(folder: Path) -> bool:
     return (folder / "study.toml").is_file()
-
-
-def _check_roles(pool: dict, path: Path) -> None:
-    """Raises ChoiceError, naming the file, for a [pool] that is none."""
-    if not isinstance(pool["uri"], str):
-        raise ChoiceError(f"{path}: [pool] uri is {pool['uri']!r}", "it must be a text")
-    try:
-        Schema.from_dict({key: value for key, value in pool.items() if key != "uri"})
-    except ChoiceError as error:
-        raise ChoiceError(f"{path}: {error.problem}", error.hint) from error
-
-
-def _from_parent(uri: str, folder: Path) -> str:
-    """A relative path as seen from the study's parent; anything else as it is."""
-    if "://" in uri or Path(uri).is_absolute():
-        return uri
-    return Path(os.path.relpath(uri, folder.parent)).as_posix()
 
 
 def _write(path: Path, text: str) -> None:

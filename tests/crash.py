@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from activetest import catalog, cli, ledger, study
+from activetest import catalog, cli, ledger, ledger_params, study
 from activetest.evidence import PENDING
 from activetest.study import Study
 from activetest.workflow import ingest, init, next
@@ -25,15 +25,17 @@ from activetest.workflow import ingest, init, next
 # Loaded once here rather than in every child, like the parser below.
 for family, method in (
     ("surrogates", "agreement"),
+    ("surrogates", "linear"),
     ("acquisition", "optimal"),
     ("metrics", "error"),
 ):
     catalog.load(family, method)
 
-STEPS = {module.__file__ for module in (cli, ledger, study, ingest, init, next)}
+STEPS = {module.__file__ for module in (cli, ledger, ledger_params, study, ingest, init, next)}
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
     "next": ["next", "--n", "3"],
+    "next with arrays": ["next", "--n", "3"],
     "next --new": ["next", "--n", "3", "--new"],
     "next -o": ["next", "--n", "3", "-o", "batch.csv"],
     "ingest": ["ingest", "labels.csv"],
@@ -74,14 +76,16 @@ def run(words: list[str]) -> tuple[int, str]:
 
 
 def snapshot() -> list | None:
-    """Draws with their probabilities, answers in order, sums of rounds; None without a study."""
+    """Draws with their probabilities, answers in order, what rounds keep; None without a study."""
     if not Path(".activetest/study.toml").exists():
         return None
     at = Study.open()
     record = at.ledger.record()
     log = at.log(at.cache())
-    sums = [[round.number, round.imputed_sum.tolist()] for round in log.history]
-    return [list(map(list, record.draws)), list(map(list, record.answers)), sums]
+    kept = [
+        [round.number, round.imputed_sum.tolist(), sorted(round.params)] for round in log.history
+    ]
+    return [list(map(list, record.draws)), list(map(list, record.answers)), kept]
 
 
 def check(words: list[str], before, after) -> str | None:

@@ -83,3 +83,59 @@ def test_wishes_that_make_no_sense(words, capsys, wish, problem):
     assert main([*words, *wish]) == 2
     out, err = capsys.readouterr()
     assert out == "" and problem in err and "hint: " in err
+
+
+def test_ways_to_draw_can_be_named_again(words, capsys):
+    words += ["--metric", "error", "--estimator", "ase", "--acquisition", "optimal,active-risk"]
+    words += [
+        "--selection",
+        "draw,top",
+        "--power",
+        "1",
+        "--power",
+        "3",
+        "--estimator",
+        "importance",
+    ]
+    found = [
+        (one["acquisition"], one["selection"], one["power"])
+        for one in results(capsys, *words, "--refit", "doubling")
+    ]
+    assert found == [
+        ("optimal", "draw", 1.0),
+        ("optimal", "draw", 3.0),
+        ("optimal", "top", 1.0),
+        ("active-risk", "draw", 1.0),
+        ("active-risk", "draw", 3.0),
+    ]
+    assert main(words) == 0
+    heading = capsys.readouterr().out.splitlines()[0].split()
+    assert {"selection", "power"} <= set(heading)
+
+
+def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
+    words += ["--metric", "error", "--save", "runs.jsonl", "--workers", "1"]
+    words += ["--plot", "curves.svg", "--plot", "curves.png"]
+    first = results(capsys, *words)
+    written = {name: (folder / name).read_bytes() for name in ("runs.jsonl", "curves.svg")}
+    assert results(capsys, *words) == first
+    assert {name: (folder / name).read_bytes() for name in written} == written
+    assert (folder / "curves.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("wish", "problem"),
+    [
+        (["--plot", "curves.pdf"], "neither .svg nor .png"),
+        (["--save", "nowhere/runs.jsonl"], "cannot keep runs in nowhere/runs.jsonl"),
+        (["--selection", "best"], "selection is 'best'"),
+        (["--power", "0"], "power is 0"),
+        (["--refit", "often"], "refit is 'often'"),
+        (["--workers", "0"], "'--workers'"),
+        (["--acquisition", "active-risk", "--estimator", "lure"], "no estimate by lure exists"),
+    ],
+)
+def test_ways_to_play_that_make_no_sense(words, capsys, wish, problem):
+    assert main([*words, *wish]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and problem in err and "hint: " in err

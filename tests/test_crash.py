@@ -27,7 +27,8 @@ def scene(folder, write_pool, label_file):
         label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
         if command != "init":
-            init("pool.parquet", seed=1)
+            arrays = {"surrogate": "linear"} if command == "next with arrays" else {}
+            init("pool.parquet", seed=1, **arrays)
             study = Study.open()
             if command in ("next --new", "ingest"):
                 choose(study, 2)
@@ -54,6 +55,11 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
 def test_a_kill_at_any_line_loses_nothing_and_draws_nothing_again(scene, command):
     # Fewer would mean that the driver did not see the program's lines.
     assert kill_everywhere(scene(command), command) > 50
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_line_loses_no_parameters_that_are_kept_in_files(scene):
+    assert kill_everywhere(scene("next with arrays"), "next with arrays") > 50
 
 
 @pytest.mark.slow

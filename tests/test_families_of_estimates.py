@@ -12,8 +12,11 @@ from activetest.metrics._metric import Facts
 ERROR = specs.one("error", Facts("classification", ("cat", "dog")))
 
 
-def sample(*, draws: int = 20, size: int = 60) -> Sample:
-    """Uniform draws of a 0/1 statistic; whatever was not drawn is not known."""
+def sample(name: str = "lure", *, draws: int = 20, size: int = 60) -> Sample:
+    """Uniform draws of a 0/1 statistic, of the kind that an estimator is for.
+
+    Whatever was not drawn is not known.
+    """
     rng = np.random.default_rng(6)
     stats = (rng.random((draws, 1)) < 0.3).astype(float)
     imputed = np.full((draws, 1), 0.25)
@@ -43,6 +46,7 @@ def sample(*, draws: int = 20, size: int = 60) -> Sample:
         label_variance=lambda weights: 0.0,
         surrogate=np.array([0.25 * unknown]),
         posterior=rng.binomial(unknown, 0.25, size=(200, 1)) if unknown else np.zeros((200, 1)),
+        replaced=name == "importance",
     )
 
 
@@ -51,7 +55,7 @@ def sample(*, draws: int = 20, size: int = 60) -> Sample:
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_estimates_are_finite_means_with_a_variance(name):
-    made = catalog.load("estimators", name).estimate(sample())
+    made = catalog.load("estimators", name).estimate(sample(name))
     assert made.mean.shape == (1,)
     assert made.variance.shape == (1, 1)
     assert np.isfinite(made.mean).all()
@@ -62,14 +66,14 @@ def test_estimates_are_finite_means_with_a_variance(name):
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_values_of_drawn_items_come_with_the_variance_that_the_surrogate_expects(name):
-    made = assess.estimate(sample(), ERROR, name).inner
+    made = assess.estimate(sample(name), ERROR, name).inner
     assert (made.model_variance == 0) if made.draws is not None else (made.model_variance > 0)
     assert np.isfinite(made.model_variance)
 
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_an_estimate_has_one_term_weight_and_guess_per_draw_or_none_at_all(name):
-    made = catalog.load("estimators", name).estimate(sample())
+    made = catalog.load("estimators", name).estimate(sample(name))
     count = 20 if made.draws is None else 0
     assert made.terms.shape == made.guess.shape == (count, 1)
     assert made.weights.shape == made.inside.shape == (count,)
@@ -79,7 +83,7 @@ def test_an_estimate_has_one_term_weight_and_guess_per_draw_or_none_at_all(name)
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_an_estimate_is_the_truth_when_everything_is_known(name):
-    whole = sample(draws=60, size=60)
+    whole = sample(name, draws=60, size=60)
     made = catalog.load("estimators", name).estimate(whole)
     assert made.exact
     assert made.mean[0] == whole.stats.mean()
@@ -90,10 +94,12 @@ def test_an_estimate_is_the_truth_when_everything_is_known(name):
 @pytest.mark.parametrize("draws", [0, 1])
 def test_an_estimate_from_too_few_draws_does_not_exist(name, draws):
     if name == "ase":
-        assert np.isfinite(catalog.load("estimators", name).estimate(sample(draws=draws)).mean)
+        assert np.isfinite(
+            catalog.load("estimators", name).estimate(sample(name, draws=draws)).mean
+        )
         return
     with pytest.raises(NotEstimable):
-        catalog.load("estimators", name).estimate(sample(draws=draws))
+        catalog.load("estimators", name).estimate(sample(name, draws=draws))
 
 
 # --- intervals

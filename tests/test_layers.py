@@ -18,7 +18,7 @@ LAYERS = [
     {"workflow", "render"},
     {"study", "assess", "planning"},
     {"samples"},
-    {"rounds", "choices"},
+    {"rounds", "choices", "supplements"},
     {"cache"},
     {"acquisition", "estimators", "intervals", "surrogates", "pool", "ledger", "convert", "labels"},
     {"expectation", "groups", "identities", "components", "sampling", "annotators", "shrinkage"}
@@ -33,9 +33,10 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"render", "cli"},
     "sqlite3": {"ledger"},
-    "pyarrow": {"pool", "convert", "cache", "groups"},
+    "pyarrow": {"pool", "convert", "cache", "groups", "supplements"},
     "sklearn": {"surrogates"},
     "torch": {"surrogates"},
+    "matplotlib": {"render"},
 }
 
 

@@ -36,6 +36,7 @@ def a_round(number: int, rows: list[int]) -> Round:
             Aim(("tp:1", "fp:1"), (2 / 3, -1e-17), 1 / 7),
             Aim(("zero_one",), (1.0,), rng.random()),
         ),
+        learned=number,
     )
 
 

@@ -59,6 +59,15 @@ class Study:
             self.hopeless.add(int(self.log.rows[at]))
         return self
 
+    def pick(self, count: int) -> "Study":
+        """One more round, of the largest scores."""
+        frozen = rounds.freeze(self.log, self.pool, self.choices, seed=1)
+        rows = np.argsort(-frozen.strength)[:count]
+        picked = replace(rounds.record(frozen, rows, self.pool), probs=np.full(count, np.nan))
+        self.frozen.append(frozen)
+        self.log = answered(self.log, picked, self.truth)
+        return self
+
     def bring(self, count: int, *, status: int = LABELLED) -> "Study":
         """The first rows that nobody saw come without a draw."""
         rows, log = np.flatnonzero(unseen(self.log, SIZE))[:count], self.log
@@ -102,6 +111,8 @@ def enumerated(study: Study, metric, group: int, value: float, classes: list[int
     true[list(study.hopeless)] = 0
     size, found = member.sum(), {"theta": true.sum() / member.sum()}
     for m, (row, number) in enumerate(zip(log.rows, log.round, strict=True)):
+        if log.picked[m]:
+            continue
         frozen = study.frozen[number - 1]
         mean, _ = moments(frozen.surrogate.beliefs(rows, metric.statistics))
         guess = (weights[0] + weights[1:] @ mean) * member
@@ -154,6 +165,14 @@ def test_every_draw_is_known_to_its_last_digit(pool, truth, name, value, group):
 def test_what_was_brought_is_known_from_its_round_on(pool, truth, name, value, group):
     study = Study(pool, truth, ERROR).bring(1).draw(2).bring(2).draw(2).draw(2).bring(1)
     check(study, metric_of(pool, name), group, value)
+
+
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize(("name", "value"), [BETS[0], BETS[3]])
+def test_nobody_bets_on_picks_and_they_are_known_after_them(pool, truth, name, value, group):
+    study = Study(pool, truth, ERROR).pick(1).draw(2).pick(2).bring(1).draw(3).pick(1)
+    check(study, metric_of(pool, name), group, value)
+    assert len(study.bets(metric_of(pool, name), group, value).value) == 5
 
 
 @pytest.mark.parametrize("group", [0, 2])
@@ -216,8 +235,9 @@ def test_a_label_of_a_class_that_was_never_predicted_is_possible(tmp_path, calle
 
 
 def test_without_a_draw_there_is_nothing_to_bet_on(pool, truth):
-    made = Study(pool, truth, ERROR).bring(3).bets(metric_of(pool, "error"), 0, 0.0)
-    assert len(made.value) == len(made.most) == 0
+    for study in (Study(pool, truth, ERROR).bring(3), Study(pool, truth, ERROR).pick(3)):
+        made = study.bets(metric_of(pool, "error"), 0, 0.0)
+        assert len(made.value) == len(made.most) == 0
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,52 @@ def test_a_class_that_hard_labels_never_predict_is_simply_wrong(tmp_path):
     )
     # Everything is labelled: the estimate is the truth, 6 of 30.
     assert (one.rmse, one.coverage) == (0, 1)
+
+
+def test_a_strategy_is_every_way_to_draw_once():
+    """Uniform draws have no power, top scores neither."""
+    results = digits(
+        budgets=(10,),
+        runs=2,
+        workers=1,
+        acquisitions=("optimal", "uniform"),
+        selections=("draw", "top"),
+        powers=(1.0, 2.0),
+        estimators=("lure", "ase"),
+    )
+    assert [(one.acquisition, one.selection, one.power, one.estimator) for one in results] == [
+        ("optimal", "draw", 1.0, "lure"),
+        ("optimal", "draw", 1.0, "ase"),
+        ("optimal", "draw", 2.0, "lure"),
+        ("optimal", "draw", 2.0, "ase"),
+        ("optimal", "top", 1.0, "ase"),
+        ("uniform", "draw", 1.0, "lure"),
+        ("uniform", "draw", 1.0, "ase"),
+    ]
+
+
+def test_draws_that_leave_nothing_to_estimate_are_an_error():
+    options = {"budgets": (10,), "runs": 2, "workers": 1, "acquisitions": ("optimal",)}
+    with pytest.raises(ChoiceError, match="no estimate by lure exists"):
+        digits(selections=("top",), estimators=("lure",), **options)
+
+
+def test_medians_and_quartiles_are_those_of_the_runs(played):
+    """Of squared errors, whose mean is above their median; uniform ones like the simulated."""
+    for one in played.values():
+        assert one.quartiles[0] <= one.median <= one.quartiles[1]
+        assert one.median < one.rmse**2
+        assert one.uniform_mse == pytest.approx(one.labels_saved * one.rmse**2)
+    uniform = played["uniform", "iid"]
+    assert 0.5 < uniform.median / uniform.uniform_median < 2
+
+
+def test_a_surrogate_that_learns_seldom_is_another_strategy():
+    options = {"budgets": (30,), "runs": 2, "workers": 1, "estimators": ("lure",)}
+    every, seldom = (digits(refit=refit, **options) for refit in ("every", "20"))
+    assert {one.refit for one in seldom} == {"20"}
+    assert every[0].rmse != seldom[0].rmse
+    # The first round knows no labels, whatever the schedule.
+    first = {"budgets": (10,), "runs": 2, "workers": 1, "estimators": ("lure",)}
+    rmse = [digits(refit=refit, **first)[0].rmse for refit in ("every", "20")]
+    assert rmse[0] == rmse[1]

@@ -7,14 +7,21 @@ from activetest.evidence import Array
 from activetest.evidence_numbers import Estimate, Sample
 
 
-def weighted(terms: Array, guess: Array, sample: Sample) -> Estimate:
+def weighted(terms: Array, guess: Array, sample: Sample, *, replaced: bool = False) -> Estimate:
     """Weighted mean of (M, d) terms with its martingale variance.
 
     guess (M, d) is what each term took the drawn item's statistics to be. The terms are
     uncorrelated given the past, so sum_m w_m^2 (a_m - mean)^2 sees adaptivity and sampling without
     replacement. When nothing is unknown the estimate is the exact mean and the variance zero.
-    Raises NotEstimable for fewer than two draws that leave something unknown.
+    replaced says which draws the terms are for, those with replacement or those without. Raises
+    NotEstimable for the other ones, and for fewer than two draws that leave something unknown.
     """
+    if sample.replaced != replaced:
+        kind, fitting = ("with", "importance") if sample.replaced else ("without", "lure")
+        raise NotEstimable(
+            f"this estimate does not fit draws {kind} replacement",
+            hint=f"--estimator {fitting}",
+        )
     weights, exact = sample.weights, sample.unknown == 0
     if len(terms) < 2 and not exact:
         raise NotEstimable(

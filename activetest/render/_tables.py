@@ -111,19 +111,35 @@ def tables(report: Report) -> list[Table | Matrix]:
 
 
 def strategies(results: Sequence[dict]) -> Table:
-    """Simulated strategies, by metric and budget."""
-    headings = ("metric", "budget", "acquisition", "surrogate", "estimator", "saved", "+-")
-    headings += ("label ratio", "coverage", "width", "rmse", "bias", "runs")
-    rows = (
-        (words.plain(result["metric"]), words.count(result["budget"]))
-        + (result["acquisition"], result["surrogate"], result["estimator"])
-        + (words.times(result["labels_saved"]), words.figure(result["labels_saved_se"], 0.1))
-        + (words.times(result["label_ratio"]), words.figure(result["coverage"], 0.01))
-        + tuple(words.short(result[name]) for name in ("width", "rmse", "bias"))
-        + (words.count(result["runs"]),)
-        for result in _side_by_side(results)
-    )
-    return Table("", headings, tuple(rows))
+    """Simulated strategies, by metric and budget; columns that only some need appear for them."""
+    columns = {
+        "metric": lambda one: words.plain(one["metric"]),
+        "budget": lambda one: words.count(one["budget"]),
+        "acquisition": lambda one: one["acquisition"],
+        "selection": lambda one: one["selection"],
+        "power": lambda one: words.short(one["power"]),
+        "surrogate": lambda one: one["surrogate"],
+        "estimator": lambda one: one["estimator"],
+        "labels": lambda one: words.count(one["labels"]),
+        "saved": lambda one: words.times(one["labels_saved"]),
+        "+-": lambda one: words.figure(one["labels_saved_se"], 0.1),
+        "label ratio": lambda one: words.times(one["label_ratio"]),
+        "coverage": lambda one: words.figure(one["coverage"], 0.01),
+        "width": lambda one: words.short(one["width"]),
+        "rmse": lambda one: words.short(one["rmse"]),
+        "median": lambda one: words.short(one["median"]),
+        "bias": lambda one: words.short(one["bias"]),
+        "runs": lambda one: words.count(one["runs"]),
+    }
+    needed = {
+        "selection": any(one["selection"] != "draw" for one in results),
+        "power": any(one["power"] != 1 for one in results),
+        # Draws with replacement bring fewer labels than the budget says.
+        "labels": any(one["labels"] != one["budget"] for one in results),
+    }
+    columns = {name: write for name, write in columns.items() if needed.get(name, True)}
+    rows = (tuple(write(one) for write in columns.values()) for one in _side_by_side(results))
+    return Table("", tuple(columns), tuple(rows))
 
 
 def _estimates(lines: Sequence[Line]) -> Table:

@@ -9,11 +9,11 @@ from activetest.render._tables import Matrix, Table
 
 # What a narrow terminal can do without, the first to go first; the second row only where every
 # line says the same.
-_SPARE = ("runs", "bias", "rmse", "items", "n_eff", "label ratio", "width", "+-", "saved", "labels")
-_SPARE += ("shrunk",)
-_SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
+_SPARE = ("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-")
+_SPARE += ("saved", "labels", "shrunk")
+_SPARE_IF_SAME = ("surrogate", "estimator", "acquisition", "selection", "power")
 _LEFT = ("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict")
-_LEFT += ("difference", "differ", "truth", "truth as prediction")
+_LEFT += ("difference", "differ", "truth", "truth as prediction", "selection")
 # Columns that may be folded: down to how many characters before others are dropped, and after.
 _FOLDED = {"group": (28, 16), "difference": (28, 16), "gate": (32, 16), "metric": (28, 16)}
 _FOLDED |= {"interval": (22, 12), "truth as prediction": (28, 16)}

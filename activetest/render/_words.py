@@ -185,10 +185,11 @@ def notes(report: Report) -> list[str]:
 
 
 def made_by(report: Report) -> str:
-    """One sentence on how the draws were made."""
+    """One sentence on how items are chosen."""
+    how = f"floor {report.floor:g}" if report.selection == "draw" else "the largest scores picked"
     return plain(
         f"surrogate {report.surrogate}, acquisition {report.acquisition} for {report.metric}, "
-        f"floor {report.floor:g}, seed {report.seed}"
+        f"{how}, seed {report.seed}"
     )
 
 
@@ -198,6 +199,7 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         ("pool", f"{count(counts.n_pool)} items"),
         ("rounds", count(counts.rounds)),
         ("drawn", count(counts.drawn)),
+        *([("picked", f"{count(counts.picked)} (by the largest score)")] if counts.picked else []),
         ("labelled", count(counts.labelled)),
         ("pending", count(counts.pending)),
         ("declined", count(counts.declined)),

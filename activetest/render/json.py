@@ -20,6 +20,7 @@ def render(report: Report) -> str:
             "surrogate": report.surrogate,
             "acquisition": report.acquisition,
             "floor": report.floor,
+            "selection": report.selection,
             "counts": asdict(report.counts),
             "estimates": [_estimate(line) for line in report.estimates],
             "notes": list(report.notes),

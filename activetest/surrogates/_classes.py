@@ -1,12 +1,81 @@
-"""Beliefs of a surrogate that has a probability for every class."""
+"""Surrogates that have a probability for every class: what several of them share."""
+
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from activetest.evidence import Array, Beliefs, Rows
+from activetest.expectation import expectation, moments
 from activetest.metrics._statistics import Statistic
 
 
-def over_classes(rows: Rows, probs: Array, statistics: tuple[Statistic, ...]) -> Beliefs:
+class Voters(Protocol):
+    """E members that each give every row a probability for every class.
+
+    size                E
+    probs(rows)         (R, C) mean over all members
+    draws(rows, which)  (K, R, C) of the members with these numbers (K,)
+    params()            enough to make them again: JSON-ready values and arrays
+    """
+
+    size: int
+
+    def probs(self, rows: Rows) -> Array: ...
+
+    def draws(self, rows: Rows, which: Array) -> Array: ...
+
+    def params(self) -> dict: ...
+
+
+@dataclass(frozen=True)
+class Committee:
+    """The surrogate that a set of voters makes: beliefs are the mean of the members'."""
+
+    voters: Voters
+
+    @property
+    def device(self) -> str | None:
+        """What the members were trained on, where that can differ."""
+        return getattr(self.voters, "device", None)
+
+    def params(self) -> dict:
+        """Those of the voters."""
+        return self.voters.params()
+
+    def beliefs(
+        self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
+    ) -> Beliefs:
+        """Outcomes are the classes; draws (K, R, C) are those of the distinct members asked for."""
+        draws = None if members is None else self.voters.draws(rows, np.unique(members))
+        probs = self.voters.probs(rows) if draws is None else draws.mean(axis=0)
+        return over_classes(rows, probs, statistics, draws)
+
+    def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
+        """(T, R) expectation of each statistic."""
+        return expectation(self.beliefs(rows, statistics))
+
+    def members(self, count: int, rng: np.random.Generator) -> Array:
+        """(K,) numbers of members, each as often as any other."""
+        del rng
+        return np.arange(count) % self.voters.size
+
+    def totals(
+        self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
+    ) -> tuple[Array, Array]:
+        """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
+        distinct, place = np.unique(members, return_inverse=True)
+        sums = [
+            [part.sum(axis=1) for part in moments(over_classes(rows, probs, statistics))]
+            for probs in self.voters.draws(rows, distinct)
+        ]
+        mean, variance = np.moveaxis(np.array(sums), 1, 0)
+        return mean[place], variance[place]
+
+
+def over_classes(
+    rows: Rows, probs: Array, statistics: tuple[Statistic, ...], draws: Array | None = None
+) -> Beliefs:
     """Outcomes are the classes: probs (R, C), stakes (T, R, C) what each class would make of it."""
     stakes = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
-    return Beliefs(probs.astype(float), stakes)
+    return Beliefs(probs.astype(float), stakes, draws=draws)

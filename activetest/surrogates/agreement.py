@@ -81,14 +81,18 @@ class Agreement:
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
         return {"effects": self.effects, "learned": list(self.learned), **arrays}
 
-    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Beliefs:
-        """Outcomes [right, wrong] (C = 2), from the posterior mode."""
+    def beliefs(
+        self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
+    ) -> Beliefs:
+        """Outcomes [right, wrong] (C = 2), from the posterior mode; draws from the members."""
         wrong = _sigmoid(-self._logits(rows, self.mode))
         right, mean, spread = self._outcomes(rows, statistics)
+        doubts = None if members is None else _sigmoid(-self._logits(rows, members.T)).T
         return Beliefs(
             _columns(1 - wrong, wrong),
             _columns(right, mean),
             _columns(np.zeros_like(spread), spread),
+            None if doubts is None else np.stack([1 - doubts, doubts], axis=-1),
         )
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
@@ -130,7 +134,7 @@ class Agreement:
             for t, each in enumerate(statistics)
             if each.name in self.learned
         }
-        others = None if len(places) == len(statistics) else self._instead(rows)
+        others = None if len(places) == len(statistics) else self.instead(rows)
         asked = [None if t in places else each for t, each in enumerate(statistics)]
         right, mean, spread = when_wrong(asked, rows.outputs, others, noise=noise)
         for t, which in places.items():
@@ -142,7 +146,7 @@ class Agreement:
                 spread[t] = rows.spread[which] * factor
         return right, mean, spread
 
-    def _instead(self, rows: Rows) -> Array:
+    def instead(self, rows: Rows) -> Array:
         """(C, R) probability of each class given an error: the box's word and the errors seen."""
         classes = self.cost.shape[1]
         others = other_classes(rows.outputs, classes)

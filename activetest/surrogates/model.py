@@ -3,7 +3,7 @@
 The naive baseline of Active Testing (Kossen 2021), section 5.2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,11 +39,17 @@ class Model:
         """No parameters."""
         return {}
 
-    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Beliefs:
+    def beliefs(
+        self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
+    ) -> Beliefs:
         """Outcomes are the classes, or nodes of N(pred, pred_std^2)."""
         if rows.outputs.probs is not None:
-            return over_classes(rows, rows.outputs.probs, statistics)
-        return over_nodes(rows, rows.outputs.pred, rows.outputs.std.astype(float) ** 2, statistics)
+            made = over_classes(rows, rows.outputs.probs, statistics)
+        else:
+            variance = rows.outputs.std.astype(float) ** 2
+            made = over_nodes(rows, rows.outputs.pred, variance, statistics)
+        # Every member is the same, so one says it all.
+        return made if members is None else replace(made, draws=made.probs[None])
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""

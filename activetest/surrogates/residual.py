@@ -12,9 +12,9 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
-from activetest.expectation import expectation, moments
+from activetest.expectation import expectation
 from activetest.metrics._statistics import Statistic
-from activetest.surrogates._gaussian import over_nodes
+from activetest.surrogates._gaussian import over_nodes, reweighted, totals
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
 # the log-variance's slopes.
@@ -35,7 +35,7 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
             hint="activetest init POOL --surrogate agreement",
         )
     residual = known.labels - known.rows.outputs.pred
-    design = np.column_stack([np.ones(len(residual)), known.rows.design.astype(float)])
+    design = _columns(known.rows)
     guess = _GUESS * known.scale**2
     scale = (_GUESS_WEIGHT * guess + residual @ residual) / (_GUESS_WEIGHT + len(residual))
     log_variance = np.zeros(design.shape[1])
@@ -75,12 +75,18 @@ class Residual:
         }
         return {"labels": self.labels, **arrays}
 
-    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Beliefs:
+    def beliefs(
+        self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
+    ) -> Beliefs:
         """Outcomes are nodes of N(pred + mean residual, residual variance + doubt of that mean)."""
-        design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
+        design = _columns(rows)
         doubt = np.einsum("rd,de,re->r", design, self.covariance, design)
+        mean = rows.outputs.pred + design @ self.mode
         variance = _variance(design, self.log_variance) + doubt
-        return over_nodes(rows, rows.outputs.pred + design @ self.mode, variance, statistics)
+        draws = None
+        if members is not None:
+            draws = reweighted(mean, variance, *self.draws(rows, members))
+        return over_nodes(rows, mean, variance, statistics, draws)
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
@@ -96,15 +102,13 @@ class Residual:
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        design = np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
-        sums = []
-        for member in members:
-            log_variance = self.log_variance + member[-1] * np.eye(len(self.mode))[0]
-            mean = rows.outputs.pred + design @ member[:-1]
-            believed = over_nodes(rows, mean, _variance(design, log_variance), statistics)
-            sums.append([part.sum(axis=1) for part in moments(believed)])
-        mean, variance = np.moveaxis(np.array(sums), 1, 0)
-        return mean, variance
+        return totals(rows, *self.draws(rows, members), statistics)
+
+    def draws(self, rows: Rows, members: Array) -> tuple[Array, Array]:
+        """(K, R) mean and variance of the label under each member."""
+        design = _columns(rows)
+        means = rows.outputs.pred + members[:, :-1] @ design.T
+        return means, _variance(design, self.log_variance) * np.exp(members[:, -1:])
 
 
 def restore(params: dict) -> Residual:
@@ -113,6 +117,11 @@ def restore(params: dict) -> Residual:
         name: np.array(params[name], float) for name in ("mode", "covariance", "log_variance")
     }
     return Residual(labels=params["labels"], **arrays)
+
+
+def _columns(rows: Rows) -> Array:
+    """(R, D) an intercept and the rows' design."""
+    return np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
 
 
 def _variance(design: Array, log_variance: Array) -> Array:

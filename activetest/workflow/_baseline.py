@@ -22,12 +22,14 @@ class Baseline:
     budgets   increasing numbers of labels
     errors    mean squared error at each; runs in which the metric was undefined do not count
     exact     a closed form, not a simulation
+    medians   {budget that was asked for: median squared error}, always simulated
     """
 
     truth: float
     budgets: Array
     errors: Array
     exact: bool
+    medians: dict[int, float]
 
     def error(self, budget: float) -> float:
         """Mean squared error with that many labels, between points on a log-log line."""
@@ -52,26 +54,34 @@ def baseline(
     least = max(2, min(budgets) // 16)
     points = np.unique(np.geomspace(least, size - 1, _POINTS).astype(int))
     points = np.union1d(points, [budget for budget in budgets if budget < size])
-    if len(metric.statistics) == 1:
+    exact = len(metric.statistics) == 1
+    looks = np.array(budgets) if exact else np.union1d(points, budgets)
+    squares = np.full((_RUNS, len(looks)), np.nan)
+    for run in range(_RUNS):
+        squares[run] = (_path(metric, outputs, truth, looks, rng) - value) ** 2
+    # A few labels may never define it.
+    there = np.isfinite(squares).any(axis=0)
+    looks, squares = looks[there], squares[:, there]
+    medians = dict(zip(looks.tolist(), np.nanmedian(squares, axis=0).tolist(), strict=True))
+    if exact:
         stats = metric.statistics[0].value(outputs, truth[:, None])[:, 0]
         slope = metric.gradient(np.array([stats.mean()]))[0]
-        one = slope**2 * stats.var(ddof=1)
-        errors = one / points * (1 - points / size)
-        return Baseline(value, points, np.maximum(errors, _NOTHING), True)
-    errors = np.full((_RUNS, len(points)), np.nan)
-    for run in range(_RUNS):
-        errors[run] = (_path(metric, outputs, truth, points, rng) - value) ** 2
-    # A few labels may never define it.
-    there = np.isfinite(errors).any(axis=0)
-    means = np.nanmean(errors[:, there], axis=0)
-    return Baseline(value, points[there], np.maximum(means, _NOTHING), False)
+        means = slope**2 * stats.var(ddof=1) / points * (1 - points / size)
+    else:
+        inside = looks < size
+        points, means = looks[inside], np.nanmean(squares[:, inside], axis=0)
+    return Baseline(value, points, np.maximum(means, _NOTHING), exact, medians)
 
 
 def compared(
     choices: Choices, estimator: str, title: str, budget: int, table: Array, uniform: Baseline
 ) -> SimulatedStrategy:
-    """Errors against the truth, and against those of uniform draws; table (runs, 3)."""
+    """Errors against the truth, and against those of uniform draws.
+
+    table (runs, 4): estimate, lower, upper and labels of each run.
+    """
     errors = (table[:, 0] - uniform.truth) ** 2
+    quarter, middle, most = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
     mse = errors.mean()
     saved = uniform.error(budget) / mse if mse > 0 else np.inf
     deviation = errors.std(ddof=1) / mse / np.sqrt(len(table)) if mse > 0 else 0.0
@@ -79,23 +89,31 @@ def compared(
     return SimulatedStrategy(
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
+        selection=choices.selection,
+        power=choices.power,
+        refit=choices.refit,
         estimator=estimator,
         metric=title,
         budget=budget,
+        labels=float(table[:, 3].mean()),
         runs=len(table),
         rmse=float(np.sqrt(mse)),
         bias=float(table[:, 0].mean() - uniform.truth),
+        median=middle,
+        quartiles=(quarter, most),
         labels_saved=float(saved),
         labels_saved_se=float(saved * deviation) if mse > 0 else 0.0,
         label_ratio=float(uniform.labels(mse) / budget) if mse > 0 else np.inf,
         coverage=float(inside.mean()),
         width=float((table[:, 2] - table[:, 1]).mean()),
+        uniform_mse=uniform.error(budget),
+        uniform_median=uniform.medians.get(budget, np.nan),
     )
 
 
 def _path(metric: Metric, outputs: Outputs, truth: Array, points: Array, rng) -> Array:
     """(points,) the metric on growing uniform samples of the pool."""
-    order = rng.permutation(len(truth))[: points[-1]]
+    order = rng.choice(len(truth), points[-1], replace=False)
     if metric.refine:
         return np.array([evaluate(metric, outputs[order[:n]], truth[order[:n]]) for n in points])
     labels = truth[order, None]

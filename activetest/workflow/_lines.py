@@ -165,8 +165,8 @@ def known_inside(view: View, group: Group) -> int:
 def labelled_inside(view: View, group: Group) -> int:
     """Labelled draws that estimates use and that are in the group."""
     evidence = view.evidence
-    inside = group.holds(evidence.drawn.codes)[: evidence.used]
-    return int(inside[evidence.log.status[: evidence.used] == LABELLED].sum())
+    inside = group.holds(evidence.drawn.codes)[evidence.steps]
+    return int(inside[evidence.log.status[evidence.steps] == LABELLED].sum())
 
 
 def _worth(
@@ -183,7 +183,7 @@ def _worth(
 
 def _heaviest(value: Value, view: View) -> float:
     """Share of the draw that weighs most, among the weights of all draws."""
-    weights = value.inner.weights / view.evidence.log.probs[: view.evidence.used]
+    weights = value.inner.weights / view.evidence.log.probs[view.evidence.steps]
     return float(weights.max() / weights.sum())
 
 

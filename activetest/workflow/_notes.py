@@ -33,8 +33,10 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
             "The first round is not complete: the interval holds only if the order of labelling "
             "did not depend on the labels."
         )
-    brought = int((log.brought_status == LABELLED).sum())
     headline = next(line for line in lines if line.headline)
+    if headline.method != "exact":
+        said += _picks(int(log.picked.sum()), len(evidence.steps))
+    brought = int((log.brought_status == LABELLED).sum())
     open_ended = headline.method not in ("exact", "betting")
     if brought and open_ended:
         said.append(
@@ -117,6 +119,22 @@ def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:
     )
     labels = f"{more:,} more label" + "s" * (more != 1)
     return f"The interval of {name} needs about {labels} to be +- {half_width:g} wide."
+
+
+def _picks(picked: int, drawn: int) -> list[str]:
+    """What items that were picked are good for, beside `drawn` ones that estimates use."""
+    if not picked:
+        return []
+    said = (
+        f"Items picked by the largest score, not drawn: {picked}. They inform the surrogate and "
+        "count as known; "
+    )
+    if drawn >= 2:
+        return [said + f"estimates from draws rest on the {drawn} drawn ones."]
+    return [
+        said + "no estimate from draws exists without at least two drawn ones. The surrogate's own "
+        "view (ase) is as good as the surrogate; activetest init POOL --selection draw gives draws."
+    ]
 
 
 def _tally(view: View, metric: Metric) -> float:

@@ -71,7 +71,7 @@ def ingest(
     contradicts a known one unless `replace`; then nothing of the file is taken.
     """
     rows = labels.read(path, stdin=stdin)
-    cache, source = study.cache(), labels.source(path)
+    cache, source = study.cache(equipped=False), labels.source(path)
     answers = _checked(rows, study, cache, source)
     classes = set() if study.pool["task"] == "regression" else set(cache.classes)
     while True:

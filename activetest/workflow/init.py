@@ -6,18 +6,20 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from activetest import cache, convert
+from activetest import cache, convert, supplements
 from activetest.cache import Cache
-from activetest.choices import checked, metrics_of
+from activetest.cache_parts import EXTERNAL, TRAIN
 from activetest.costs import read as read_costs
-from activetest.errors import ChoiceError, StudyError
+from activetest.errors import StudyError
 from activetest.evidence import Choices
 from activetest.pool import Pool
 from activetest.pool_schema import Schema
 from activetest.study import FOLDER, Study, storing
+from activetest.workflow._wishes import check_seed, kept
+from activetest.workflow._wishes import choices as chosen
 
 _CACHE = "cache"
 
@@ -63,53 +65,49 @@ def init(
     costs: str | None = None,
     annotators: str | None = None,
     interval: str | None = None,
+    refit: str | None = None,
+    selection: str | None = None,
+    power: float | None = None,
+    train: str | None = None,
+    surrogates: str | None = None,
     **columns,
 ) -> Initialised:
     """Create a study of a pool, or change the choices of the study that is there.
 
     columns are the wishes of Pool.open (id, outputs, features, groups, task, positive, threshold,
-    classes); None leaves them to convention or, in a study, as they are. Labels and past rounds are
-    never touched. Raises PoolError for a pool that cannot serve, PoolChanged when the study is of
-    another one, ChoiceError for a choice that makes no sense, StorageError when the study
-    cannot be written.
+    classes); None leaves them to convention or, in a study, as they are. train and surrogates are
+    files beside the pool, see supplements; an empty text forgets the one there is. Labels and past
+    rounds are never touched. Raises PoolError for a pool or file that cannot serve, PoolChanged
+    when the study is of another one, ChoiceError for a choice that makes no sense, StorageError
+    when the study cannot be written.
     """
     folder, study = _where(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
-    _check_seed(seed, study)
+    check_seed(seed, study)
     columns = {key: value for key, value in columns.items() if value is not None}
     wanted = {"metric": metric, "surrogate": surrogate, "acquisition": acquisition, "floor": floor}
     wanted |= {"level": level, "budget": budget, "annotators": annotators}
-    wanted |= {"interval": interval}
+    wanted |= {"interval": interval, "refit": refit, "selection": selection, "power": power}
+    named = {"train": train and str(train), "surrogates": surrogates and str(surrogates)}
+    beside = _beside(study, named)
     source = str(pool_uri)
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = columns.get("id") or (study.pool.get("id") if study else None)
     with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
-        pool = Pool.open(path, **_kept(path, study, columns), **columns)
+        pool = Pool.open(path, **kept(path, study, columns), **columns)
         pool.uri = source
         if costs is not None:
             wanted["costs"] = read_costs(costs, pool.schema.classes)
-        choices = _choices(
+        choices = chosen(
             pool, study, {key: value for key, value in wanted.items() if value is not None}
         )
         outcome = "checked" if dry_run else "updated" if study else "created"
-        if dry_run:
-            made = _tried(pool, study)
-        elif study:
-            made = cache.current(pool, folder / _CACHE, expected=study.ledger.fingerprint)
-            source = _settled(source, path)
-            study.update(choices, {"uri": source} | pool.schema.to_dict())
-        else:
-            with _all_or_nothing(folder):
-                made = cache.build(pool, folder / _CACHE)
+        with _room(folder, dry_run=dry_run, fresh=study is None) as room:
+            made = _looked(pool, room, study, choices.surrogate, beside)
+            waiting = supplements.inspected(made, pool, **named)
+            if not dry_run:
                 source = _settled(source, path)
-                seed = secrets.randbits(32) if seed is None else seed
-                study = Study.create(
-                    folder,
-                    pool={"uri": source} | pool.schema.to_dict(),
-                    choices=choices,
-                    seed=seed,
-                    fingerprint=made.fingerprint,
-                    rows=pool.rows,
-                )
+                entries = _entries(source, pool, made, beside)
+                study = _stored(study, folder, entries, choices, seed, made)
     said = (
         (f"{pool_uri} was converted to {source}, which the study reads",)
         if source != str(pool_uri)
@@ -124,7 +122,7 @@ def init(
         choices,
         study.seed if study else seed,
         made.fingerprint,
-        pool.notices + made.notices + said,
+        pool.notices + made.notices + waiting + said,
     )
 
 
@@ -159,79 +157,66 @@ def _unfinished(name: str) -> bool:
     return name == _CACHE or name.startswith(f".{_CACHE}-")
 
 
-def _check_seed(seed: int | None, study: Study | None) -> None:
-    """Raises ChoiceError for a seed that is none, or not the study's."""
-    if seed is None:
-        return
-    if not 0 <= seed < 2**63:
-        raise ChoiceError(
-            f"--seed {seed} is not between 0 and 2^63 - 1", hint="leave it out for a random one"
-        )
-    if study and seed != study.seed:
-        raise ChoiceError(
-            f"the study was made with seed {study.seed}",
-            hint="start another study with --study DIR",
-        )
+def _beside(study: Study | None, named: dict) -> dict:
+    """Addresses of the files beside the pool: those named, else the study's."""
+    settled = study.addresses if study else {}
+    found = {key: settled.get(key) if given is None else given for key, given in named.items()}
+    return {key: address or None for key, address in found.items()}
 
 
-def _kept(path: str, study: Study | None, columns: dict) -> dict:
-    """What a study has settled about its columns, but for what is wished anew.
+@contextmanager
+def _room(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]:
+    """Where the cache is made: in the study, or in a folder that goes away."""
+    if dry_run:
+        with tempfile.TemporaryDirectory() as room, storing(Path(room)):
+            yield Path(room) / _CACHE
+    elif fresh:
+        with _all_or_nothing(folder):
+            yield folder / _CACHE
+    else:
+        with storing(folder):
+            yield folder / _CACHE
 
-    Raises PoolChanged when the pool at path lacks what the study reads.
+
+def _looked(pool: Pool, at: Path, study: Study | None, surrogate: str, beside: dict) -> Cache:
+    """The cache of the pool, equipped for past and coming rounds.
+
+    Raises PoolChanged where it is not the study's, PoolError and ChoiceError for files beside it.
     """
     if study is None:
-        return {}
-    schema = Schema.from_dict({key: value for key, value in study.pool.items() if key != "uri"})
-    Pool(path, replace(schema, features=(), groups=())).check()
-    named = columns.get("groups", schema.groups)
-    groups = {
-        column
-        for group in ([named] if isinstance(named, str) else named)
-        for column in group.split("*")
-    }
-    kept = {
-        "id": schema.id,
-        "outputs": schema.outputs,
-        "features": tuple(name for name in schema.features if name not in groups),
-        "groups": schema.groups,
-        "task": schema.task,
-        "positive": schema.positive,
-        "threshold": schema.threshold,
-        "classes": None if schema.open_classes else schema.classes or None,
-    }
-    return {key: value for key, value in kept.items() if key not in columns}
+        made, names = cache.build(pool, at), {surrogate}
+    else:
+        made = cache.current(pool, at, expected=study.ledger.fingerprint)
+        names = study.surrogates(surrogate)
+    made = supplements.equip(made, pool, names, **beside)
+    if study:
+        study.check_others(made)
+    return made
 
 
-def _choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:
-    """The choices given, on top of the study's or the defaults.
+def _entries(source: str, pool: Pool, made: Cache, beside: dict) -> dict:
+    """[pool] of study.toml."""
+    found = {"train_fingerprint": made.source(TRAIN)}
+    found |= {"surrogates_fingerprint": made.source(EXTERNAL)}
+    named = {key: value for key, value in (beside | found).items() if value is not None}
+    return {"uri": source} | named | pool.schema.to_dict()
 
-    Raises ChoiceError for one that makes no sense.
-    """
-    roles = {"uri": pool.uri} | pool.schema.to_dict()
-    metrics = metrics_of(roles)
-    regression = pool.schema.task == "regression"
-    default = Choices(
-        metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
+
+def _stored(
+    study: Study | None, folder: Path, entries: dict, choices: Choices, seed: int | None, made
+) -> Study:
+    """The study as it is now: created, or changed."""
+    if study:
+        study.update(choices, entries)
+        return study
+    return Study.create(
+        folder,
+        pool=entries,
+        choices=choices,
+        seed=secrets.randbits(32) if seed is None else seed,
+        fingerprint=made.fingerprint,
+        rows=made.size,
     )
-    choices = replace(study.choices if study else default, groups=pool.schema.groups)
-    if "metric" in wanted:
-        named = wanted["metric"]
-        named = (named,) if isinstance(named, str) else tuple(dict.fromkeys(named))
-        # What draws aim at is reported, and recorded by rounds, besides the usual metrics.
-        wanted |= {"metric": named[0], "also": named[1:]}
-        wanted |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
-    return checked(asdict(choices) | wanted, roles, where="activetest init")
-
-
-def _tried(pool: Pool, study: Study | None) -> Cache:
-    """The cache as it would be, in a folder that goes away.
-
-    Raises PoolChanged as a real run would.
-    """
-    with tempfile.TemporaryDirectory() as room, storing(Path(room)):
-        if study:
-            return cache.current(pool, Path(room) / _CACHE, expected=study.ledger.fingerprint)
-        return cache.build(pool, Path(room) / _CACHE)
 
 
 def _settled(source: str, path: str) -> str:

@@ -25,12 +25,14 @@ class Batch:
     round     number of the latest round among them; None when there are no items
     rows      one dict per item: id, label (empty), and the columns to show
     repeated  they were drawn before and are still waiting
+    picked    what is new is picked by the largest score, not drawn
     """
 
     round: int | None
     rows: list[dict]
     repeated: bool
     columns: tuple[str, ...] = ("id", "label")
+    picked: bool = False
 
     def to_csv(self) -> str:
         """With a header, ready for the labels."""
@@ -50,8 +52,9 @@ class Batch:
         if not self.rows:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
         if self.repeated:
-            return f"{count} still waiting for labels (--new draws others)"
-        return f"round {self.round}: {count} drawn"
+            verb = "picks" if self.picked else "draws"
+            return f"{count} still waiting for labels (--new {verb} others)"
+        return f"round {self.round}: {count} {'picked' if self.picked else 'drawn'}"
 
     def to(self, format: str) -> str:
         """In one of FORMATS."""
@@ -128,7 +131,7 @@ def _pending(record: Record) -> list[tuple[int, str]]:
 
 
 def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
-    """(round, id) of new draws, written down. Raises LedgerMoved when the record is out of date."""
+    """(round, id) of new items, written down. Raises LedgerMoved when the record is out of date."""
     cache = study.cache()
     log = study.log(cache, record)
     left = cache.size - len(log.rows) - len(log.brought_rows)
@@ -149,7 +152,8 @@ def _batch(study: Study, items: list, show: Sequence[str], *, repeated: bool) ->
             for row, value in zip(rows, values, strict=True):
                 row[column] = value
     last = max((number for number, _ in items), default=None)
-    return Batch(last, rows, repeated, ("id", "label", *dict.fromkeys(show)))
+    columns = ("id", "label", *dict.fromkeys(show))
+    return Batch(last, rows, repeated, columns, picked=study.choices.selection == "top")
 
 
 def _spare_labels(study: Study, path: Path) -> None:

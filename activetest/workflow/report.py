@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from activetest import annotators, catalog, gates, specs
 from activetest.assess_view import INTERVALS, OWN_VIEW, POSTERIOR, look
 from activetest.errors import ChoiceError
+from activetest.estimators import SIMULATED
 from activetest.metrics._metric import Facts, Metric
 from activetest.report import Report
 from activetest.study import Study
@@ -12,6 +13,7 @@ from activetest.workflow import _lines, _notes, _verdicts
 from activetest.workflow._lines import HEADLINE
 from activetest.workflow.status import status
 
+_REPORTED = ", ".join(name for name in catalog.names("estimators") if name not in SIMULATED)
 # The first is the headline. The second is the surrogate's own view.
 BOTH_VIEWS = (HEADLINE, OWN_VIEW)
 
@@ -49,6 +51,10 @@ def report(
     estimators = estimators or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
     for name in estimators:
         catalog.load("estimators", name)
+        if name in SIMULATED:
+            raise ChoiceError(
+                f"the estimator {name!r} is for simulations only", f"choose from {_REPORTED}"
+            )
     if interval not in (None, *INTERVALS):
         raise ChoiceError(
             f"there is no interval {interval!r}", f"choose from {', '.join(INTERVALS)}"
@@ -75,7 +81,7 @@ def report(
     kind = interval or choices.interval
     lines = _lines.overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = _notes.notes(view, lines, shown[0], answers)
+    notes = study.changes(cache) + _notes.notes(view, lines, shown[0], answers)
     lines += _lines.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
     apart = _lines.differences(view, tabled, compared, simultaneous=simultaneous)
     notes += _notes.compared(kind, compared, apart, grouped=any(each.group for each in lines))
@@ -95,6 +101,7 @@ def report(
         metric=" and ".join((choices.metric, *choices.also)),
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
+        selection=choices.selection,
         # A study that serves bets chooses another for every round.
         floor=log.history[-1].choices["floor"] if log.history else choices.floor,
         counts=counts,

@@ -3,52 +3,34 @@
 The draws and numbers come from the same code as those of `next` and `report`.
 """
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from activetest import cache, catalog, labels, rounds, specs
+from activetest import cache, catalog, rounds, specs, supplements
 from activetest.assess_view import ANYTIME, FIXED, INTERVALS, OWN_VIEW, look
-from activetest.choices import checked, metrics_of
-from activetest.errors import ChoiceError, LabelError, NotEstimable
+from activetest.choices import metrics_of
+from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import LABELLED, Array, Choices, Log, Round
 from activetest.metrics._metric import Metric
 from activetest.passes import processors
 from activetest.pool import Pool
 from activetest.report import SimulatedStrategy
+from activetest.rounds_learn import surrogate_of
+from activetest.workflow._answers import answers
 from activetest.workflow._baseline import baseline, compared
+from activetest.workflow._plan import DRAW, Plan, strategies, with_replacement
+from activetest.workflow._replaced import played
+from activetest.workflow._saved import Found, SavedRuns, Task, header
+from activetest.workflow._workers import finished
 
-ESTIMATORS = ("doubly-robust", "lure", "ase", "iid")
+ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 ACQUISITIONS = ("optimal", "uniform")
-_PIECES_PER_WORKER = 8
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What every run does.
-
-    strategies            choices to draw with, one study each
-    estimators, metrics   what to estimate
-    budgets               labels at which to estimate, increasing
-    interval              kind of interval, see assess_view
-    batch                 labels to buy at a time
-    seed                  the runs' own seeds are derived from it
-    """
-
-    strategies: tuple[Choices, ...]
-    estimators: tuple[str, ...]
-    metrics: tuple[str, ...]
-    budgets: tuple[int, ...]
-    interval: str
-    batch: int
-    seed: int
 
 
 def simulate(
@@ -61,6 +43,9 @@ def simulate(
     seed: int = 0,
     surrogates: tuple[str, ...] = (),
     acquisitions: tuple[str, ...] = ACQUISITIONS,
+    selections: tuple[str, ...] = (DRAW,),
+    powers: tuple[float, ...] = (1.0,),
+    refit: str = Choices.refit,
     estimators: tuple[str, ...] = ESTIMATORS,
     metrics: tuple[str, ...] = (),
     aim: str | None = None,
@@ -68,13 +53,23 @@ def simulate(
     costs=None,
     floor: float = Choices.floor,
     level: float = Choices.level,
+    train: str | None = None,
+    others: str | None = None,
+    save: str | Path | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[SimulatedStrategy]:
-    """One result per surrogate, acquisition, estimator, metric and budget that exists.
+    """One result per strategy, estimator, metric and budget that exists.
 
-    The answer key is a label file with a row for every item. Same seed, same results, however many
-    workers. Raises LabelError for a key with gaps and ChoiceError for choices that make no sense.
+    key     a label file with a row for every item
+    train   a file of labelled rows from elsewhere, others one of other models' outputs: see
+            supplements
+    save    a file of finished runs: those in it are not made again, and the others are added
+
+    Strategies are all pairs of surrogates, acquisitions, selections and powers. Same seed, same
+    results, however many workers and interruptions. Raises LabelError for a key with gaps,
+    ChoiceError for choices that make no sense or leave nothing to estimate and for a file that
+    holds another simulation, and ActivetestError when a worker dies.
     """
     if runs < 2 or batch < 1 or not budgets or min(budgets) < 2:
         raise ChoiceError(
@@ -85,28 +80,24 @@ def simulate(
         raise ChoiceError(
             f"there is no interval {interval!r}", f"choose from {', '.join(INTERVALS)}"
         )
+    if workers is not None and workers < 1:
+        raise ChoiceError(f"{workers} workers cannot work", "--workers 1")
     roles = pool.schema.to_dict() | {"uri": pool.uri}
-    surrogates = surrogates or (("residual",) if roles["task"] == "regression" else ("agreement",))
     metrics = metrics or metrics_of(roles)
-    strategies = [
-        checked(
-            {
-                "metric": aim or metrics[0],
-                "metrics": metrics,
-                "surrogate": surrogate,
-                "acquisition": acquisition,
-            }
-            | {"floor": floor, "level": level, "costs": costs}
-            | {"interval": ANYTIME if interval == ANYTIME else FIXED},
-            roles,
-            where="--surrogate, --acquisition, --metric",
-        )
-        for surrogate, acquisition in product(surrogates, acquisitions)
-    ]
+    common = {"metric": aim or metrics[0], "metrics": metrics, "refit": refit, "costs": costs}
+    common |= {"floor": floor, "level": level}
+    common |= {"interval": ANYTIME if interval == ANYTIME else FIXED}
     for name in estimators:
         catalog.load("estimators", name)
     plan = Plan(
-        tuple(strategies),
+        strategies(
+            common,
+            roles,
+            surrogates=surrogates or (_usual(roles),),
+            acquisitions=acquisitions,
+            selections=selections,
+            powers=powers,
+        ),
         estimators,
         tuple(metrics),
         tuple(sorted(set(budgets))),
@@ -122,56 +113,43 @@ def simulate(
                 f"a budget of {plan.budgets[-1]} is more than the pool's {made.size} items",
                 "ask for less",
             )
-        outcomes = _outcomes(made, truth, plan, runs, workers or processors(), progress)
-        return list(_results(made, truth, plan, outcomes))
-
-
-def answers(made: cache.Cache, key: str | Path, *, strangers: bool = False) -> Array:
-    """(N,) class code or value of every item, from a label file.
-
-    With strangers, labels may be of classes that the model never predicts. Raises LabelError for an
-    item without a label, an id that is not in the pool and a label that makes no sense there.
-    """
-    rows = [row for row in labels.read(key) if row.status == LABELLED]
-    at = made.find([row.id for row in rows])
-    if (at < 0).any():
-        raise LabelError(
-            f"{key}: id {rows[int(np.argmin(at))].id!r} is not in the pool",
-            "give this pool's answer key",
+        names = {each.surrogate for each in plan.strategies}
+        made = supplements.equip(made, pool, names, train=train, surrogates=others)
+        tasks = list(product(range(len(plan.strategies)), range(runs)))
+        # Every strategy's first run comes before any second one.
+        tasks.sort(key=lambda task: task[::-1])
+        outcomes = _outcomes(made, truth, plan, tasks, save, workers or processors(), progress)
+        results = list(_results(made, truth, plan, outcomes))
+    if not results:
+        raise ChoiceError(
+            f"no estimate by {', '.join(estimators)} exists for any of these draws",
+            "top scores have ase alone, and draws with replacement importance: --estimator ase",
         )
-    number, truth = labels.numbering(made.classes), np.full(made.size, np.nan)
-    for row, place in zip(rows, at, strict=True):
-        try:
-            truth[place] = number(row.label)
-            fits = strangers or not made.classes or truth[place] >= 0
-        except ValueError:
-            fits = False
-        if not fits:
-            raise LabelError(
-                f"{key}, line {row.line}: {row.label!r} is not a label of this pool", "correct it"
-            )
-    if np.isnan(truth).any():
-        missing = made.ids([int(np.argmax(np.isnan(truth)))])[0]
-        raise LabelError(
-            f"{key} has no label for {np.isnan(truth).sum()} of {made.size} items, "
-            f"id {missing!r} first",
-            "a simulation needs the label of every item",
-        )
-    return truth
+    return results
 
 
-def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> dict:
-    """{(estimator, metric, budget): (estimate, lower, upper)} of one study.
+def _usual(roles: dict) -> str:
+    return "residual" if roles["task"] == "regression" else "agreement"
+
+
+def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> Found:
+    """{(estimator, metric, budget): (estimate, lower, upper, labels)} of one study.
 
     It buys its labels from the truth (N,). Estimates that do not exist are left out.
     """
-    log, found = Log.empty(), {}
     metrics = _metrics(plan.metrics, made, choices)
+    if with_replacement(choices.acquisition):
+        return dict(played(made, truth, plan, choices, metrics, seed))
+    log, found, surrogate = Log.empty(), {}, None
     for budget in plan.budgets:
         while len(log.rows) < budget:
             count = min(plan.batch, budget - len(log.rows))
-            log = answered(log, rounds.plan(log, made, choices, seed=seed, count=count), truth)
-        view = look(log, made, choices, metrics, seed=seed, own_view=OWN_VIEW in plan.estimators)
+            drawn = rounds.plan(log, made, choices, seed=seed, count=count, surrogate=surrogate)
+            log, surrogate = answered(log, drawn, truth), None
+        # The look and the round after it know the same labels: one fit serves both.
+        surrogate = surrogate_of(log, made, choices, seed=seed)
+        own_view = OWN_VIEW in plan.estimators
+        view = look(log, made, choices, metrics, seed=seed, own_view=own_view, surrogate=surrogate)
         for metric in metrics:
             for estimator in plan.estimators:
                 try:
@@ -179,11 +157,8 @@ def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int
                     interval = view.interval(value, choices.level, plan.interval)
                 except NotEstimable:
                     continue
-                found[estimator, metric.title, budget] = (
-                    value.value,
-                    interval.lower,
-                    interval.upper,
-                )
+                numbers = value.value, interval.lower, interval.upper, float(budget)
+                found[estimator, metric.title, budget] = numbers
     return found
 
 
@@ -201,67 +176,33 @@ def answered(log: Log, drawn: Round, truth: Array) -> Log:
     )
 
 
-def _outcomes(made, truth: Array, plan: Plan, runs: int, workers: int, progress) -> dict:
-    """{(strategy, estimator, metric, budget): (runs, 3)}: estimate, lower and upper of every run.
-
-    NaN where there was none.
-    """
-    size = max(1, runs // (workers * _PIECES_PER_WORKER))
-    tasks = [
-        (strategy, first, min(first + size, runs))
-        for first in range(0, runs, size)
-        for strategy in range(len(plan.strategies))
-    ]
-    outcomes: dict = {}
-    done = 0
-    for (strategy, first, stop), found in zip(
-        tasks, _played(made, truth, plan, tasks, workers), strict=True
-    ):
-        for number, one in enumerate(found, start=first):
-            for what, values in one.items():
-                table = outcomes.setdefault((strategy, *what), np.full((runs, 3), np.nan))
-                table[number] = values
-        done += stop - first
-        progress(done, runs * len(plan.strategies))
-    return outcomes
+def _outcomes(
+    made, truth: Array, plan: Plan, tasks: list[Task], save, workers: int, progress
+) -> dict[Task, Found]:
+    """What every run found; those that a file holds already are not made again."""
+    saved = SavedRuns(save, header(plan, made, truth)) if save else None
+    done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
+    scene = (str(made.folder), made.parts, truth, plan)
+    left = [task for task in tasks if task not in done]
+    progress(len(done), len(tasks))
+    with saved or nullcontext():
+        for task, found in finished(_prepare, scene, _play, left, min(workers, len(left) or 1)):
+            done[task] = found
+            if saved:
+                saved.add(task, found)
+            progress(len(done), len(tasks))
+    return done
 
 
-def _played(made, truth: Array, plan: Plan, tasks: list, workers: int) -> Iterator[list[dict]]:
-    """The runs of every task, in order; several workers are processes of their own."""
-    if workers == 1:
-        _prepare(str(made.folder), truth, plan)
-        yield from map(_play, tasks)
-        return
-    # Spawned, not forked: a fork would inherit locks of threads that are not there.
-    context = get_context("spawn")
-    processors = context.SimpleQueue()
-    for worker in range(workers):
-        processors.put(worker)
-    scene = (str(made.folder), truth, plan, processors)
-    with ProcessPoolExecutor(workers, context, _prepare, scene) as pool:
-        yield from pool.map(_play, tasks)
+def _prepare(folder: str, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
+    """What every run of a worker needs: a cache is opened once."""
+    return cache.open(Path(folder), parts), truth, plan
 
 
-_scene: tuple = ()
-
-
-def _prepare(folder: str, truth: Array, plan: Plan, processors=None) -> None:
-    """Open the cache once per worker; a worker keeps to one processor, and so to one thread."""
-    global _scene
-    if processors is not None and hasattr(os, "sched_setaffinity"):
-        mine = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {mine[processors.get() % len(mine)]})
-    _scene = (cache.open(Path(folder)), truth, plan)
-
-
-def _play(task: tuple[int, int, int]) -> list[dict]:
-    """The runs of one task; run r of every strategy has the same seed."""
-    made, truth, plan = _scene
-    strategy, first, stop = task
-    return [
-        run(made, truth, plan, plan.strategies[strategy], (plan.seed * 1_000_003 + r) % 2**63)
-        for r in range(first, stop)
-    ]
+def _play(scene: tuple, task: Task) -> Found:
+    made, truth, plan = scene
+    strategy, number = task
+    return run(made, truth, plan, plan.strategies[strategy], plan.seed_of(number))
 
 
 def _metrics(names: tuple[str, ...], made, choices: Choices) -> list[Metric]:
@@ -270,7 +211,7 @@ def _metrics(names: tuple[str, ...], made, choices: Choices) -> list[Metric]:
 
 
 def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[SimulatedStrategy]:
-    """One result per table of outcomes, from the runs in which the estimate existed."""
+    """One result per strategy, budget, metric and estimator, from the runs in which it existed."""
     outputs = made.rows(0, made.size).outputs
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
@@ -280,6 +221,14 @@ def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[Simulat
         )
         for metric in _metrics(plan.metrics, made, plan.strategies[0])
     }
-    for (strategy, estimator, title, budget), table in outcomes.items():
-        choices, table = plan.strategies[strategy], table[~np.isnan(table[:, 0])]
-        yield compared(choices, estimator, title, budget, table, baselines[title])
+    tables: dict = {}
+    for (strategy, _), found in sorted(outcomes.items()):
+        for what, numbers in found.items():
+            tables.setdefault((strategy, *what), []).append(numbers)
+    for strategy, budget, title, estimator in product(
+        range(len(plan.strategies)), plan.budgets, baselines, plan.estimators
+    ):
+        # Of one run alone nothing can be said.
+        if len(table := tables.get((strategy, estimator, title, budget), ())) > 1:
+            choices = plan.strategies[strategy]
+            yield compared(choices, estimator, title, budget, np.array(table), baselines[title])

@@ -49,14 +49,21 @@ def orders(strength, count):
 
 
 def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=None):
-    """(log, probability) of every way a study can go; bring(log): rows brought after a round."""
+    """(log, probability) of every way a study can go; bring(log): rows brought after a round.
+
+    A batch is a number of draws, or a rule that says which rows are picked: rule(log, strength).
+    """
     log = log or Log.empty()
     if not batches:
         yield log, 1.0
         return
-    frozen = rounds.freeze(log, pool, choices, seed=1)
-    for rows, prob in orders(frozen.strength, batches[0]):
-        after = answered(log, rounds.record(frozen, np.array(rows), pool), truth)
+    frozen, rule = rounds.freeze(log, pool, choices, seed=1), batches[0]
+    picked = callable(rule)
+    ways = [(rule(log, frozen.strength), 1.0)] if picked else orders(frozen.strength, rule)
+    for rows, prob in ways:
+        one = rounds.record(frozen, np.array(rows), pool)
+        one = replace(one, probs=np.full(len(rows), np.nan)) if picked else one
+        after = answered(log, one, truth)
         after = brought(after, bring(after), truth)
         for end, more in studies(pool, truth, choices, bring=bring, batches=batches[1:], log=after):
             yield end, prob * more
@@ -115,14 +122,20 @@ def first_unseen(pool):
     return pick
 
 
-def most_uncertain(pool, choices):
-    """A deterministic rule: the unseen row with the highest score."""
+def largest(log, strength):
+    """A deterministic rule: the row with the largest score."""
+    return [int(np.argmax(strength))]
 
-    def pick(log):
-        frozen = rounds.freeze(log, pool, replace(choices, floor=0.0), seed=1)
-        return [int(np.argmax(frozen.strength))]
 
-    return pick
+def reacting(pool):
+    """A rule that looks at the labels: after an error one row is picked, else the last two."""
+
+    def rule(log, strength):
+        free = np.flatnonzero(unseen(log, SIZE))
+        wrong = any(log.labels != pool.take(log.rows).outputs.pred)
+        return free[:1] if wrong else free[-2:]
+
+    return rule
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -148,18 +161,21 @@ def test_labels_brought_in_answer_to_errors_leave_it_unbiased(pool, truth, estim
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_deterministic_picks_between_the_rounds_leave_it_unbiased(pool, truth, estimator):
-    pick = most_uncertain(pool, CHOICES)
-    # A pick before the last draw is part of what is known; after it, it would enter no term.
-    mean, target = expectation(
-        pool,
-        truth,
-        CHOICES,
-        estimator,
-        "error",
-        bring=lambda log: pick(log) if len(log.history) == 1 else (),
-    )
+@pytest.mark.parametrize("group", [0, 1])
+def test_picks_before_between_and_after_the_draws_leave_it_unbiased(pool, truth, estimator, group):
+    batches = (largest, 1, largest, 1, largest)
+    ways = {"batches": batches, "group": group}
+    mean, target = expectation(pool, truth, CHOICES, estimator, "error", **ways)
     assert mean == pytest.approx(target, rel=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("metric", ["error", "f1"])
+def test_picks_that_answer_to_labels_leave_it_unbiased(pool, truth, estimator, metric):
+    """One or two of them: weights that counted picks would follow the labels."""
+    batches = (1, reacting(pool), 1, reacting(pool), 1)
+    mean, target = expectation(pool, truth, CHOICES, estimator, metric, batches=batches)
+    assert mean == pytest.approx(target, abs=1e-7)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

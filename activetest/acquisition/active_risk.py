@@ -1,0 +1,18 @@
+"""Active risk estimation: the optimal proposal of importance sampling with replacement.
+
+Sawade 2010; Active Testing (Kossen 2021), appendix D. For a self-normalised estimate of the risk R
+draws are best made in proportion to sqrt(E[(loss - R)^2]). Only `simulate` has it: a study draws
+without replacement.
+"""
+
+import numpy as np
+
+from activetest.evidence import Array, Beliefs
+from activetest.expectation import moments
+
+
+def score(beliefs: Beliefs, rng=None) -> Array:
+    """(R,) root of the expected square of the targets, which are losses minus the risk."""
+    del rng
+    mean, variance = moments(beliefs)
+    return np.sqrt(np.maximum((mean**2 + variance).sum(axis=0), 0.0))

@@ -1,0 +1,17 @@
+"""Entropy: where the surrogate is least sure of the outcome.
+
+Active Testing (Kossen 2021), section 5.2, has it as the naive baseline, with the model itself as
+surrogate. It knows nothing of the loss.
+"""
+
+import numpy as np
+from scipy.special import entr
+
+from activetest.evidence import Array, Beliefs
+
+
+def score(beliefs: Beliefs, rng=None) -> Array:
+    """(R,) entropy in nats of the outcomes the surrogate knows: classes, or right and wrong."""
+    del rng
+    # Only rounding can make a probability negative.
+    return entr(np.maximum(beliefs.probs, 0)).sum(axis=1)

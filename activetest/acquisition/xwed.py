@@ -1,0 +1,18 @@
+"""XWED, expected weighted disagreement: where members disagree about outcomes that cost much.
+
+Active Surrogate Estimators (Kossen 2022), eq. (6) and appendix D.2: BALD with every outcome y
+weighted by its loss L(y), -sum_y L pi log pi + mean over members of sum_y L pi_e log pi_e. With
+unit losses it is BALD.
+"""
+
+import numpy as np
+
+from activetest.acquisition.bald import disagreement
+from activetest.evidence import Array, Beliefs
+
+
+def score(beliefs: Beliefs, rng=None) -> Array:
+    """(R,) weighted disagreement, the weight of an outcome being the size of the targets there."""
+    del rng
+    weights = np.abs(beliefs.stakes).sum(axis=0)
+    return (weights * disagreement(beliefs.draws)).sum(axis=1)

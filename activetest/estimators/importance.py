@@ -1,0 +1,20 @@
+"""Self-normalised importance weighting of draws with replacement: active risk estimation.
+
+Sawade 2010; Active Testing (Kossen 2021), appendix D. Only `simulate` has it: a study draws without
+replacement.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from activetest.estimators._steps import weighted
+from activetest.evidence_numbers import Estimate, Sample
+
+
+def estimate(sample: Sample) -> Estimate:
+    """Means (d,): sum of h / q over sum of 1 / q; consistent, and biased while draws are few."""
+    shares = 1 / sample.probs
+    shares = shares / shares.sum()
+    weighed = replace(sample, weights=shares)
+    return weighted(sample.stats, np.zeros_like(sample.stats), weighed, replaced=True)

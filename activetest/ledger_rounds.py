@@ -1,0 +1,57 @@
+"""A round as the text that the ledger keeps, and back."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from activetest.evidence import Aim, Round
+
+
+def texts(round: Round, plain: dict) -> list[str]:
+    """What the ledger keeps of a round besides its draws; plain are its JSON-ready parameters."""
+    names = (plain, round.choices, round.statistics, round.groups)
+    numbers = (round.imputed_sum, round.count)
+    return [
+        *(json.dumps(part) for part in names),
+        *(json.dumps(np.asarray(part).tolist()) for part in numbers),
+        json.dumps([asdict(aim) for aim in round.aims]),
+    ]
+
+
+def draws(round: Round) -> list[tuple[float | None, str]]:
+    """Probability (None for picked items) and what was imputed, of every draw in order.
+
+    Raises ValueError for a round that is neither drawn nor picked as a whole.
+    """
+    picked = np.isnan(round.probs)
+    if picked.any() and not picked.all():
+        raise ValueError("the items of one round are either drawn or picked")
+    probs = [None] * len(picked) if picked.any() else round.probs.tolist()
+    imputed = map(json.dumps, np.asarray(round.imputed).tolist())
+    return list(zip(probs, imputed, strict=True))
+
+
+def rebuilt(
+    number: int, learned: int, params: Mapping, kept: Sequence[str], drawn: Sequence[tuple]
+) -> Round:
+    """The round of these texts but the first; drawn holds row, probability and what was imputed."""
+    choices, statistics, groups, imputed_sum, count, aims = map(json.loads, kept)
+    rows, probs, imputed = zip(*drawn, strict=True)
+    return Round(
+        number=number,
+        rows=np.array(rows, np.int64),
+        probs=np.array(probs, float),
+        choices=choices,
+        params=params,
+        statistics=tuple(statistics),
+        groups=tuple(groups),
+        imputed=np.array([json.loads(values) for values in imputed], float),
+        imputed_sum=np.array(imputed_sum, float),
+        count=np.array(count),
+        aims=tuple(
+            Aim(tuple(aim["statistics"]), tuple(aim["weights"]), aim["total"]) for aim in aims
+        ),
+        learned=learned,
+    )

@@ -1,0 +1,45 @@
+"""How much a round wants each row: the acquisition's scores of what the surrogate believes."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from activetest import catalog
+from activetest.acquisition import MEMBERS
+from activetest.evidence import Array, Choices, Rows
+from activetest.metrics._statistics import Statistic
+from activetest.rounds_learn import generator
+
+# Members that acquisitions which need them are shown, and rows at a time: those fit in the cache.
+_MEMBERS, _STRIP = 100, 1024
+
+
+def scorer(
+    surrogate, choices: Choices, *, seed: int, number: int
+) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
+    """score(rows, targets) -> (A, R) for a round: one line per target, to the power of the choices.
+
+    A row's scores do not depend on the rows beside it: they can be computed again, in other chunks.
+    """
+    acquisition = catalog.load("acquisition", choices.acquisition)
+    members = (
+        surrogate.members(_MEMBERS, generator(seed, number, "members"))
+        if choices.acquisition in MEMBERS
+        else None
+    )
+
+    def score(rows: Rows, targets: tuple[Statistic, ...]) -> Array:
+        if members is None:
+            strips = [rows]
+            known = {}
+        else:
+            starts = range(0, max(len(rows.index), 1), _STRIP)
+            strips = [rows[start : start + _STRIP] for start in starts]
+            known = {"members": members}
+        scores = [
+            [acquisition.score(surrogate.beliefs(strip, (one,), **known)) for strip in strips]
+            for one in targets
+        ]
+        return np.stack([np.concatenate(parts) for parts in scores]) ** choices.power
+
+    return score

@@ -1,0 +1,81 @@
+"""What some surrogates want besides the cache: all features, training rows, other models' outputs.
+
+They are parts of the cache, made when they are first wanted, and made again when the pool or the
+file they come from has changed. What makes them is imported then: most studies want nothing.
+"""
+
+from collections.abc import Iterable
+
+from activetest.cache import Cache
+from activetest.cache_parts import EXTERNAL, FEATURES, TRAIN
+from activetest.errors import ChoiceError
+from activetest.surrogates import EXTERNAL as SEE_OTHERS
+from activetest.surrogates import FEATURES as SEE_FEATURES
+
+# The surrogate that is nothing without other models.
+_NEEDS_OTHERS = "external"
+
+
+def equip(
+    cache: Cache,
+    pool,
+    names: Iterable[str],
+    *,
+    train: str | None = None,
+    surrogates: str | None = None,
+) -> Cache:
+    """The cache with what surrogates of these names want; the same cache where they want nothing.
+
+    train       file of rows with the pool's features and a label, or None
+    surrogates  file of other models' outputs by id; None: columns of the pool, where it has any
+
+    Workers open the result again with open(cache.folder, cache.parts). Raises PoolError for a file
+    that cannot serve, ChoiceError when a surrogate lacks what it cannot do without, OSError when
+    the cache's folder cannot be written.
+    """
+    names, parts = set(names), []
+    if names & set(SEE_FEATURES):
+        from activetest import supplements_features as features
+        from activetest import supplements_train as training
+
+        scaled = features.ensure(cache, pool)
+        parts.append(FEATURES)
+        if train is not None:
+            training.ensure(cache, pool, scaled, train)
+            parts.append(TRAIN)
+    if names & set(SEE_OTHERS):
+        from activetest import supplements_external as external
+
+        if external.ensure(cache, pool, surrogates):
+            parts.append(EXTERNAL)
+        elif _NEEDS_OTHERS in names:
+            raise ChoiceError(
+                "surrogate 'external' needs what other models say, and the pool has no columns "
+                f"{'surrogate_pred_*' if pool.schema.task == 'regression' else 'surrogate_prob_*'}",
+                "give a file of them with --surrogates, or choose another surrogate",
+            )
+    return Cache(cache.folder, parts) if parts else cache
+
+
+def inspected(cache: Cache, pool, *, train: str | None, surrogates: str | None) -> tuple[str, ...]:
+    """Checks files that were named and that the surrogates so far do not read, and says so.
+
+    Raises as equip does.
+    """
+    said = []
+    if train and TRAIN not in cache.parts:
+        from activetest import supplements_train as training
+
+        training.check(pool, train)
+        said.append(f"{train} waits for a surrogate that learns from it: {', '.join(SEE_FEATURES)}")
+    if surrogates and EXTERNAL not in cache.parts:
+        from activetest import supplements_external as external
+
+        external.ensure(cache, pool, surrogates)
+        said.append(f"{surrogates} waits for a surrogate that sees it: {', '.join(SEE_OTHERS)}")
+    return tuple(said)
+
+
+def with_others(name: str) -> bool:
+    """Whether a surrogate of this name believes what other models say."""
+    return name in SEE_OTHERS

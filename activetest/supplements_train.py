@@ -1,0 +1,182 @@
+"""Labelled rows from elsewhere, such as those a model was trained on: for surrogates to learn."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+
+from activetest import supplements_files as tables
+from activetest.cache_parts import TRAIN, Draft, Part, drafted, opened
+from activetest.errors import ChoiceError, PoolError
+from activetest.evidence import Array
+from activetest.hashing import mix
+from activetest.identities import row_hashes
+from activetest.pool_classes import list_width
+from activetest.pool_columns import columns, encoded, numbers, reject_nulls
+from activetest.pool_outputs import finite, sensible
+from activetest.pool_roles import few, is_number, is_scalar, is_vector
+from activetest.supplements_features import Scale, scale_of
+
+LABELS = ("label", "y", "target", "truth")
+_GAPS = "every row needs a label; remove those without"
+
+
+def ensure(cache, pool, features: Part, source: str) -> Part:
+    """The part, made unless it is there; features are those of the pool.
+
+    Raises PoolError for a file that cannot serve, ChoiceError where the pool has no features.
+    """
+    schema = pool.schema
+    folder = cache.folder / TRAIN
+    made_from = [features.made_from, tables.stamp(source), schema.task, list(schema.classes)]
+    if part := opened(folder, made_from):
+        return part
+    with drafted(folder, made_from) as draft:
+        _write(draft, pool, scale_of(features), source)
+    return Part(folder)
+
+
+def check(pool, source: str) -> None:
+    """Reads the file as ensure does, and keeps nothing. Raises as ensure does."""
+    kept, strangers = 0, Counter()
+    with tables.opened(source) as files:
+        label = _label(files.schema, pool, source)
+        for _, _, labels, unknown in _blocks(files, pool, label, source):
+            kept += np.count_nonzero(_kept(labels, pool.schema))
+            strangers += unknown
+    _reject_strangers(kept, strangers, pool.schema, source)
+
+
+def _write(draft: Draft, pool, scale: Scale, source: str) -> None:
+    """Every row whose label can be learnt from."""
+    schema, arrays = pool.schema, draft.arrays
+    kind = np.int64 if schema.task == "classification" else float
+    arrays.create("features", (0, len(scale.centre)), np.float32)
+    arrays.create("labels", (0,), kind)
+    total, strangers = 0, Counter()
+    with tables.opened(source) as files:
+        rows = tables.rows(files)
+        label = _label(files.schema, pool, source)
+        for start, features, labels, unknown in _blocks(files, pool, label, source):
+            strangers += unknown
+            keep = _kept(labels, schema)
+            arrays.extend("features", scale.standardised(features)[keep])
+            arrays.extend("labels", labels[keep].astype(kind))
+            keys = mix(np.arange(start, start + len(labels), dtype=np.uint64))
+            values = [part for column in features for part in column.reshape(len(labels), -1).T]
+            total += int(row_hashes(keys, [*values, labels]).sum(dtype=np.uint64))
+    draft.fingerprint = f"{total % 2**64:016x}"
+    _reject_strangers(arrays.shapes["labels"][0], strangers, schema, source)
+    draft.said += _said(schema, source, label, rows, strangers)
+
+
+def _said(schema, source: str, label: str, rows: int, strangers: Counter) -> list[str]:
+    """What was read and what was left out."""
+    said = [f"training rows: {rows:,} of {source}, labels in column {label!r}"]
+    if count := sum(strangers.values()):
+        named = few([repr(name) for name in sorted(strangers)])
+        what = (
+            "are of classes that the model never predicts, so never as it says"
+            if schema.open_classes
+            else "are of classes that the pool does not know, and left out"
+        )
+        said.append(f"{count:,} of the training rows {what}: {named}")
+    return said
+
+
+def _label(table: pa.Schema, pool, source: str) -> str:
+    """The column of labels. Raises PoolError where it or a feature is missing or cannot serve."""
+    if not pool.schema.features:
+        raise ChoiceError(
+            f"the pool has no features, so nothing can be learnt from {source}",
+            hint="name features with --features, or leave --train out",
+        )
+    for name in pool.schema.features:
+        _check_feature(table, name, pool, source)
+    free = [name for name in LABELS if name not in pool.schema.features]
+    label = next((name for name in free if name in table.names), None)
+    if label is None:
+        raise PoolError(
+            f"{source} has no column of labels; its columns are {few(table.names)}",
+            hint=f"call the column of labels {' or '.join(free)}",
+        )
+    kind = table.field(label).type
+    wanted = is_scalar if pool.schema.task == "classification" else is_number
+    if not wanted(kind):
+        raise PoolError(
+            f"column {label!r} of {source} is {kind}",
+            hint="labels are classes"
+            if pool.schema.task == "classification"
+            else "labels of a pool that predicts values are numbers",
+        )
+    return label
+
+
+def _check_feature(table: pa.Schema, name: str, pool, source: str) -> None:
+    """Raises PoolError when a feature of the pool is not in the table, or of another kind."""
+    if name not in table.names:
+        raise PoolError(
+            f"{source} has no column {name!r}, which is a feature of the pool",
+            hint="training rows need every feature; --features says which are used",
+        )
+    kind, width = table.field(name).type, pool.widths.get(name)
+    if is_number(kind) and width is None:
+        return
+    if not is_vector(kind) or width is None:
+        wanted = "a number" if width is None else f"a list of {width} numbers"
+        raise PoolError(
+            f"column {name!r} of {source} is {kind}, and {wanted} in the pool",
+            hint="write it as in the pool",
+        )
+    if (found := list_width(kind)) not in (None, width):
+        raise PoolError(
+            f"column {name!r} of {source} holds lists of {found}, those of the pool have {width}",
+            hint="training rows need the features of the pool",
+        )
+
+
+def _blocks(files, pool, label: str, source: str):
+    """(first row, features, labels, unknown classes and their rows) of some rows at a time."""
+    names = pool.schema.features
+    wanted = list(dict.fromkeys((*names, label)))
+    for start, batch in tables.strips(files, wanted, len(pool.feature_names())):
+        with tables.placed(source, start, batch):
+            labels, unknown = _labels(batch, label, pool.schema)
+            yield start, columns(batch, names, pool.widths), labels, unknown
+
+
+def _labels(batch: pa.RecordBatch, column: str, schema) -> tuple[Array, Counter]:
+    """(R,) codes, -1 for classes that are none of the pool's, or values. Raises BadRow."""
+    array = batch.column(column)
+    reject_nulls(array, column, _GAPS)
+    if schema.task == "regression":
+        return sensible(batch, column, _GAPS), Counter()
+    if pa.types.is_floating(array.type):
+        finite(numbers(array), column, _GAPS)
+    codes, names = encoded(array)
+    known = {name: code for code, name in enumerate(schema.classes)}
+    labels = np.array([known.get(name, -1) for name in names], np.int64)[codes]
+    counts = np.bincount(codes, minlength=len(names))
+    strange = {
+        name: int(count)
+        for name, count in zip(names, counts, strict=True)
+        if name not in known and count
+    }
+    return labels, Counter(strange)
+
+
+def _kept(labels: Array, schema) -> Array:
+    """(R,) whether a label says something; with hard labels, other classes are simply wrong."""
+    if schema.task == "regression" or schema.open_classes:
+        return np.ones(len(labels), bool)
+    return labels >= 0
+
+
+def _reject_strangers(kept: int, strangers: Counter, schema, source: str) -> None:
+    """Raises PoolError when nothing is left to learn from."""
+    if not kept:
+        raise PoolError(
+            f"no label in {source} is a class of the pool: it has {few(sorted(strangers))}, "
+            f"the pool has {few(list(schema.classes))}",
+            hint="write classes as the pool does, or name the pool's with --classes",
+        )

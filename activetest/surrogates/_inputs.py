@@ -1,0 +1,103 @@
+"""What surrogates that learn from features see of a row, and which labels they learn from.
+
+With training rows they stand on their own, as in the papers: features in, labels out. Nobody who
+only has predictions has such rows; then the black box's own outputs are inputs too, and what it
+says about some rows of the pool counts as a few labels, so that without any label the surrogate is
+about the black box.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.errors import ChoiceError
+from activetest.evidence import Array, Known, Rows
+from activetest.surrogates._box import log_probs, sharpness, softmax
+
+# With more classes than this, probabilities of single classes are not inputs.
+_MOST_CLASSES = 30
+# What the black box says about the rows of the sketch weighs as much as this many labels.
+SKETCH_WEIGHT = 20.0
+# Before any label the residual's variance is taken as this share of the predictions' variance.
+GUESS = 0.25
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What to learn from.
+
+    inputs    (M, W) float32, see inputs
+    labels    (M,) class codes, or values; where outputs is true, values are label minus prediction
+    weights   (M,) how much each counts
+    outputs   the black box's outputs are among the inputs
+    """
+
+    inputs: Array
+    labels: Array
+    weights: Array
+    outputs: bool
+
+
+def lesson(known: Known, *, rng: np.random.Generator) -> Lesson:
+    """Training rows and labels of the pool; without training rows, the sketch stands in for them.
+
+    Labels of no known class are left out. Raises ChoiceError for training rows without features.
+    """
+    outputs = known.train is None
+    if not outputs and known.rows.features is None:
+        raise ChoiceError(
+            "training rows are of use only where the pool has features",
+            "name them with --features, or leave --train out",
+        )
+    if outputs:
+        begin, first = inputs(known.sketch, outputs=True), _said(known, rng)
+        weights = np.full(len(first), SKETCH_WEIGHT / len(first))
+    else:
+        begin, first = known.train.features, known.train.labels
+        weights = np.ones(len(first))
+    labels = known.labels
+    if outputs and not known.classes:
+        labels = labels - known.rows.outputs.pred
+    lines = np.concatenate([begin, inputs(known.rows, outputs=outputs)]).astype(np.float32)
+    labels = np.concatenate([first, labels])
+    weights = np.concatenate([weights, np.ones(len(known.labels))])
+    keep = labels >= 0 if known.classes else np.ones(len(labels), bool)
+    kind = np.intp if known.classes else float
+    return Lesson(lines[keep], labels[keep].astype(kind), weights[keep], outputs)
+
+
+def inputs(rows: Rows, *, outputs: bool) -> Array:
+    """(R, W) float32 features and, where asked, what the black box says in comparable units."""
+    parts = [] if rows.features is None else [rows.features]
+    if outputs:
+        parts.append(_outputs(rows))
+    return np.ascontiguousarray(np.hstack(parts), np.float32)
+
+
+def _outputs(rows: Rows) -> Array:
+    """(R, W) log-probabilities of classes; the design's columns where classes are many."""
+    probs = rows.outputs.probs
+    if probs is not None and probs.shape[1] <= _MOST_CLASSES:
+        return np.log(np.maximum(probs, 1e-4)) / 3 + 1
+    if probs is None and np.issubdtype(rows.outputs.pred.dtype, np.integer):
+        codes = np.arange(_MOST_CLASSES)
+        return np.hstack([rows.outputs.pred[:, None] == codes, rows.design])
+    return rows.design
+
+
+def _said(known: Known, rng: np.random.Generator) -> Array:
+    """(R,) labels of the sketch's rows, drawn from what the black box says about them.
+
+    Classes are drawn as surely as the labels so far say that the black box deserves.
+    """
+    outputs = known.sketch.outputs
+    if known.classes:
+        if outputs.probs is None:
+            return outputs.pred
+        told = known.labels >= 0
+        said = log_probs(known.rows[told], known.classes)
+        sure = sharpness(said, known.labels[told].astype(np.intp))
+        steps = np.cumsum(softmax(sure * log_probs(known.sketch, known.classes)), axis=1)
+        return (rng.random((len(steps), 1)) * steps[:, -1:] > steps).sum(axis=1)
+    scale = np.sqrt(GUESS) * known.scale if outputs.std is None else outputs.std
+    return rng.normal(0, scale, len(outputs.pred))

@@ -1,0 +1,183 @@
+"""ASE (Kossen 2022), 7.1 and 7.2, and Active Testing 5.2, scaled down: a class nobody trained.
+
+    python tests/benchmarks/reproduce_missing7.py FOLDER [--surrogate ensemble,radial-bnn]
+        [--runs 50] [--save DIR]
+
+FOLDER holds mnist_missing7.parquet, .labels.csv and .train.parquet. The surrogate learns from the
+training rows and all labels so far when there are 0, 25, 50, 100, 200 and 400 of them, on the
+embeddings; between these it is frozen. Draws aim at the log-loss, and both log-loss and error are
+estimated: mean squared error over that of uniform draws (closed form), median squared error in
+brackets. Then, the share of sevens among the labels of each stretch, where a tenth of the pool are
+sevens (Fig. 2). With --save runs are kept, and only missing ones are made.
+
+xwed top, bald top, loss top       the largest scores, as ASE picks
+xwed draw, loss draw               in proportion to the score, with floor 0.2: LURE needs that
+xwed draw, power 4                 Kirsch 2023: nearer to the top, without its near-duplicates
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+from staging import Stage, played, staged
+
+POOL, MISSING = "mnist_missing7", "7"
+WAYS = {
+    "xwed top": {"acquisition": "xwed", "selection": "top"},
+    "xwed draw": {"acquisition": "xwed"},
+    "xwed draw, power 4": {"acquisition": "xwed", "power": 4.0},
+    "bald top": {"acquisition": "bald", "selection": "top"},
+    "loss draw": {"acquisition": "expected-loss"},
+}
+ESTIMATORS = ("ase", "lure", "doubly-robust")
+METRICS = ("log-loss", "error")
+
+
+def main() -> None:
+    """Print the errors, and the shares of sevens."""
+    options = arguments()
+    steps = options.at
+    shares = []
+    print(f"| surrogate | way | estimate of | by | runs | {' | '.join(map(str, steps))} |")
+    print(f"|{'---|' * (5 + len(steps))}")
+    for surrogate in options.surrogate.split(","):
+        wishes = {"metric": "log-loss", "metrics": METRICS, "floor": 0.2, "surrogate": surrogate}
+        file = options.folder / f"{POOL}.parquet"
+        with staged(file, train=True, acquisition="xwed", **wishes) as stage:
+            kept = options.save and options.save / f"missing7-{surrogate}.jsonl"
+            scene = (stage, options.ways, steps, options.seed)
+            what = {"ways": options.ways, "at": steps, "seed": options.seed}
+            found = played(play, scene, options.runs, what=what, file=kept, workers=options.workers)
+            for cells in errors(stage, found, steps):
+                print(f"| {surrogate} | {' | '.join(cells)} |", flush=True)
+        shares += [(surrogate, *cells) for cells in sevens(found, steps)]
+    stretches = [f"{a} to {b}" for a, b in zip((0, *steps), steps, strict=False)]
+    print(f"\n| surrogate | way | {' | '.join(stretches)} |\n|{'---|' * (2 + len(stretches))}")
+    for cells in shares:
+        print(f"| {' | '.join(cells)} |")
+
+
+def arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--surrogate", default="ensemble,radial-bnn")
+    parser.add_argument("--ways", default=";".join(WAYS), help="separated by semicolons")
+    parser.add_argument("--at", default="25,50,100,200,400")
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--workers", type=int)
+    options = parser.parse_args()
+    options.at = tuple(map(int, options.at.split(",")))
+    options.ways = options.ways.split(";")
+    return options
+
+
+def play(scene: tuple, number: int) -> dict:
+    """{way: {"estimator metric": estimates, "sevens": shares}} of one run, a number per step."""
+    from dataclasses import replace
+
+    from activetest.evidence import Log
+    from activetest.rounds_learn import surrogate_of
+
+    stage, ways, steps, seed = scene
+    seed = seed * 1_000_003 + number
+    # Before any label all ways know the same.
+    first = surrogate_of(Log.empty(), stage.made, stage.choices, seed=seed)
+    return {
+        way: walk(replace(stage, choices=replace(stage.choices, **WAYS[way])), steps, seed, first)
+        for way in ways
+    }
+
+
+def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
+    """One study; first is the surrogate that knows no label of the pool."""
+    from activetest import rounds, sampling, specs
+    from activetest.assess_view import look
+    from activetest.errors import NotEstimable
+    from activetest.evidence import Log
+    from activetest.rounds_learn import surrogate_of
+    from activetest.workflow.simulate import answered
+
+    made, choices, truth = stage.made, stage.choices, stage.truth
+    facts = specs.facts(made.roles, None, made)
+    metrics = [specs.one(name, facts) for name in METRICS]
+    found = {f"{each} {name}": [] for each in ESTIMATORS for name in METRICS} | {"sevens": []}
+    log, surrogate = Log.empty(), first
+    for step in steps:
+        frozen = rounds.freeze(log, made, choices, seed=seed, surrogate=surrogate)
+        choose = sampling.top if choices.selection == "top" else sampling.race
+        count = step - len(log.rows)
+        drawn = choose(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
+        found["sevens"].append(float((truth[drawn] == made.classes.index(MISSING)).mean()))
+        log = answered(log, rounds.record(frozen, drawn, made), truth)
+        surrogate = surrogate_of(log, made, choices, seed=seed)
+        for name, value in plugged(log, stage, surrogate, metrics).items():
+            found[f"ase {name}"].append(value)
+        view = look(log, made, choices, metrics, seed=seed, own_view=False)
+        for metric, name in zip(metrics, METRICS, strict=True):
+            for estimator in ESTIMATORS[1:]:
+                try:
+                    value = view.value(metric, estimator).value
+                except NotEstimable:
+                    value = None
+                found[f"{estimator} {name}"].append(value)
+    return found
+
+
+def plugged(log, stage: Stage, surrogate, metrics: list) -> dict[str, float]:
+    """ASE: labels where they are known, what the surrogate expects of all other rows."""
+    from activetest.rounds_learn import observed, unseen
+
+    statistics = tuple(metric.statistics[0] for metric in metrics)
+    made = stage.made
+    free = unseen(log, made.size)
+    total = observed(made.take(log.rows), log.labels, statistics).sum(axis=0)
+    for start, stop in made.chunks():
+        rows = made.rows(start, stop)[free[start:stop]]
+        total = total + surrogate.expected(rows, statistics).sum(axis=1, dtype=float)
+    return dict(zip(METRICS, (total / made.size).tolist(), strict=True))
+
+
+def errors(stage: Stage, found: list[dict], steps: tuple[int, ...]):
+    """Cells of a row for every way, metric and estimator that exists."""
+    from dataclasses import replace
+
+    for name in METRICS:
+        uniform = replace(stage, choices=replace(stage.choices, metric=name)).uniform(steps)
+        scale = np.array([uniform.error(step) for step in steps])
+        middle = np.array([uniform.medians[step] for step in steps])
+        cells = [f"{a:.2e} ({b:.2e})" for a, b in zip(scale, middle, strict=True)]
+        yield ["uniform", name, "iid", "exact", *cells]
+        for way in found[0]:
+            for estimator in ESTIMATORS:
+                values = np.array([run[way][f"{estimator} {name}"] for run in found], float)
+                if np.isnan(values).any():
+                    continue
+                squares = (values - uniform.truth) ** 2
+                ratio = squares.mean(axis=0) / scale
+                noise = squares.std(axis=0, ddof=1) / np.sqrt(len(found)) / scale
+                median = np.median(squares, axis=0) / middle
+                cells = [
+                    f"{a:.2f} +- {b:.2f} ({c:.2f})"
+                    for a, b, c in zip(ratio, noise, median, strict=True)
+                ]
+                yield [way, name, estimator, str(len(found)), *cells]
+
+
+def sevens(found: list[dict], steps: tuple[int, ...]):
+    """Cells of a row for every way: the mean share of the missing class in each stretch."""
+    for way in found[0]:
+        shares = np.array([run[way]["sevens"] for run in found])
+        yield [way, *(f"{share:.2f}" for share in shares.mean(axis=0))]
+
+
+if __name__ == "__main__":
+    main()

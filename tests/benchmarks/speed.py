@@ -1,0 +1,243 @@
+"""What learned surrogates cost: next on a million rows, and a label against a loop of one by one.
+
+    python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--repeats 3]
+
+First, `next --n 10` with forest and ensemble on FOLDER/pool-ROWS-lists.parquet (made unless it is
+there; see loop.py), against one scan of its columns and the bare prediction of such a model over
+the same rows, in memory: by its own library on all processors, and by this program. Each command is
+a process of its own.
+
+Then, on SMALL rows with a forest, processor seconds per label for selecting and estimating: a loop
+that fits, predicts, draws and estimates after every label, as reference implementations do, against
+rounds of 10, rounds of 1, and rounds of 10 with a surrogate that is refitted when labels doubled.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import loop
+import numpy as np
+
+_KNOWN, _BATCH = 100, 10
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--small", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--surrogate", default="forest,ensemble")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
+    if options.rows:
+        million(pool_of(folder, options.rows), folder, options)
+    if options.small:
+        by_label(pool_of(folder, options.small), folder, options)
+
+
+def pool_of(folder: Path, rows: int) -> Path:
+    """The pool, made unless it is there."""
+    path = folder / f"pool-{rows}-lists.parquet"
+    if not path.exists():
+        loop.make_pool(path, rows, "lists")
+    return path
+
+
+def million(pool: Path, folder: Path, options: argparse.Namespace) -> None:
+    """One row per surrogate: the command, and what it must cost at least."""
+    repeats = range(options.repeats)
+    scanned = statistics.median(loop.scan(pool) for _ in repeats)
+    truth = loop._labels(pool)
+    print("| surrogate | next --n 10 | scan | library | own prediction | next / (library + scan) |")
+    print("|---|---|---|---|---|---|")
+    for surrogate in options.surrogate.split(","):
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            study = Path(place)
+            loop.run("init", str(pool), "--surrogate", surrogate, folder=study)
+            loop.run("next", "--n", str(_KNOWN), "-o", "batch.csv", folder=study)
+            drawn = [line.split(",")[0] for line in (study / "batch.csv").read_text().split()[1:]]
+            loop._write_labels(study / "answers.csv", map(int, drawn), truth)
+            loop.run("ingest", "answers.csv", folder=study)
+            words = ("next", "--new", "--n", "10")
+            spent = statistics.median(loop.run(*words, folder=study).seconds for _ in repeats)
+            own, library = bare(study, surrogate, options.repeats)
+        ratio = spent / (library + scanned)
+        numbers = (f"{each:.2f} s" for each in (spent, scanned, library, own))
+        print(f"| {surrogate} | {' | '.join(numbers)} | {ratio:.2f} |", flush=True)
+
+
+def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
+    """Seconds for predicting every row: by this program, and by the library that trains it."""
+    from activetest.passes import map_reduce
+    from activetest.rounds_learn import surrogate_of
+    from activetest.study import Study
+    from activetest.surrogates._inputs import inputs
+
+    opened = Study.open(study)
+    made = opened.cache()
+    learned = surrogate_of(opened.log(made), made, opened.choices, seed=0)
+
+    def own() -> None:
+        map_reduce(
+            made.chunks(), lambda piece: [learned.voters.probs(made.rows(*piece))], lambda a, b: a
+        )
+
+    columns = np.concatenate([inputs(made.rows(*piece), outputs=True) for piece in made.chunks()])
+    classes = len(made.classes)
+    predict = forest(made, classes) if surrogate == "forest" else networks(columns, classes)
+    return _median(own, repeats), _median(lambda: predict(columns), repeats)
+
+
+def forest(made, classes: int):
+    """A forest of scikit-learn, fitted to as much as ours: its prediction on all processors."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from activetest.passes import processors
+    from activetest.surrogates._inputs import inputs
+
+    rows = made.take(np.linspace(0, made.size - 1, 1000 + _KNOWN).astype(int))
+    weights = np.append(np.full(1000, 0.02), np.ones(_KNOWN))
+    labels = np.minimum(
+        (
+            rows.outputs.probs.cumsum(axis=1) < np.random.default_rng(0).random((1000 + _KNOWN, 1))
+        ).sum(axis=1),
+        classes - 1,
+    )
+    grown = RandomForestClassifier(
+        100, min_weight_fraction_leaf=1 / weights.sum(), n_jobs=processors(), random_state=0
+    )
+    return grown.fit(inputs(rows, outputs=True), labels, weights).predict_proba
+
+
+def networks(columns: np.ndarray, classes: int):
+    """Five networks of PyTorch, as large as ours: their prediction on all processors."""
+    import torch
+
+    from activetest.passes import processors
+
+    torch.set_num_threads(processors())
+    sizes = [(columns.shape[1], 128), (128, 128), (128, classes)]
+    layers = [[torch.randn(size) / 10 for size in sizes] for _ in range(5)]
+
+    @torch.no_grad()
+    def predict(columns: np.ndarray) -> None:
+        for start in range(0, len(columns), 65536):
+            block = torch.from_numpy(columns[start : start + 65536])
+            for first, second, last in layers:
+                torch.softmax((block @ first).relu_().matmul(second).relu_() @ last, dim=1)
+
+    return predict
+
+
+def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
+    """One row per way of going through the labels."""
+    from activetest import cache, supplements
+    from activetest.choices import checked
+    from activetest.pool import Pool
+
+    truth = loop._labels(pool).astype(float)
+    looked = Pool.open(str(pool))
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        made = supplements.equip(cache.build(looked, Path(place) / "cache"), looked, ["forest"])
+        roles = looked.schema.to_dict() | {"uri": looked.uri}
+        entries = {"metric": "error", "metrics": ("error",), "surrogate": "forest"}
+        reference = one_by_one(made, truth, 20)
+        header = f"way, {made.size:,} rows | processor seconds per label | reference / this"
+        print(f"\n| {header} |\n|---|---|---|")
+        print(f"| reference loop, one by one | {reference:.3f} | 1.0 |", flush=True)
+        for name, batch, refit in (
+            ("rounds of 10", _BATCH, "every"),
+            ("rounds of 10, refit doubling", _BATCH, "doubling"),
+            ("rounds of 1", 1, "every"),
+        ):
+            choices = checked(entries | {"refit": refit}, roles, where="benchmark")
+            spent = in_rounds(made, truth, choices, batch)
+            print(f"| {name} | {spent:.4f} | {reference / spent:.1f} |", flush=True)
+
+
+def one_by_one(made, truth: np.ndarray, labels: int) -> float:
+    """Processor seconds per label of the plain loop, from _KNOWN labels on."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from activetest.surrogates._inputs import inputs
+
+    rng = np.random.default_rng(0)
+    rows = made.rows(0, made.size)
+    columns, pred = inputs(rows, outputs=True), rows.outputs.pred
+    probs = rows.outputs.probs
+    drawn = list(rng.permutation(made.size)[:_KNOWN])
+    chances = [1 / (made.size - place) for place in range(_KNOWN)]
+    trained = np.linspace(0, made.size - 1, 1000).astype(int)
+    said = np.array([rng.choice(len(each), p=each / each.sum()) for each in probs[trained]])
+    began = time.process_time()
+    for _ in range(labels):
+        fitted = RandomForestClassifier(100, random_state=int(rng.integers(2**31)))
+        fitted.fit(
+            np.concatenate([columns[trained], columns[drawn]]), np.append(said, truth[drawn])
+        )
+        left = np.setdiff1d(np.arange(made.size), drawn)
+        found = np.zeros((len(left), probs.shape[1]))
+        found[:, fitted.classes_.astype(int)] = fitted.predict_proba(columns[left])
+        expected = np.maximum(1 - found[np.arange(len(left)), pred[left]], 0.2 / len(left))
+        chance = expected / expected.sum()
+        place = rng.choice(len(left), p=chance)
+        drawn.append(left[place])
+        chances.append(chance[place])
+        _lure(drawn, chances, truth, pred, made.size)
+    return (time.process_time() - began) / labels
+
+
+def _lure(drawn: list, chances: list, truth: np.ndarray, pred: np.ndarray, size: int) -> float:
+    """Active Testing, eq. (3) and (4), term by term."""
+    count, total = len(drawn), 0.0
+    for place, (item, chance) in enumerate(zip(drawn, chances, strict=True), start=1):
+        weight = 1 / ((size - place + 1) * chance) - 1
+        weight = 1 + (size - count) / (size - place) * weight
+        total += weight * (truth[item] != pred[item])
+    return total / count
+
+
+def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
+    """Processor seconds per label of rounds with an estimate after each, from _KNOWN labels on."""
+    from activetest import rounds, specs
+    from activetest.assess_view import look
+    from activetest.evidence import Log
+    from activetest.workflow.simulate import answered
+
+    metric = specs.one("error", specs.facts(made.roles, None, made))
+    log, labels = Log.empty(), max(batch * 5, 10)
+    # Rounds of ten before, whatever comes after: only what comes after is timed.
+    while len(log.rows) < _KNOWN:
+        drawn = rounds.plan(log, made, choices, seed=0, count=_BATCH)
+        log = answered(log, drawn, truth)
+    began = time.process_time()
+    while len(log.rows) < _KNOWN + labels:
+        drawn = rounds.plan(log, made, choices, seed=0, count=batch)
+        log = answered(log, drawn, truth)
+        view = look(log, made, choices, [metric], seed=0, own_view=False)
+        view.interval(view.value(metric, "doubly-robust"), choices.level)
+    return (time.process_time() - began) / labels
+
+
+def _median(work, repeats: int) -> float:
+    spent = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - began)
+    return statistics.median(spent)
+
+
+if __name__ == "__main__":
+    # Threads of matrix products would count twice: passes go over the pool in threads already.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    main()

@@ -1,0 +1,133 @@
+"""What several benchmarks share: a pool ready to be played, and runs that are kept."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from activetest import cache, specs, supplements
+from activetest.choices import checked
+from activetest.evidence import Choices
+from activetest.passes import processors
+from activetest.pool import Pool
+from activetest.surrogates import FEATURES
+from activetest.workflow._answers import answers
+from activetest.workflow._baseline import Baseline, baseline
+from activetest.workflow._workers import finished
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything that studies of one kind need; it can be sent to another process.
+
+    folder, parts   of the cache, with what the surrogate wants
+    truth           (N,) class codes or values
+    choices         what is drawn, and how; draws aim at choices.metric
+    """
+
+    folder: str
+    parts: tuple[str, ...]
+    truth: np.ndarray
+    choices: Choices
+
+    @cached_property
+    def made(self):
+        """The cache."""
+        return cache.open(Path(self.folder), self.parts)
+
+    @cached_property
+    def metric(self):
+        """What draws aim at."""
+        return specs.one(self.choices.metric, specs.facts(self.made.roles, None, self.made))
+
+    @cached_property
+    def stats(self) -> np.ndarray:
+        """(N,) the statistic that the metric is the mean of."""
+        outputs = self.made.rows(0, self.made.size).outputs
+        if outputs.probs is not None:
+            outputs = replace(outputs, probs=outputs.probs.astype(float))
+        return self.metric.statistics[0].value(outputs, self.truth[:, None])[:, 0].astype(float)
+
+    def uniform(self, budgets: tuple[int, ...], seed: int = 0) -> Baseline:
+        """What uniform draws would have done."""
+        outputs = self.made.rows(0, self.made.size).outputs
+        rng = np.random.default_rng([seed, 1])
+        return baseline(self.metric, outputs, self.truth, budgets, rng)
+
+
+@contextmanager
+def staged(file: Path, *, train: bool = False, **choices) -> Iterator[Stage | None]:
+    """A stage in a folder that lives as long as the block; None where there is nothing to play.
+
+    file is NAME.parquet, beside it NAME.labels.csv and, where they are wanted, NAME.train.parquet
+    and NAME.surrogates.parquet. choices are those of Choices; some have their defaults.
+    """
+    pool = Pool.open(str(file))
+    beside = {
+        what: file.with_name(f"{file.stem}.{what}.parquet") for what in ("train", "surrogates")
+    }
+    others = str(beside["surrogates"]) if beside["surrogates"].exists() else None
+    name = choices["surrogate"]
+    regression = pool.schema.task == "regression"
+    if (name == "external" and others is None) or (
+        name in ("agreement", "residual") and (name == "residual") != regression
+    ):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as folder:
+        made = cache.build(pool, Path(folder) / "cache")
+        key = file.with_name(f"{file.stem}.labels.csv")
+        truth = answers(made, key, strangers=pool.schema.open_classes)
+        rows = str(beside["train"]) if train and name in FEATURES else None
+        made = supplements.equip(made, pool, [name], train=rows, surrogates=others)
+        chosen = {key: value for key, value in choices.items() if value is not None}
+        chosen.setdefault("metrics", (chosen["metric"],))
+        facts = pool.schema.to_dict() | {"uri": pool.uri}
+        yield Stage(str(made.folder), made.parts, truth, checked(chosen, facts, where="benchmark"))
+
+
+def played(
+    play: Callable,
+    scene: tuple,
+    runs: int,
+    *,
+    what: dict,
+    file: Path | None = None,
+    workers: int | None = None,
+) -> list:
+    """What play(scene, run) gave for runs 0, 1, ...: made in parallel, in order of their numbers.
+
+    With a file every result, which is then JSON-ready, is written as soon as it is there, and what
+    the file holds already is not made again; `what` says what all runs have in common.
+    """
+    found = {} if file is None else _kept(file, json.loads(json.dumps(what)))
+    missing = [run for run in range(runs) if run not in found]
+    for run, result in finished(_scene, scene, play, missing, workers or processors()):
+        found[run] = result
+        if file is not None:
+            with open(file, "a", encoding="utf-8") as kept:
+                kept.write(json.dumps({"run": run, "found": result}) + "\n")
+    return [found[run] for run in range(runs)]
+
+
+def _kept(file: Path, what: dict) -> dict[int, object]:
+    """{run: found} of the file, which is begun where there is none."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        file.write_text(json.dumps(what) + "\n", encoding="utf-8")
+    whole, _, torn = file.read_text(encoding="utf-8").rpartition("\n")
+    if torn:
+        file.write_text(f"{whole}\n", encoding="utf-8")
+    first, *lines = map(json.loads, whole.splitlines())
+    if first != what:
+        raise SystemExit(f"{file} holds runs of {first}, not of {what}: --save elsewhere")
+    return {line["run"]: line["found"] for line in lines}
+
+
+def _scene(*scene) -> tuple:
+    return scene

@@ -1,0 +1,182 @@
+"""Every surrogate on every pool: labels saved and coverage, as a Markdown table.
+
+    python tests/benchmarks/surrogates.py FOLDER [--surrogate forest,agreement] [--pools NAME,...]
+        [--metric error] [--train] [--save DIR] [--runs N]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key; with --train also
+NAME.train.parquet, and NAME.surrogates.parquet for those surrogates that want it. With --save
+every run is kept, and only missing ones are made.
+
+Saved needs few runs: since the key is known, so is the conditional variance of every doubly robust
+step a_m, (1/N^2) [sum over R_m of (h - g)^2 / q - (sum over R_m of h - g)^2], R_m what could be
+drawn. The steps are martingale differences, so the mean squared error of the estimate is the mean
+over runs of sum_m w_m^2 Var_m. Uniform draws have theirs in closed form, and saved is the ratio.
+Coverage and the mean squared error itself come from the runs' estimates.
+"""
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+from saved import pools
+from staging import Stage, played, staged
+
+# Runs by cost. What is named here is refitted when labels doubled, unless --refit says otherwise.
+RUNS = {"forest": 100, "linear": 100, "gp": 20, "external": 200, "stack": 100}
+RUNS |= dict.fromkeys(("ensemble", "mc-dropout", "radial-bnn"), 20)
+MANY = 2000
+
+
+def main() -> None:
+    """Print a row per pool, metric and surrogate."""
+    options = arguments()
+    header = [f"M = {budget}: saved, by runs, coverage" for budget in options.budget]
+    print(f"| pool | metric | surrogate | runs | {' | '.join(header)} | processor s per run |")
+    print(f"|{'---|' * (5 + len(header))}")
+    for file in pools(options):
+        for metric in options.metric:
+            for surrogate in options.surrogate:
+                cells = row(file, metric, surrogate, options)
+                if cells:
+                    names = f"{file.stem} | {metric} | {surrogate}"
+                    print(f"| {names} | {' | '.join(cells)} |", flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas, budgets and metrics repeat the option."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--surrogate", default="model,agreement")
+    parser.add_argument("--pools", default="")
+    parser.add_argument("--metric", action="append")
+    parser.add_argument("--budget", type=int, action="append")
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--refit", default="")
+    parser.add_argument("--floor", type=float)
+    parser.add_argument("--acquisition", default="optimal")
+    parser.add_argument("--batch", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--workers", type=int)
+    options = parser.parse_args()
+    options.surrogate = options.surrogate.split(",")
+    options.metric = options.metric or ["error", "log-loss"]
+    options.budget = tuple(sorted(options.budget or (50, 100, 200)))
+    return options
+
+
+def row(file: Path, metric: str, surrogate: str, options: argparse.Namespace) -> list[str]:
+    """The cells after the names; empty where the pool has nothing for the surrogate."""
+    refit = "doubling" if surrogate in RUNS else "every"
+    wishes = {"metric": metric, "surrogate": surrogate, "acquisition": options.acquisition}
+    wishes |= {"floor": options.floor, "refit": options.refit or refit}
+    with staged(file, train=options.train, **wishes) as stage:
+        if stage is None:
+            return []
+        runs = options.runs or RUNS.get(surrogate, MANY)
+        kept = options.save and options.save / f"{file.stem}-{metric}-{surrogate}.jsonl"
+        scene = (stage, options.budget, options.batch, options.seed)
+        what = {"choices": asdict(stage.choices), "budgets": options.budget, "seed": options.seed}
+        what |= {"batch": options.batch, "train": options.train}
+        found = played(_play, scene, runs, what=what, file=kept, workers=options.workers)
+        uniform = stage.uniform(options.budget)
+    table = np.array([one[0] for one in found])
+    cells = []
+    for place, budget in enumerate(options.budget):
+        estimate, lower, upper, variance = table[:, place].T
+        errors = (estimate - uniform.truth) ** 2
+        saved = uniform.error(budget) / np.array([variance.mean(), errors.mean()])
+        spread = [each.std(ddof=1) / each.mean() for each in (variance, errors)]
+        noise = saved * spread / np.sqrt(runs)
+        inside = (lower - 1e-12 <= uniform.truth) & (uniform.truth <= upper + 1e-12)
+        by_key, by_runs = (f"{a:.2f} +- {b:.2f}" for a, b in zip(saved, noise, strict=True))
+        cells.append(f"{by_key}, {by_runs}, {inside.mean():.3f}")
+    return [str(runs), *cells, f"{np.mean([one[1] for one in found]):.2f}"]
+
+
+def _play(scene: tuple, number: int) -> tuple[list, float]:
+    stage, budgets, batch, seed = scene
+    began = time.process_time()
+    numbers = play(stage, budgets, batch, seed * 1_000_003 + number)
+    return numbers.tolist(), time.process_time() - began
+
+
+def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.ndarray:
+    """(budgets, 4) estimate, lower, upper and exact conditional variance of one study."""
+    from activetest import rounds, sampling
+    from activetest.assess_view import look
+    from activetest.evidence import Log
+    from activetest.workflow.simulate import answered
+
+    made, choices, metric = stage.made, stage.choices, stage.metric
+    log, steps, rows = Log.empty(), [], []
+    for budget in budgets:
+        while len(log.rows) < budget:
+            frozen = rounds.freeze(log, made, choices, seed=seed)
+            count = min(batch, budget - len(log.rows))
+            drawn = sampling.race(
+                made.hashes, frozen.strength, count, seed=seed, stream=frozen.number
+            )
+            steps += step_sums(frozen, drawn, stage)
+            log = answered(log, rounds.record(frozen, drawn, made), stage.truth)
+        view = look(log, made, choices, [metric], seed=seed, own_view=False)
+        value = view.value(metric, "doubly-robust")
+        interval = view.interval(value, choices.level)
+        rows.append([value.value, interval.lower, interval.upper, exact(steps, view, stage)])
+    return np.array(rows)
+
+
+def step_sums(frozen, drawn: np.ndarray, stage: Stage) -> list[np.ndarray]:
+    """One (3, 3) matrix and (3,) vector, as (4, 3), for every draw of a round.
+
+    With columns c = (h, 1, g) over what could be drawn, s the strength: the matrix is
+    sum(s) sum(c c' / s), the vector sum(c). Whatever the level and slope of the guess turn out to
+    be, the variance of the step is a form of these.
+    """
+    left = frozen.strength > 0
+    expected = [
+        frozen.surrogate.expected(stage.made.rows(*piece), stage.metric.statistics)[0]
+        for piece in stage.made.chunks()
+    ]
+    columns = np.stack([stage.stats, np.ones(stage.made.size), np.concatenate(expected)])
+    strength = np.where(left, frozen.strength, 1.0)
+    weighted = (columns * (left / strength)) @ columns.T
+    sums, total = columns @ left, frozen.strength.sum()
+    found = []
+    for row in drawn:
+        found.append(np.vstack([total * weighted, sums]))
+        one = columns[:, row]
+        weighted = weighted - np.outer(one, one) / strength[row]
+        sums, total = sums - one, total - strength[row]
+    return found
+
+
+def exact(steps: list[np.ndarray], view, stage: Stage) -> float:
+    """Sum of w_m^2 Var_m, by the guess that the doubly robust estimate made before each draw."""
+    from activetest import samples
+    from activetest.estimators.doubly_robust import _calibration
+
+    sample = samples.sample(view.evidence, stage.metric, view.evidence.groups[0])
+    center = sample.imputed_sum / sample.left[:, None]
+    level, slope = (part[:, 0] for part in _calibration(sample, center))
+    ones = np.ones(len(level))
+    # h - guess = h - (level - slope center) - slope g
+    forms = np.stack([ones, slope * center[:, 0] - level, -slope], axis=1)
+    sums = np.array(steps)
+    squares = np.einsum("mi,mij,mj->m", forms, sums[:, :3], forms)
+    means = np.einsum("mi,mi->m", forms, sums[:, 3])
+    variances = (squares - means**2) / sample.size**2
+    return float((sample.weights**2 * variances).sum())
+
+
+if __name__ == "__main__":
+    main()

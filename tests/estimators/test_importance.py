@@ -1,0 +1,70 @@
+"""Self-normalised importance weighting, over everything that can be drawn."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import catalog
+from activetest.errors import NotEstimable
+from activetest.evidence_numbers import Sample
+
+LOSSES, PROBS = np.array([0.0, 1.0, 3.0]), np.array([0.2, 0.3, 0.5])
+
+
+def sample(drawn, *, replaced: bool = True) -> Sample:
+    """These items of a pool of three, drawn one after the other with fixed probabilities."""
+    drawn = np.array(drawn)
+    count = len(drawn)
+    nothing = np.zeros((count, 1))
+    return Sample(
+        stats=LOSSES[drawn, None],
+        probs=PROBS[drawn],
+        weights=np.full(count, 1 / count),
+        known_sum=nothing,
+        imputed=nothing,
+        imputed_sum=nothing,
+        inside=np.ones(count),
+        left=np.full(count, 3.0),
+        size=3,
+        total=np.zeros(1),
+        unknown=3,
+        counted=np.ones(count),
+        uniform=False,
+        limits=np.array([[0.0], [np.inf]]),
+        expect=lambda weights: (np.zeros(count), np.zeros(count)),
+        label_variance=lambda weights: 0.0,
+        replaced=replaced,
+    )
+
+
+def estimate(name: str, drawn, **kind) -> float:
+    return catalog.load("estimators", name).estimate(sample(drawn, **kind)).mean[0]
+
+
+def test_it_is_the_sum_of_losses_over_q_divided_by_the_sum_of_one_over_q():
+    assert estimate("importance", [1, 2, 2]) == approx((1 / 0.3 + 6 / 0.5) / (1 / 0.3 + 2 / 0.5))
+
+
+def test_its_bias_shrinks_with_the_number_of_draws_as_its_theory_says():
+    def bias(count: int) -> float:
+        mean = 0.0
+        for drawn in product(range(3), repeat=count):
+            mean += PROBS[list(drawn)].prod() * estimate("importance", drawn)
+        return mean - LOSSES.mean()
+
+    biases = [bias(count) for count in (2, 4, 8)]
+    assert abs(biases[0]) > abs(biases[1]) > abs(biases[2]) > 0
+    assert biases[1] / biases[2] == approx(2, rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["lure", "doubly-robust", "naive"])
+def test_draws_with_replacement_are_for_no_other_estimate(name):
+    with pytest.raises(NotEstimable, match="with replacement"):
+        estimate(name, [1, 2, 2])
+
+
+def test_draws_without_replacement_are_not_for_it():
+    with pytest.raises(NotEstimable, match="without replacement"):
+        estimate("importance", [1, 2], replaced=False)

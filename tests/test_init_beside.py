@@ -1,0 +1,179 @@
+"""Files beside the pool: looked at by init, kept relative, noticed when they change."""
+
+import tomllib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.cli import main
+from activetest.errors import ChoiceError, PoolChanged, PoolError
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+from activetest.workflow.report import report
+
+ROWS = 40
+
+
+@pytest.fixture
+def scene(folder, write_pool):
+    """A pool, training rows and what two models say, in folders of their own."""
+    for name in ("pools", "rows"):
+        (folder / name).mkdir()
+    write_pool(folder / "pools" / "pool.parquet", ROWS)
+    write_train(folder)
+    write_judges(folder)
+    return folder
+
+
+def write_train(folder, *, seed: int = 0, **changes) -> None:
+    rng = np.random.default_rng(seed)
+    columns = {f"x{k}": rng.standard_normal(30) for k in (1, 2)}
+    columns |= {"label": rng.choice(["cat", "dog", "owl"], 30)} | changes
+    pq.write_table(pa.table(columns), folder / "rows" / "train.parquet")
+
+
+def write_judges(folder, *, seed: int = 0) -> None:
+    said = np.random.default_rng(seed).dirichlet([1, 1, 1], (2, ROWS))
+    columns = {"id": [f"item-{row}" for row in range(ROWS)]}
+    columns |= {f"surrogate_prob_{k}": list(said[k]) for k in (0, 1)}
+    pq.write_table(pa.table(columns), folder / "rows" / "judges.parquet")
+
+
+def start(**wishes):
+    return init("pools/pool.parquet", seed=1, **wishes)
+
+
+FILES = {"train": "rows/train.parquet", "surrogates": "rows/judges.parquet"}
+
+
+def pool_section(folder) -> dict:
+    return tomllib.loads((folder / ".activetest" / "study.toml").read_text())["pool"]
+
+
+def test_addresses_are_kept_relative_and_open_from_anywhere(scene, monkeypatch):
+    made = start(surrogate="stack", **FILES)
+    entries = pool_section(scene)
+    assert {key: entries[key] for key in FILES} == FILES
+    assert any(said.startswith("training rows: 30 of rows/train") for said in made.notices)
+    assert any(said.startswith("other models: 2 in rows/judges") for said in made.notices)
+    monkeypatch.chdir(scene / "rows")
+    cache = Study.open().cache()
+    assert cache.train.features.shape == (30, 2) and cache.rows(0, 3).external.shape == (3, 2, 3)
+    again = init("../pools/pool.parquet", study_folder="../.activetest", floor=0.5)
+    assert again.outcome == "updated"
+    assert {key: pool_section(scene)[key] for key in FILES} == FILES
+
+
+def test_a_file_is_forgotten_by_an_empty_name(scene):
+    start(surrogate="stack", **FILES)
+    start(train="")
+    assert "train" not in pool_section(scene) and "train_fingerprint" not in pool_section(scene)
+    cache = Study.open().cache()
+    assert cache.train is None and cache.rows(0, 1).external is not None
+
+
+def test_files_that_no_surrogate_reads_yet_are_checked_all_the_same(scene):
+    made = start(**FILES)
+    assert sum("waits for a surrogate" in said for said in made.notices) == 2
+    assert Study.open().cache().parts == ()
+    for option, broken in (("train", "rows/judges.parquet"), ("surrogates", "rows/train.parquet")):
+        with pytest.raises(PoolError, match=broken):
+            start(**{option: broken})
+    write_train(scene, label=["fish"] * 30)
+    with pytest.raises(PoolError, match="no label in rows/train.parquet is a class of the pool"):
+        start(train="rows/train.parquet")
+    with pytest.raises(PoolError, match="there is no file or folder rows/nothing.parquet"):
+        start(train="rows/nothing.parquet")
+    assert {key: pool_section(scene)[key] for key in FILES} == FILES
+
+
+def test_a_file_that_cannot_serve_leaves_no_study(scene):
+    write_train(scene, label=["owl", None] * 15)
+    with pytest.raises(PoolError, match="row 1 of rows/train.parquet .*'label' is null"):
+        start(surrogate="forest", train="rows/train.parquet")
+    with pytest.raises(ChoiceError, match="'external' needs what other models say") as caught:
+        start(surrogate="external")
+    assert "--surrogates" in caught.value.hint
+    assert not (scene / ".activetest").exists()
+
+
+def test_a_dry_run_looks_at_the_files_and_writes_nothing(scene):
+    made = start(surrogate="stack", dry_run=True, **FILES)
+    assert any(said.startswith("training rows") for said in made.notices)
+    assert not (scene / ".activetest").exists()
+
+
+def test_training_rows_that_change_are_learnt_from_anew_and_said(scene, label_file):
+    start(surrogate="forest", train="rows/train.parquet")
+    study = Study.open()
+    batch = choose(study, 4)
+    ingest(study, label_file(*(f"{row['id']},cat" for row in batch.rows)))
+    before = study.cache().train.features
+    assert not any("training rows" in note for note in report(study).notes)
+    write_train(scene, seed=1)
+    study = Study.open()
+    assert (study.cache().train.features != before).all()
+    assert any("rows/train.parquet have changed" in note for note in report(study).notes)
+    start(train="rows/train.parquet")
+    assert not any("training rows" in note for note in report(Study.open()).notes)
+
+
+def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, label_file):
+    start(surrogate="external", surrogates="rows/judges.parquet")
+    write_judges(scene, seed=1)
+    start(surrogates="rows/judges.parquet")
+    study = Study.open()
+    batch = choose(study, 4)
+    write_judges(scene, seed=2)
+    for act in (lambda: Study.open().cache(), lambda: start(surrogate="agreement")):
+        with pytest.raises(PoolChanged, match="rows/judges.parquet is not what it was"):
+            act()
+    # Labels are taken all the same: nothing that was answered may be lost.
+    assert ingest(study, label_file(f"{batch.rows[0]['id']},cat")).new == 1
+    write_judges(scene, seed=1)
+    assert Study.open().cache().rows(0, ROWS).external.shape == (ROWS, 2, 3)
+
+
+@pytest.mark.parametrize("line", ["train = 3", 'surrogates = ["a"]', "train_fingerprint = true"])
+def test_addresses_in_study_toml_are_texts(scene, line):
+    start()
+    path = scene / ".activetest" / "study.toml"
+    path.write_text(path.read_text().replace("[pool]\n", f"[pool]\n{line}\n"))
+    with pytest.raises(ChoiceError, match=rf"study.toml: \[pool\] {line.split()[0]} is"):
+        Study.open()
+
+
+def test_an_address_written_into_study_toml_counts(scene):
+    start(surrogate="forest")
+    assert Study.open().cache().train is None
+    path = scene / ".activetest" / "study.toml"
+    path.write_text(path.read_text().replace("[pool]\n", '[pool]\ntrain = "rows/train.parquet"\n'))
+    assert len(Study.open().cache().train.labels) == 30
+
+
+def test_the_command_line_takes_the_options_and_shows_what_was_chosen(scene, capsys):
+    words = ["init", "pools/pool.parquet", "--seed", "1", "--surrogate", "stack"]
+    words += ["--train", FILES["train"], "--surrogates", FILES["surrogates"]]
+    words += ["--refit", "doubling", "--power", "2", "--selection", "draw"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "surrogate stack, refit doubling, scores to the power 2\n" in shown
+    choices = Study.open().choices
+    assert (choices.refit, choices.power, choices.selection) == ("doubling", 2, "draw")
+    assert main(["init", "pools/pool.parquet", "--refit", "25", "--selection", "top"]) == 0
+    shown = capsys.readouterr().out
+    assert "refit after 25 labels, the top scores, without probabilities" in shown
+    assert main(["init", "pools/pool.parquet", "--refit", "often"]) == 2
+    assert "refit is 'often'" in capsys.readouterr().err
+
+
+def test_a_default_study_says_nothing_of_all_this(scene, capsys):
+    assert main(["init", "pools/pool.parquet", "--seed", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "draws: optimal for error, surrogate agreement\n" in shown
+    assert set(pool_section(scene)).isdisjoint({*FILES, "train_fingerprint"})
+    assert Study.open().cache().parts == ()

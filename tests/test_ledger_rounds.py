@@ -1,0 +1,235 @@
+"""What rounds keep in the ledger: picks, arrays, and surrogates that were not fitted again."""
+
+import json
+import shutil
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from activetest.errors import StorageError, StudyError
+from activetest.evidence import LABELLED, Aim, Round
+from activetest.ledger import Answer, Ledger, LedgerMoved
+from activetest.ledger_schema import MIGRATIONS
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+from activetest.workflow.report import report
+
+ARRAYS = {
+    "leaves": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1),
+    "codes": np.arange(5, dtype=np.int16),
+    "names": np.array(["cat", "dög"]),
+    "nothing": np.empty((0, 3)),
+    "one": np.array(1 / 3),
+    "across": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+}
+PLAIN = {"outputs": True, "scale": 1 / 3, "sizes": [3, 4], "file": "a name"}
+
+
+@pytest.fixture
+def ledger(tmp_path) -> Ledger:
+    return Ledger.create(tmp_path / "ledger.db", seed=7, fingerprint="abc", rows=100)
+
+
+def a_round(number: int, rows: list[int], **changes) -> Round:
+    fields = {
+        "number": number,
+        "rows": np.array(rows),
+        "probs": np.full(len(rows), 0.25),
+        "choices": {"metric": "error"},
+        "params": PLAIN | ARRAYS,
+        "statistics": ("zero_one",),
+        "groups": ("",),
+        "imputed": np.full((len(rows), 1), 0.5),
+        "imputed_sum": np.array([[9.5]]),
+        "count": np.array([90]),
+        "aims": (Aim(("zero_one",), (1.0,), 0.1),),
+        "learned": number,
+    }
+    return Round(**fields | changes)
+
+
+def write(ledger: Ledger, *rounds: Round) -> tuple[Round, ...]:
+    """The rounds, as they come back from the disk."""
+    for each in rounds:
+        ids = [f"i{row}" for row in each.rows]
+        ledger.record_round(each, ids, revision=ledger.record().revision)
+    rows = np.concatenate([each.rows for each in rounds])
+    return Ledger(ledger.path).rounds(rows)
+
+
+def files(ledger: Ledger) -> list:
+    return sorted((ledger.path.parent / "rounds").glob("*"))
+
+
+def same(params, others) -> None:
+    assert set(params) == set(others)
+    for name, value in others.items():
+        if isinstance(value, np.ndarray):
+            assert params[name].dtype == value.dtype, name
+            np.testing.assert_array_equal(params[name], value)
+        else:
+            assert params[name] == value, name
+
+
+# --- arrays
+
+
+def test_parameters_come_back_with_every_array_as_it_was(ledger):
+    (again,) = write(ledger, a_round(1, [4, 2]))
+    same(again.params, PLAIN | ARRAYS)
+    assert len(again.params) == len(PLAIN | ARRAYS)
+    with sqlite3.connect(ledger.path) as db:
+        ((text,),) = db.execute("SELECT params FROM rounds").fetchall()
+    assert json.loads(text) == PLAIN
+
+
+def test_parameters_without_arrays_need_no_file(ledger):
+    (again,) = write(ledger, a_round(1, [4], params=PLAIN))
+    assert again.params == PLAIN
+    assert files(ledger) == []
+
+
+def test_rounds_that_learned_the_same_share_one_file(ledger):
+    one, two, other = write(
+        ledger,
+        a_round(1, [4]),
+        a_round(2, [5]),
+        a_round(3, [6], params={"leaves": np.ones(3)}),
+    )
+    assert len(files(ledger)) == 2
+    same(two.params, one.params)
+    same(other.params, {"leaves": np.ones(3)})
+
+
+@pytest.mark.parametrize("harm", ["missing", "cut off", "altered", "another file", "a folder"])
+def test_a_file_that_is_not_what_it_was_is_found_out_when_somebody_looks(ledger, harm):
+    write(ledger, a_round(1, [4]), a_round(2, [5], params={"leaves": np.ones(3)}))
+    with sqlite3.connect(ledger.path) as db:
+        ((name,),) = db.execute("SELECT arrays FROM rounds WHERE number = 1").fetchall()
+    path = ledger.path.parent / "rounds" / name
+    (other,) = (file for file in files(ledger) if file != path)
+    content = path.read_bytes()
+    path.unlink()
+    if harm == "cut off":
+        path.write_bytes(content[:-20])
+    elif harm == "altered":
+        path.write_bytes(content.replace(b"\x00\x00\x80\x3f", b"\x00\x00\x00\x3f"))
+    elif harm == "another file":
+        path.write_bytes(other.read_bytes())
+    elif harm == "a folder":
+        path.mkdir()
+    # Nobody has to read what nobody asks for.
+    one, two = Ledger(ledger.path).rounds(np.array([4, 5]))
+    assert one.imputed.tolist() == [[0.5]]
+    same(two.params, {"leaves": np.ones(3)})
+    with pytest.raises(StudyError, match=name) as error:
+        one.params["leaves"]
+    assert "backup" in error.value.hint
+
+
+def test_files_of_rounds_that_were_never_committed_do_no_harm(ledger):
+    with pytest.raises(LedgerMoved):
+        ledger.record_round(a_round(1, [4]), ["i4"], revision=99)
+    (left,) = files(ledger)
+    left.write_bytes(b"half of")
+    (left.parent / f".{left.name}.0a0a.tmp").write_bytes(b"less")
+    (again,) = write(ledger, a_round(1, [4]))
+    same(again.params, PLAIN | ARRAYS)
+
+
+def test_arrays_of_objects_are_refused_before_anything_is_written(ledger):
+    odd = {"odd": np.array([{}, None], dtype=object)}
+    with pytest.raises(ValueError, match="objects"):
+        write(ledger, a_round(1, [4], params=odd))
+    assert files(ledger) == []
+    assert ledger.record().draws == ()
+
+
+def test_a_report_of_what_rounds_recorded_needs_no_file(folder, write_pool, label_file):
+    write_pool(folder / "pool.parquet", 40)
+    init("pool.parquet", seed=1, surrogate="linear")
+    for _ in range(2):
+        ids = [row["id"] for row in choose(Study.open(), 5).rows]
+        ingest(Study.open(), label_file(*(f"{item},cat" for item in ids)))
+    whole = report(Study.open())
+    assert report(Study.open(), metrics=("f1[dog]",)).estimates[0].n_labeled == 10
+    shutil.rmtree(folder / ".activetest" / "rounds")
+    assert report(Study.open()) == whole
+    with pytest.raises(StudyError, match=r"rounds/[0-9a-f]+\.npz is missing"):
+        report(Study.open(), metrics=("f1[dog]",))
+
+
+def test_where_no_file_can_be_written_no_round_is(ledger):
+    (ledger.path.parent / "rounds").write_text("not a folder")
+    with pytest.raises(StorageError, match="rounds"):
+        write(ledger, a_round(1, [4]))
+    assert ledger.record().draws == ()
+
+
+def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
+    first, second, third = write(
+        ledger, a_round(1, [4]), a_round(2, [5], learned=1), a_round(3, [6])
+    )
+    assert [each.learned for each in (first, second, third)] == [1, 1, 3]
+    assert second.params is first.params
+    with sqlite3.connect(ledger.path) as db:
+        kept = db.execute("SELECT learned, params = '{}', arrays IS NULL FROM rounds").fetchall()
+    assert kept == [(None, 0, 0), (1, 1, 1), (None, 0, 0)]
+
+
+# --- picks
+
+
+def test_a_pick_has_no_probability(ledger):
+    drawn, picked = a_round(1, [4, 2]), a_round(2, [5], probs=np.array([np.nan]))
+    again = write(ledger, drawn, picked)
+    assert [each.picked for each in again] == [False, True]
+    assert np.isnan(again[1].probs).all()
+    assert [draw.prob for draw in ledger.record().draws] == [0.25, 0.25, None]
+
+
+@pytest.mark.parametrize("probs", [[0.5, np.nan], [0.5, 0.0], [0.5, -0.1]])
+def test_a_draw_without_a_probability_above_zero_is_refused(ledger, probs):
+    with pytest.raises((ValueError, sqlite3.IntegrityError)):
+        write(ledger, a_round(1, [4, 2], probs=np.array(probs)))
+    assert ledger.record().draws == ()
+
+
+# --- ledgers of the second version, which knew of neither
+
+
+def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_path):
+    path = tmp_path / "ledger.db"
+    with sqlite3.connect(path) as db:
+        for migration in MIGRATIONS[:2]:
+            migration(db)
+        db.execute("PRAGMA user_version = 2")
+        db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 2, '')")
+        aims = '[{"statistics": ["zero_one"], "weights": [1.0], "total": 0.1}]'
+        texts = ('{"metric": "error"}', '{"mode": [0.5]}', '["zero_one"]', '[""]', "[[9.5]]", "[9]")
+        db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", (*texts, aims))
+        draws = [(3, "i4", 0.125, "[0.5]"), (9, "i2", 1 / 3, "[0.25]")]
+        db.executemany("INSERT INTO draws VALUES (?, 1, ?, ?, ?)", draws)
+        db.execute("INSERT INTO ingests VALUES (1, 'file', '', 2, NULL)")
+        db.execute("INSERT INTO events VALUES (1, 1, 'i2', '', ?, 'cat')", (LABELLED,))
+        with pytest.raises(sqlite3.IntegrityError):
+            db.execute("INSERT INTO draws VALUES (10, 1, 'i3', NULL, '[0.5]')")
+    for _ in range(2):
+        ledger = Ledger(path)
+        record = ledger.record()
+        assert [tuple(draw) for draw in record.draws] == [(1, "i4", 0.125), (1, "i2", 1 / 3)]
+        assert record.answers == (Answer("i2", "", LABELLED, "cat"),)
+        (one,) = ledger.rounds(np.array([4, 2]))
+        assert (one.params, one.learned, one.picked) == ({"mode": [0.5]}, 1, False)
+        assert one.imputed.tolist() == [[0.5], [0.25]]
+    picked = a_round(2, [5], probs=np.array([np.nan]))
+    ledger.record_round(picked, ["i5"], revision=2)
+    ledger.record_round(replace(a_round(3, [6]), learned=1), ["i6"], revision=3)
+    one, two, three = ledger.rounds(np.array([4, 2, 5, 6]))
+    assert (two.picked, three.picked, three.params) == (True, False, one.params)
+    with pytest.raises(sqlite3.IntegrityError):
+        ledger.record_round(a_round(4, [5]), ["i5"], revision=4)

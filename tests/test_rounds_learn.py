@@ -1,0 +1,75 @@
+"""When a surrogate is fitted again, and what it may learn from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from activetest import cache, rounds
+from activetest.evidence import LABELLED, PENDING, Choices, Log
+from activetest.pool import Pool
+from activetest.rounds_learn import inherited, surrogate_of
+from activetest.workflow.simulate import answered
+
+SIZE, BATCH = 40, 3
+CHOICES = Choices("error", ("error",), "agreement")
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
+    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+
+
+def played(pool, choices: Choices, count: int) -> Log:
+    """Rounds of three draws, all of whose items the model is wrong about."""
+    truth = (pool.rows(0, SIZE).outputs.pred + 1.0) % 3
+    log = Log.empty()
+    for _ in range(count):
+        log = answered(log, rounds.plan(log, pool, choices, seed=1, count=BATCH), truth)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("refit", "learned"),
+    [
+        ("every", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        # With 0, 3, 6, 12 and 24 labels.
+        ("doubling", [1, 2, 3, 3, 5, 5, 5, 5, 9]),
+        # After at least 7 more: with 0, 9 and 18.
+        ("7", [1, 1, 1, 4, 4, 4, 7, 7, 7]),
+    ],
+)
+def test_a_schedule_says_when_a_surrogate_learns_again(pool, refit, learned):
+    log = played(pool, replace(CHOICES, refit=refit), 9)
+    assert [each.learned for each in log.history] == learned
+    for each in log.history:
+        assert each.params == log.history[each.learned - 1].params
+
+
+def test_a_surrogate_that_learns_again_has_other_parameters(pool):
+    log = played(pool, replace(CHOICES, refit="7"), 4)
+    assert log.history[3].params != log.history[0].params
+
+
+def test_another_surrogate_or_schedule_is_fitted_at_once(pool):
+    seldom = replace(CHOICES, refit="100")
+    log = played(pool, seldom, 2)
+    assert inherited(log, seldom).number == 2
+    assert inherited(log, replace(seldom, surrogate="model")) is None
+    assert inherited(log, replace(seldom, refit="99")) is None
+
+
+def test_labels_that_are_still_missing_do_not_count(pool):
+    seldom = replace(CHOICES, refit="3")
+    log = played(pool, seldom, 2)
+    waiting = np.where(log.round == 2, PENDING, LABELLED)
+    assert inherited(replace(log, status=waiting), seldom).learned == 2
+    assert inherited(log, seldom) is None
+
+
+def test_a_surrogate_in_use_says_what_it_said(pool):
+    seldom = replace(CHOICES, refit="100")
+    log = played(pool, seldom, 3)
+    again = surrogate_of(log, pool, seldom, seed=1)
+    assert again.params() == log.history[0].params

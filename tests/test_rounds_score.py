@@ -1,0 +1,63 @@
+"""Scores to a power, top scores, and acquisitions that compare members."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from activetest import cache, rounds
+from activetest.errors import ChoiceError
+from activetest.evidence import Choices, Log
+from activetest.metrics._statistics import statistic
+from activetest.pool import Pool
+from activetest.rounds_learn import generator, learn
+from activetest.rounds_score import scorer
+from activetest.workflow.simulate import answered
+
+SIZE = 40
+CHOICES = Choices("log-loss", ("log-loss",), "agreement", acquisition="xwed")
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
+    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+
+
+def scores(pool, choices: Choices, index=slice(None)) -> np.ndarray:
+    """The scores of some rows in the first round."""
+    surrogate = learn(Log.empty(), pool, choices, rng=generator(1, 1, "fit"))
+    score = scorer(surrogate, choices, seed=1, number=1)
+    return score(pool.rows(0, SIZE)[index], (statistic("log_loss"),))[0]
+
+
+@pytest.mark.parametrize("acquisition", ["xwed", "bald", "optimal"])
+def test_a_row_has_the_score_it_has_among_all_rows_whatever_stands_beside_it(pool, acquisition):
+    choices = replace(CHOICES, acquisition=acquisition)
+    some = np.array([7, 30, 2])
+    np.testing.assert_allclose(scores(pool, choices, some), scores(pool, choices)[some], rtol=1e-6)
+
+
+def test_a_power_sharpens_what_draws_prefer(pool):
+    even = replace(CHOICES, floor=0.0)
+    sharp = rounds.freeze(Log.empty(), pool, replace(even, power=4.0), seed=1).strength
+    plain = rounds.freeze(Log.empty(), pool, even, seed=1).strength
+    np.testing.assert_allclose(sharp, plain**4 / (plain**4).sum(), rtol=1e-6)
+
+
+def test_the_top_scores_are_taken_in_order_and_have_no_probability(pool):
+    drawn = rounds.plan(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
+    assert drawn.rows.tolist() == np.argsort(-scores(pool, CHOICES))[:5].tolist()
+    assert np.isnan(drawn.probs).all()
+
+
+def test_the_top_scores_of_what_is_left_come_next(pool):
+    top, truth = replace(CHOICES, selection="top"), np.zeros(SIZE)
+    log = answered(Log.empty(), rounds.plan(Log.empty(), pool, top, seed=1, count=30), truth)
+    drawn = rounds.plan(log, pool, top, seed=1, count=30)
+    assert sorted([*log.rows, *drawn.rows]) == list(range(SIZE))
+
+
+def test_members_that_never_differ_cannot_be_compared(pool):
+    with pytest.raises(ChoiceError, match="all members of the surrogate 'model' agree"):
+        rounds.freeze(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)

@@ -1,0 +1,168 @@
+"""A simulation that was interrupted goes on, and ends as if it never had been."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from activetest.errors import ChoiceError, StorageError
+from activetest.pool import Pool
+from activetest.workflow.simulate import simulate
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def play(folder, write_pool):
+    """play(**options) simulates on a pool of 40 items whose key is key.csv."""
+    write_pool(folder / "pool.parquet", 40)
+    lines = [f"item-{row},{'cat' if row % 3 else 'dog'}" for row in range(40)]
+    (folder / "key.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+
+    def simulated(**options):
+        usual = {"budgets": (5, 10), "runs": 4, "workers": 1, "metrics": ("error", "log-loss")}
+        usual["acquisitions"] = ("optimal", "uniform", "active-risk")
+        return simulate(Pool.open("pool.parquet"), "key.csv", **(usual | options))
+
+    return simulated
+
+
+def finished(path: Path) -> list[tuple[int, int]]:
+    """(strategy, run) of every whole line but the first."""
+    lines = path.read_text().splitlines()[1:]
+    return [(run["strategy"], run["run"]) for run in map(json.loads, lines)]
+
+
+def test_saved_runs_are_not_made_again(play, folder):
+    whole = play(save="runs.jsonl")
+    written = Path("runs.jsonl").read_bytes()
+    seen = []
+    again = play(save="runs.jsonl", progress=lambda done, total: seen.append((done, total)))
+    assert again == whole == play()
+    assert seen == [(12, 12)]
+    assert Path("runs.jsonl").read_bytes() == written
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"strategy": 1, "run": 2, "fou', b"\xff\xfe{"])
+def test_a_torn_last_line_is_made_again(play, folder, torn):
+    whole = play(save="runs.jsonl")
+    lines = Path("runs.jsonl").read_bytes().splitlines(keepends=True)
+    Path("runs.jsonl").write_bytes(b"".join(lines[:6]) + torn)
+    assert play(save="runs.jsonl") == whole
+    assert sorted(finished(Path("runs.jsonl"))) == [(s, r) for s in range(3) for r in range(4)]
+
+
+def test_a_torn_first_line_is_a_simulation_that_has_not_begun(play, folder):
+    whole = play(save="runs.jsonl")
+    first = Path("runs.jsonl").read_bytes().splitlines()[0]
+    Path("runs.jsonl").write_bytes(first[:100])
+    assert play(save="runs.jsonl") == whole
+    assert len(finished(Path("runs.jsonl"))) == 12
+
+
+def test_more_runs_are_added_to_those_there_are(play, folder):
+    play(save="runs.jsonl", runs=2)
+    assert len(finished(Path("runs.jsonl"))) == 6
+    assert play(save="runs.jsonl", runs=4) == play(runs=4)
+    # Those beyond what is asked for do not count.
+    assert play(save="runs.jsonl", runs=2) == play(runs=2)
+
+
+def test_several_workers_write_the_same_as_one(play, folder):
+    one = play(save="one.jsonl")
+    assert play(save="two.jsonl", workers=2) == one
+    lines = [Path(name).read_text().splitlines() for name in ("one.jsonl", "two.jsonl")]
+    assert lines[0][0] == lines[1][0]
+    assert sorted(lines[0]) == sorted(lines[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 1}, "seed"),
+        ({"budgets": (5,)}, "budgets"),
+        ({"floor": 0.5}, "strategies"),
+        ({"estimators": ("lure",)}, "estimators"),
+    ],
+)
+def test_another_plan_is_another_simulation(play, folder, change, said):
+    play(save="runs.jsonl")
+    written = Path("runs.jsonl").read_bytes()
+    with pytest.raises(ChoiceError, match=f"another simulation: it differs in {said}$"):
+        play(save="runs.jsonl", **change)
+    assert Path("runs.jsonl").read_bytes() == written
+
+
+def test_another_pool_or_key_is_another_simulation(play, folder, write_pool):
+    play(save="runs.jsonl")
+    key = Path("key.csv").read_text()
+    Path("key.csv").write_text(key.replace("item-1,cat", "item-1,owl"))
+    with pytest.raises(ChoiceError, match="differs in key"):
+        play(save="runs.jsonl")
+    Path("key.csv").write_text(key)
+    write_pool(folder / "pool.parquet", 40, seed=1)
+    with pytest.raises(ChoiceError, match="differs in pool"):
+        play(save="runs.jsonl")
+
+
+@pytest.mark.parametrize("content", ["id,label\n1,cat\n", "[1, 2]\n", "no newline", "{}\n"])
+def test_a_file_of_something_else_is_left_alone(play, folder, content):
+    Path("runs.jsonl").write_text(content)
+    with pytest.raises(ChoiceError, match="is not a saved simulation"):
+        play(save="runs.jsonl")
+    assert Path("runs.jsonl").read_text() == content
+
+
+@pytest.mark.parametrize("name", ["nowhere/runs.jsonl", "."])
+def test_a_place_that_cannot_be_written(play, folder, name):
+    with pytest.raises(StorageError, match="cannot keep runs in"):
+        play(save=name)
+
+
+def test_a_damaged_line_is_named(play, folder):
+    play(save="runs.jsonl")
+    lines = Path("runs.jsonl").read_text().splitlines()
+    lines[3] = lines[3][:40]
+    Path("runs.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ChoiceError, match="runs.jsonl, line 4, is not a run"):
+        play(save="runs.jsonl")
+
+
+def children(parent: int) -> set[int]:
+    """Processes that this one started."""
+    found = Path(f"/proc/{parent}/task/{parent}/children")
+    return set(map(int, found.read_text().split())) if found.exists() else set()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux who is alive")
+def test_whoever_kills_it_loses_only_the_runs_that_were_going_on(play, folder):
+    """SIGKILL while two workers play: they end as well, and what was finished is used."""
+    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--save", "runs.jsonl"]
+    words += ["--runs", "200", "--budget", "30", "--batch", "1", "--workers", "2"]
+    words += ["--metric", "error", "--acquisition", "optimal", "--estimator", "doubly-robust"]
+    code = f"from activetest.cli import main\nif __name__ == '__main__': main({words!r})"
+    (folder / "main.py").write_text(code)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    running = subprocess.Popen([sys.executable, "main.py"], env=environment, cwd=folder)
+    saved = Path("runs.jsonl")
+    while not (saved.exists() and len(saved.read_text().splitlines()) > 5):
+        assert running.poll() is None
+        time.sleep(0.02)
+    workers = children(running.pid)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    while any(Path(f"/proc/{each}/exe").exists() for each in workers):
+        time.sleep(0.02)
+    there = len(saved.read_text().split("\n")[1:-1])
+    assert 5 <= there < 200
+    options = {"runs": there + 10, "budgets": (30,), "batch": 1, "metrics": ("error",)}
+    options |= {"acquisitions": ("optimal",), "estimators": ("doubly-robust",)}
+    seen = []
+    resumed = play(save="runs.jsonl", progress=lambda done, _: seen.append(done), **options)
+    assert seen[0] > 0
+    assert resumed == play(**options)

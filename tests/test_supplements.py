@@ -1,0 +1,242 @@
+"""What some surrogates want besides the cache: in the pool's units, and whole or not there."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest import cache
+from activetest.errors import ActivetestError, ChoiceError, PoolError
+from activetest.pool import Pool
+from activetest.supplements import equip
+
+NAN, INF = float("nan"), float("inf")
+IDS = [f"item-{row}" for row in range(7)]
+FEATURES = np.array([1.0, 2, 4, 8, 16, NAN, INF])
+PAIRS = np.arange(14, dtype=np.float32).reshape(7, 2)
+CLASSES = ("cat", "dog", "not_dog")
+LEARNERS, JUDGES = ("forest",), ("external",)
+
+
+def write(path, **columns) -> str:
+    pq.write_table(pa.table(columns), path, row_group_size=3)
+    return str(path)
+
+
+def pool(folder, **more) -> Pool:
+    """Seven items of three classes with a number, a pair and a constant as features."""
+    probs = np.random.default_rng(0).dirichlet([1, 1, 1], 7)
+    columns = {"id": IDS} | {f"prob_{name}": probs[:, code] for code, name in enumerate(CLASSES)}
+    columns |= {"x": FEATURES, "pair": list(PAIRS), "same": np.full(7, 3.0)} | more
+    return Pool.open(write(folder / "pool.parquet", **columns))
+
+
+def other(folder, **columns) -> Pool:
+    return Pool.open(write(folder / "pool.parquet", **columns))
+
+
+def train(folder, **changes) -> str:
+    """Four rows to learn from."""
+    columns = {"x": [2.0, NAN, 4, 8], "pair": [[0.0, 1], [2, 3], [4, 5], [6, 7]]}
+    columns |= {"same": [3.0, 3, 5, 3], "label": ["dog", "cat", "not_dog", "dog"]} | changes
+    kept = {name: values for name, values in columns.items() if values is not None}
+    return write(folder / "train.parquet", **kept)
+
+
+def judged(folder, order=range(7), **changes) -> str:
+    """What two models say of the items, in this order."""
+    probs = np.random.default_rng(1).dirichlet([1, 1, 1], (2, 7))[:, list(order)]
+    columns = {"id": [IDS[row] for row in order]}
+    columns |= {f"surrogate_prob_{k}": list(probs[k]) for k in (0, 1)} | changes
+    return write(folder / "judged.parquet", **columns)
+
+
+def equipped(made_of: Pool, folder, names=(*LEARNERS, *JUDGES), **files) -> cache.Cache:
+    return equip(cache.build(made_of, folder / "cache"), made_of, names, **files)
+
+
+def test_features_are_standardised_and_what_is_missing_or_constant_is_zero(tmp_path):
+    made = equipped(pool(tmp_path), tmp_path, LEARNERS)
+    rows = made.rows(0, 7)
+    there = FEATURES[:5]
+    expected = [*(there - there.mean()) / there.std(), 0, 0]
+    pairs = (PAIRS - PAIRS.mean(axis=0)) / PAIRS.std(axis=0)
+    np.testing.assert_allclose(rows.features, np.column_stack([expected, pairs, np.zeros(7)]), 1e-6)
+    assert rows.features.dtype == np.float32 and rows.external is None and made.train is None
+    np.testing.assert_array_equal(made.take([4, 1]).features, rows.features[[4, 1]])
+    np.testing.assert_array_equal(rows[[2]].features, rows.features[[2]])
+
+
+def test_large_numbers_with_small_differences_keep_them(tmp_path):
+    values = 1e9 + np.random.default_rng(2).standard_normal(500)
+    made = equipped(other(tmp_path, pred=["a", "b"] * 250, x=values), tmp_path, LEARNERS)
+    np.testing.assert_allclose(
+        made.rows(0, 500).features[:, 0], (values - values.mean()) / values.std(), atol=1e-5
+    )
+
+
+def test_training_rows_are_in_the_units_of_the_pool(tmp_path):
+    made = equipped(pool(tmp_path), tmp_path, LEARNERS, train=train(tmp_path))
+    rows = made.rows(0, 7).features
+    np.testing.assert_array_equal(made.train.labels, [1, 0, 2, 1])
+    np.testing.assert_allclose(made.train.features[:, 0], [rows[1, 0], 0, *rows[2:4, 0]])
+    np.testing.assert_allclose(made.train.features[:, 1:3], rows[:4, 1:3], rtol=1e-6)
+    # What never differs in the pool cannot tell its items apart.
+    np.testing.assert_array_equal(made.train.features[:, 3], np.zeros(4))
+
+
+def test_a_pool_without_features_has_none_and_nothing_to_learn_from(tmp_path):
+    bare = other(tmp_path, score=[0.1, 0.9])
+    assert equipped(bare, tmp_path, LEARNERS).rows(0, 2).features.shape == (2, 0)
+    with pytest.raises(ChoiceError, match="no features, so nothing can be learnt from .*train"):
+        equipped(bare, tmp_path, LEARNERS, train=train(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["y", "target", "truth"])
+def test_labels_go_by_other_names_too_but_label_wins(tmp_path, name):
+    changes = {name: ["cat"] * 4}
+    made = equipped(pool(tmp_path), tmp_path, LEARNERS, train=train(tmp_path, **changes))
+    assert made.train.labels.tolist() == [1, 0, 2, 1]
+    made = equipped(
+        pool(tmp_path), tmp_path, LEARNERS, train=train(tmp_path, label=None, **changes)
+    )
+    assert made.train.labels.tolist() == [0, 0, 0, 0]
+
+
+def test_rows_of_unknown_classes_are_left_out_and_said(tmp_path):
+    labels = ["dog", "owl", "cat", "owl"]
+    made = equipped(pool(tmp_path), tmp_path, LEARNERS, train=train(tmp_path, label=labels))
+    assert made.train.labels.tolist() == [1, 0] and len(made.train.features) == 2
+    assert made.notices[-1].startswith("2 of the training rows are of classes that the pool")
+    assert made.notices[-1].endswith("left out: 'owl'")
+
+
+def test_with_hard_labels_other_classes_are_kept_as_what_the_model_never_says(tmp_path):
+    hard = other(tmp_path, pred=["dog", "cat"], x=[1.0, 2.0])
+    made = equipped(hard, tmp_path, LEARNERS, train=train(tmp_path))
+    assert made.train.labels.tolist() == [1, 0, -1, 1]
+    assert "never predicts" in made.notices[-1]
+
+
+def test_whole_numbers_name_classes_whatever_their_type(tmp_path):
+    hard = other(tmp_path, pred=[7, 8], x=[1.0, 2.0])
+    made = equipped(hard, tmp_path, LEARNERS, train=train(tmp_path, label=[7.0, 8.0, 8.0, 7.0]))
+    assert made.train.labels.tolist() == [0, 1, 1, 0]
+
+
+def test_values_are_learnt_as_they_are(tmp_path):
+    values = other(tmp_path, pred=[0.5, 1.5], x=[1.0, 2.0])
+    made = equipped(values, tmp_path, LEARNERS, train=train(tmp_path, label=[1, 2, 3, 4]))
+    assert made.train.labels.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_csv_and_json_lines_can_be_learnt_from(tmp_path):
+    values = other(tmp_path, pred=["a", "b"], x=[1.0, 3.0])
+    (tmp_path / "train.csv").write_text("x,label\n1,a\n,b\n")
+    (tmp_path / "train.jsonl").write_text('{"x": 1, "label": "a"}\n{"x": null, "label": "b"}\n')
+    for name in ("train.csv", "train.jsonl"):
+        made = equipped(values, tmp_path, LEARNERS, train=str(tmp_path / name))
+        assert made.train.features.tolist() == [[-1.0], [0.0]]
+        assert made.train.labels.tolist() == [0, 1]
+    assert sorted(path.name for path in tmp_path.glob("train*")) == ["train.csv", "train.jsonl"]
+
+
+BAD_TRAIN = {
+    "feature missing": ({"pair": None}, "train.parquet has no column 'pair', which is a feature"),
+    "text feature": ({"x": list("abcd")}, "'x' of .* is string, and a number in the pool"),
+    "number for a list": ({"pair": [1.0] * 4}, "'pair' of .* and a list of 2 numbers in the pool"),
+    "other width": (
+        {"pair": pa.array([[1.0] * 3] * 4, pa.list_(pa.float32(), 3))},
+        "'pair' of .* holds lists of 3, those of the pool have 2",
+    ),
+    "ragged": ({"pair": [[1.0, 2]] * 3 + [[1.0]]}, "row 3 of .*train.* 'pair' has a list of 1"),
+    "no label": ({"label": None}, "no column of labels; its columns are x, pair, same"),
+    "null label": ({"label": ["dog", "cat", None, "dog"]}, "row 2 of .*'label' is null"),
+    "nan label": ({"label": [1.0, NAN, 2, 3]}, "row 1 of .*'label' is nan"),
+    "odd label": ({"label": [["dog"]] * 4}, "'label' of .* is list"),
+    "no class known": ({"label": ["owl"] * 4}, "no label in .* a class of the pool: it has owl"),
+    "empty": ({"x": [], "pair": [], "same": [], "label": []}, "train.parquet has no rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TRAIN)
+def test_rows_that_nobody_can_learn_from_are_a_named_error_and_leave_nothing(tmp_path, name):
+    changes, problem = BAD_TRAIN[name]
+    with pytest.raises(PoolError) as caught:
+        equipped(pool(tmp_path), tmp_path, LEARNERS, train=train(tmp_path, **changes))
+    assert re.search(problem, caught.value.problem), caught.value.problem
+    assert caught.value.hint
+    assert not list((tmp_path / "cache").glob("*train*"))
+
+
+@pytest.mark.parametrize(
+    ("label", "problem"),
+    [(list("abcd"), "is string"), ([1, 2, 3, INF], "row 3 .* is inf"), ([1e99] * 4, "too large")],
+)
+def test_labels_of_values_are_sensible_numbers(tmp_path, label, problem):
+    values = other(tmp_path, pred=[0.5, 1.5], x=[1.0, 2.0])
+    with pytest.raises(PoolError, match=problem):
+        equipped(values, tmp_path, LEARNERS, train=train(tmp_path, label=label))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and then nothing", b"a;b\n1;2\n"])
+def test_a_file_that_is_none_is_a_named_error(tmp_path, content):
+    path = tmp_path / "train.parquet"
+    if content is not None:
+        path.write_bytes(content)
+    for names, option in ((LEARNERS, "train"), (JUDGES, "surrogates")):
+        with pytest.raises(PoolError, match="train.parquet") as caught:
+            equipped(pool(tmp_path), tmp_path, names, **{option: str(path)})
+        assert caught.value.hint
+
+
+def test_nothing_wanted_is_nothing_read(tmp_path):
+    made = cache.build(pool(tmp_path), tmp_path / "cache")
+    assert equip(made, None, ("agreement", "model"), train="nowhere", surrogates="nowhere") is made
+    assert made.rows(0, 7).features is None and made.train is None and made.parts == ()
+    assert all(path.is_file() for path in made.folder.iterdir())
+
+
+def test_workers_open_what_was_equipped(tmp_path):
+    made = equipped(pool(tmp_path), tmp_path, train=train(tmp_path), surrogates=judged(tmp_path))
+    again = cache.open(made.folder, made.parts)
+    np.testing.assert_array_equal(again.rows(2, 5).features, made.rows(0, 7).features[2:5])
+    np.testing.assert_array_equal(again.rows(2, 5).external, made.rows(0, 7).external[2:5])
+    np.testing.assert_array_equal(again.train.labels, made.train.labels)
+
+
+def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_path):
+    source = pool(tmp_path)
+    files = {"train": train(tmp_path), "surrogates": judged(tmp_path)}
+    made = equipped(source, tmp_path, **files)
+    parts = {name: made.folder / name for name in ("features", "train", "external")}
+
+    def inodes() -> dict:
+        return {name: os.stat(path).st_ino for name, path in parts.items()}
+
+    before = inodes()
+    equip(made, source, (*LEARNERS, *JUDGES), **files)
+    assert inodes() == before
+    train(tmp_path, label=["cat"] * 4)
+    again = equip(made, source, (*LEARNERS, *JUDGES), **files)
+    assert again.train.labels.tolist() == [0, 0, 0, 0]
+    assert again.source("train") != made.source("train")
+    assert [name for name, found in inodes().items() if found != before[name]] == ["train"]
+    rows = again.take(range(7))
+    (parts["features"] / "features.npy").write_bytes(b"torn")
+    (parts["external"] / "manifest.json").write_text(json.dumps({"version": 0}))
+    whole = equip(made, source, (*LEARNERS, *JUDGES), **files).rows(0, 7)
+    np.testing.assert_array_equal(whole.features, rows.features)
+    np.testing.assert_array_equal(whole.external, rows.external)
+
+
+def test_every_error_of_this_room_is_one_of_the_users(tmp_path):
+    with pytest.raises(ActivetestError) as caught:
+        equipped(pool(tmp_path), tmp_path, JUDGES)
+    assert "surrogate_prob_*" in caught.value.problem and "--surrogates" in caught.value.hint
+    # A stack does without.
+    assert equipped(pool(tmp_path), tmp_path, ("stack",)).rows(0, 7).external is None
