@@ -5,7 +5,6 @@ that mean; an interval holds every t that no bettor has refuted.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,13 +12,14 @@ from activetest.errors import NotEstimable
 from activetest.evidence import Array
 from activetest.evidence_numbers import Interval, Wagers
 from activetest.intervals import betting
+from activetest.intervals._inversion import first_standing
 from activetest.metrics._metric import Metric
 from activetest.rounds_wagers import Stake, wagers
 from activetest.samples import Evidence, Group
 from activetest.specs import obstacle
 
 # Values of a ratio at which ranges are computed; between them they are bounded by chords.
-_GRID, _STEPS = 9, 30
+_GRID = 9
 
 
 def balance(
@@ -68,12 +68,7 @@ def judged(
 def _inverted(grid: Array, made: list[Wagers], level: float) -> Interval:
     """The values of a ratio that no bettor has refuted, from wagers at those of a grid."""
     limit = np.log(2 / (1 - level))
-
-    def refuted(value: float, side: int) -> bool:
-        return betting.e_values(_between(grid, made, value), 0.0)[side].max(initial=0.0) >= limit
-
-    lower = _end(lambda value: refuted(value, 0), grid)
-    upper = _end(lambda value: refuted(value, 1), grid[::-1])
+    lower, upper = (first_standing(grid, made, limit, up=up) for up in (True, False))
     if lower is None or upper is None or lower > upper:
         lower, upper = grid[0], grid[-1]
     return Interval(float(lower), float(upper), level, "betting", np.nan)
@@ -95,31 +90,3 @@ def _stake(evidence: Evidence, metric: Metric, group: Group, weights: Array) -> 
         weights @ evidence.stats[:, columns].T * group.holds(evidence.drawn.codes),
         weights @ evidence.brought_stats[:, columns].T * group.holds(evidence.brought.codes),
     )
-
-
-def _between(grid: Array, made: list[Wagers], value: float) -> Wagers:
-    """The wagers at a value between two of the grid.
-
-    Values and offsets are linear in it. Bounds are minima and maxima of linear functions, which
-    chords do not cut: the range is at least as wide as it was.
-    """
-    place = int(np.clip(np.searchsorted(grid, value) - 1, 0, len(grid) - 2))
-    share = (value - grid[place]) / (grid[place + 1] - grid[place])
-    one, two = made[place], made[place + 1]
-    names = ("value", "low", "high", "offset", "least", "most")
-    return replace(
-        one,
-        **{name: (1 - share) * getattr(one, name) + share * getattr(two, name) for name in names},
-    )
-
-
-def _end(refuted, grid: Array) -> float | None:
-    """The first value that is not refuted, going along the grid; rounded towards its beginning."""
-    open_ = next((place for place, value in enumerate(grid) if not refuted(value)), None)
-    if open_ is None or open_ == 0:
-        return None if open_ is None else float(grid[0])
-    out, inside = grid[open_ - 1], grid[open_]
-    for _ in range(_STEPS):
-        middle = (out + inside) / 2
-        out, inside = (middle, inside) if refuted(middle) else (out, middle)
-    return out

@@ -36,7 +36,7 @@ Task = Annotated[str | None, Option(help="classification or regression.")]
 Classes = names("Names of the classes, in order.", "--classes")
 Positive = Annotated[str | None, Option(help="Positive class of a binary pool.")]
 Threshold = Annotated[float | None, Option(help="Score that makes it positive.")]
-Floor = Annotated[float | None, Option(help="Share of draws spread evenly.")]
+Floor = Annotated[float | None, Option(help="How likely every item stays, against random draws.")]
 Level = Annotated[float | None, Option(help="Confidence of every interval.")]
 Costs = Annotated[
     str | None,

@@ -23,8 +23,8 @@ class Choices:
     metric                   the headline, and what draws aim at
     metrics                  what is reported, and what rounds record sums for
     surrogate, acquisition   names in the catalogue
-    floor                    share of the draw probability that is spread evenly over what remains,
-                             in [0, 1]
+    floor                    how likely every item must at least be, compared with a draw in which
+                             all are alike, in [0, 1]
     level                    of every interval
     budget                   labels the user means to buy, or None
     groups                   names of group columns, products written "A*B"
@@ -189,7 +189,8 @@ class Aim:
 
     statistics   (d,) names
     weights      (d,) one each: the metric's gradient when the round began
-    total        sum of the acquisition's scores for it over every row that could be drawn
+    total        sum of the squares of the acquisition's scores for it, over every row that could
+                 be drawn; NaN where an older version drew by another rule
     """
 
     statistics: tuple[str, ...]

@@ -51,7 +51,12 @@ def rebuilt(
         imputed_sum=np.array(imputed_sum, float),
         count=np.array(count),
         aims=tuple(
-            Aim(tuple(aim["statistics"]), tuple(aim["weights"]), aim["total"]) for aim in aims
+            Aim(tuple(aim["statistics"]), tuple(aim["weights"]), _number(aim["total"]))
+            for aim in aims
         ),
         learned=learned,
     )
+
+
+def _number(total: float | None) -> float:
+    return np.nan if total is None else total

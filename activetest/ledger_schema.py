@@ -1,5 +1,6 @@
 """The tables of a ledger, and how an older ledger gets them: numbered migrations, each run once."""
 
+import json
 import sqlite3
 
 
@@ -49,7 +50,8 @@ def _m002_aims_of_rounds(db: sqlite3.Connection) -> None:
 def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
     """Items picked by the largest score have no q. Rounds say whose surrogate they used: `learned`
     is the number of the round that fitted it, NULL for their own; `arrays` is the file of its
-    arrays, NULL without any.
+    arrays, NULL without any. Floors meant something else in older rounds: totals of their scores do
+    not give the strengths that rows had any more.
     """
     # SQLite can only take a NOT NULL away by making the table again.
     for statement in """
@@ -63,6 +65,10 @@ def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
         ALTER TABLE rounds ADD COLUMN arrays TEXT
     """.split(";"):
         db.execute(statement)
+    for number, aims in db.execute("SELECT number, aims FROM rounds").fetchall():
+        forgotten = [aim | {"total": None} for aim in json.loads(aims)]
+        query = "UPDATE rounds SET aims = ? WHERE number = ?"
+        db.execute(query, (json.dumps(forgotten), number))
 
 
 MIGRATIONS = [_m001_rounds_draws_and_labels, _m002_aims_of_rounds, _m003_picks_and_arrays]

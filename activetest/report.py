@@ -118,6 +118,8 @@ class Report:
     seed                                     of the study
     metric, surrogate, acquisition, floor    what draws aim at, and how: see Choices
     selection                                "draw", or "top" where the largest scores are picked
+    power                                    of the scores that draws are made in proportion to
+    device                                   what the surrogate's networks learned on; None without
     counts                                   where the study stands
     estimates                                one line per estimate, groups last
     notes                                    plain sentences: what to know before believing a number
@@ -136,6 +138,8 @@ class Report:
     notes: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
     selection: str = "draw"
+    power: float = 1.0
+    device: str | None = None
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
     last = log.round[:used].max(initial=0)
     # Nobody bets on items that were picked: they are known to the draws after them.
     history = [each for each in log.history if each.number <= last and not each.picked]
-    if any(not each.aims for each in history):
+    if any(not each.aims or np.isnan(each.aims[0].total) for each in history):
         raise NotEstimable(
             "rounds drawn by an older version do not say enough for an anytime-valid interval",
             hint="use --interval fixed",

@@ -13,28 +13,33 @@ from activetest.hashing import uniforms
 
 
 def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
-    """(R,) probabilities of the first pick, and (K,) the total of each kind of score.
+    """(R,) probabilities of the first pick, and (K,) the sum of squares of each kind of score.
 
-    scores (K, R), at least zero, are scaled to the same total and added up: every aim counts alike.
-    free (R,) bool; a share `floor` is spread evenly over free rows, and the others get zero. Raises
-    ValueError for scores that are negative or not finite.
+    scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero. Raises
+    ValueError for scores that are negative or not finite. See blended.
     """
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
-    totals = scores.sum(axis=1, dtype=float)
-    return blended(scores, free, floor, totals, int(free.sum())), totals
+    totals = np.square(scores, dtype=float).sum(axis=1)
+    strength = blended(scores, free, floor, totals, int(free.sum()))
+    return strength / strength.sum(), totals
 
 
 def blended(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
     """(R,) strengths of some rows, from what scores (K,) and free rows came to over the pool.
 
-    Where no score is above zero every free row is as likely as another.
+    A score is the root of an expected square. All kinds are scaled to a mean square of one, and the
+    mean of their squares is blended with one: sqrt((1 - floor^2) score^2 + floor^2) is the best
+    score when, with probability floor^2, what is believed of a row means nothing and it is like
+    any other of the pool. No row is less likely than floor / count, for no mean exceeds its root
+    mean square. Where no score is above zero every free row is as likely as another.
     """
-    shares = scores.T[..., totals > 0] / totals[totals > 0]
-    if not shares.shape[-1]:
-        return free / count
-    return (1 - floor) * shares.mean(axis=-1) + floor * free / count
+    some = totals > 0
+    if not some.any():
+        return free.astype(float)
+    squares = np.square(scores.T[..., some], dtype=float) @ (count / totals[some]) / some.sum()
+    return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
 
 
 def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:

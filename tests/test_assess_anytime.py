@@ -73,20 +73,20 @@ def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) 
 
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize("name", ["f1[dog]", "recall[cat]", "precision[owl]"])
-def test_a_ratios_interval_holds_every_value_that_exact_bets_leave_standing(
+def test_a_ratios_interval_is_that_of_the_values_that_exact_bets_leave_standing(
     pool, truth, name, group
 ):
-    """Between values of a grid ranges are bounded by chords, which never cut anything off."""
+    """But for what chords between values of a grid, and stakes in common, make of the bets.
+
+    Those bets are others and as fair, so either may refute a little more: see test_inversion.
+    """
     log, metric = drawn(pool, truth, *[10] * 5), metric_of(pool, name)
     made = found(pool, log, metric, 0.6, group=group)
     values = np.linspace(0.001, 0.999, 300)
     open_ = left_standing(pool, log, metric, 0.6, values, group)
     assert len(open_)
-    assert made.lower <= open_.min()
-    assert open_.max() <= made.upper
-    # And little else: what is refuted next to the ends was refuted by a hair.
-    assert open_.min() - made.lower < 0.05
-    assert made.upper - open_.max() < 0.05
+    assert abs(open_.min() - made.lower) < 0.02
+    assert abs(made.upper - open_.max()) < 0.02
 
 
 def test_a_mean_agrees_with_its_form_as_a_ratio(pool, truth):
@@ -98,7 +98,8 @@ def test_a_mean_agrees_with_its_form_as_a_ratio(pool, truth):
     )
     for level in (0.5, 0.95):
         one, other = (found(pool, log, metric, level) for metric in (error, share))
-        assert (one.lower, one.upper) == approx((other.lower, other.upper), abs=1e-5)
+        # A ratio's bettors of one piece of the range share their stakes.
+        assert (one.lower, one.upper) == approx((other.lower, other.upper), abs=5e-4)
         assert one.method == other.method == "betting"
 
 

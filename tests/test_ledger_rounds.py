@@ -226,10 +226,45 @@ def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_pat
         (one,) = ledger.rounds(np.array([4, 2]))
         assert (one.params, one.learned, one.picked) == ({"mode": [0.5]}, 1, False)
         assert one.imputed.tolist() == [[0.5], [0.25]]
+        # What it drew by is not what rounds draw by now.
+        (aim,) = one.aims
+        assert (aim.statistics, aim.weights) == (("zero_one",), (1.0,))
+        assert np.isnan(aim.total)
     picked = a_round(2, [5], probs=np.array([np.nan]))
     ledger.record_round(picked, ["i5"], revision=2)
     ledger.record_round(replace(a_round(3, [6]), learned=1), ["i6"], revision=3)
     one, two, three = ledger.rounds(np.array([4, 2, 5, 6]))
+    assert [np.isnan(each.aims[0].total) for each in (one, two, three)] == [True, False, False]
     assert (two.picked, three.picked, three.params) == (True, False, one.params)
     with pytest.raises(sqlite3.IntegrityError):
         ledger.record_round(a_round(4, [5]), ["i5"], revision=4)
+
+
+def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_was(
+    folder, write_pool, label_file
+):
+    write_pool(folder / "pool.parquet", 40)
+    init("pool.parquet", seed=1)
+
+    def play():
+        ids = [row["id"] for row in choose(Study.open(), 10).rows]
+        ingest(Study.open(), label_file(*(f"{item},cat" for item in ids)))
+
+    play()
+    before, bets = report(Study.open()), report(Study.open(), interval="anytime")
+    assert bets.estimates[0].method == "betting"
+    with sqlite3.connect(folder / ".activetest" / "ledger.db") as db:
+        for column in ("learned", "arrays"):
+            db.execute(f"ALTER TABLE rounds DROP COLUMN {column}")
+        db.execute("PRAGMA user_version = 2")
+    assert report(Study.open()) == before
+    # A round of this version does not make up for one that nobody can bet on.
+    for _ in range(2):
+        (line,) = (
+            each
+            for each in report(Study.open(), interval="anytime").estimates
+            if each.metric == "error" and each.estimator == bets.estimates[0].estimator
+        )
+        assert "older version" in line.reason
+        play()
+    assert report(Study.open()).estimates[0].n_labeled == 30

@@ -109,12 +109,14 @@ def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_gi
 
 
 def test_several_metrics_count_alike(pool, log):
-    """Each row's probability is the mean of what it is when each metric is aimed at alone."""
+    """Strengths are the root mean square of what each metric alone gives, at one mean square."""
     names = ("f1[dog]", "log-loss", "error")
     together = rounds.freeze(log, pool, replace(F1, also=names[1:]), seed=1)
     alone = [rounds.freeze(log, pool, replace(F1, metric=name), seed=1) for name in names]
     assert together.aims == tuple(one.aims[0] for one in alone)
-    assert together.strength == approx(np.mean([one.strength for one in alone], axis=0))
+    squares = [np.square(one.strength) for one in alone]
+    mixed = np.sqrt(np.mean([one / one.sum() for one in squares], axis=0))
+    assert together.strength == approx(mixed / mixed.sum())
 
 
 def test_the_order_of_the_metrics_does_not_matter(pool, log):
@@ -164,10 +166,10 @@ def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acqui
     assert tuple(kept) == frozen.aims
     score, rows = catalog.load("acquisition", acquisition).score, pool.rows(0, SIZE)
     scores = np.stack([score(frozen.surrogate.beliefs(rows, (target(aim),))) for aim in kept])
-    assert [aim.total for aim in kept] == approx(scores[:, free].sum(axis=1), rel=1e-5)
+    assert [aim.total for aim in kept] == approx(np.square(scores[:, free]).sum(axis=1), rel=1e-5)
     totals = np.array([aim.total for aim in kept])
     again = sampling.blended(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
-    assert again == approx(frozen.strength, rel=1e-5)
+    assert again / again.sum() == approx(frozen.strength, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[owl]"])

@@ -251,7 +251,10 @@ def test_bets_that_nobody_could_settle_are_refused(pool, truth, name, problem):
 
 
 def test_rounds_of_an_older_version_are_refused(pool, truth):
-    study = Study(pool, truth, ERROR).draw(3)
-    study.log = replace(study.log, history=(replace(study.log.history[0], aims=()),))
-    with pytest.raises(NotEstimable, match="older version"):
-        study.bets(metric_of(pool, "error"), 0, 0.0)
+    """One before there were aims, and one whose scores were mixed in another way."""
+    study = Study(pool, truth, ERROR).draw(3).draw(2)
+    first, second = study.log.history
+    for aims in ((), (replace(first.aims[0], total=np.nan),)):
+        study.log = replace(study.log, history=(replace(first, aims=aims), second))
+        with pytest.raises(NotEstimable, match="older version"):
+            study.bets(metric_of(pool, "error"), 0, 0.0)

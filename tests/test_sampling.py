@@ -33,11 +33,44 @@ def strengths(scores, free, floor: float) -> np.ndarray:
 # --- strengths
 
 
-def test_the_floor_is_spread_evenly_and_the_scores_share_the_rest():
+def test_scores_of_a_mean_square_of_one_and_the_floor_are_added_in_quadrature():
     free = np.array([True, True, True, False])
     made = strengths(np.array([3.0, 1.0, 0.0, 9.0]), free, 0.4)
-    assert made == pytest.approx([0.6 * 3 / 4 + 0.4 / 3, 0.6 / 4 + 0.4 / 3, 0.4 / 3, 0])
+    squares = np.array([9.0, 1.0, 0.0]) * 3 / 10
+    exact = np.sqrt(0.84 * squares + 0.16)
+    assert made == pytest.approx([*(exact / exact.sum()), 0])
     assert made.sum() == pytest.approx(1)
+
+
+def test_without_a_floor_rows_are_drawn_in_proportion_to_their_scores():
+    made = strengths(np.array([3.0, 1.0, 0.0]), np.ones(3, bool), 0.0)
+    assert made == pytest.approx([0.75, 0.25, 0])
+
+
+@pytest.mark.parametrize("floor", [0.01, 0.35, 0.9])
+@pytest.mark.parametrize("kinds", [1, 3])
+def test_no_row_is_less_likely_than_the_floor_whatever_the_scores(floor, kinds):
+    """From even scores to scores that are nearly all at a few rows, of any unit."""
+    rng = np.random.default_rng(7)
+    for power in (0, 1, 5, 30, 100):
+        scores = rng.random((kinds, 300)) ** power * 10.0 ** rng.integers(-9, 9, (kinds, 1))
+        scores[:, rng.random(300) < 0.2] = 0
+        free = rng.random(300) < 0.7
+        made, _ = mixture(scores, free, floor)
+        assert made[free].min() * free.sum() >= floor * (1 - 1e-12)
+        assert (made[~free] == 0).all()
+        assert made.sum() == pytest.approx(1)
+
+
+def test_where_one_row_has_all_of_the_score_the_floor_shrinks_with_the_pool():
+    """The worst there is: sqrt(count) above, and never below what was promised."""
+    for count in (10, 1000, 100_000):
+        scores = np.zeros(count)
+        scores[0] = 1.0
+        made = strengths(scores, np.ones(count, bool), 0.35)
+        top = np.sqrt((1 - 0.35**2) * count + 0.35**2)
+        assert made[0] / made[1] == pytest.approx(top / 0.35)
+        assert made[1] * count >= 0.35
 
 
 @pytest.mark.parametrize(("scores", "floor"), [([5.0, 1.0, 2.0], 1.0), ([0.0, 0.0, 0.0], 0.0)])
@@ -63,12 +96,15 @@ def test_single_precision_scores_of_a_large_pool_sum_to_one():
 
 
 def test_every_kind_of_score_counts_alike_whatever_its_unit():
-    """The mean of what each alone would give."""
+    """The root mean square of what each alone would give, all of the same mean square."""
     scores = np.random.default_rng(3).random((3, 20)) * [[1e-9], [1.0], [1e9]]
     free = np.arange(20) % 5 > 0
     made, totals = mixture(scores, free, 0.3)
-    assert totals == pytest.approx(scores[:, free].sum(axis=1))
-    assert made == pytest.approx(np.mean([strengths(one, free, 0.3) for one in scores], axis=0))
+    assert totals == pytest.approx((scores[:, free] ** 2).sum(axis=1))
+    alone = [strengths(one, free, 0.3) for one in scores]
+    even = [one / np.sqrt((one[free] ** 2).mean()) for one in alone]
+    together = np.sqrt(np.mean(np.square(even), axis=0))
+    assert made == pytest.approx(together / together.sum())
     assert made.sum() == pytest.approx(1)
 
 
@@ -80,12 +116,13 @@ def test_a_kind_of_score_that_is_nowhere_above_zero_has_no_say():
 
 @pytest.mark.parametrize("scores", [np.zeros((2, 30)), np.random.default_rng(4).random((2, 30))])
 def test_some_rows_have_the_strengths_they_have_in_the_whole(scores):
-    """Computed again from the totals alone, as for rounds of the past."""
+    """Computed again from the totals alone, as for rounds of the past, but for one factor."""
     free = np.arange(30) % 4 > 0
     whole, totals = mixture(scores, free, 0.25)
     some = np.array([29, 3, 8, 5])
     kept = np.where(free, scores, 0.0)[:, some]
-    assert blended(kept, free[some], 0.25, totals, int(free.sum())) == pytest.approx(whole[some])
+    again = blended(kept, free[some], 0.25, totals, int(free.sum()))
+    assert again / again.sum() == pytest.approx(whole[some] / whole[some].sum())
 
 
 # --- probabilities

@@ -42,9 +42,9 @@ def interval(wagers: Wagers, level: float, *, low: float, high: float) -> Interv
     if high - low <= 0:
         return Interval(low, high, level, "exact", 0.0)
     limit = np.log(2 / (1 - level))
-    rounding = _ROUNDING * _scale(wagers)
-    floor = max(low, (wagers.offset + wagers.least).max(initial=low) - rounding)
-    ceiling = min(high, (wagers.offset + wagers.most).min(initial=high) + rounding)
+    slack = rounding(wagers)
+    floor = max(low, (wagers.offset + wagers.least).max(initial=low) - slack)
+    ceiling = min(high, (wagers.offset + wagers.most).min(initial=high) + slack)
     lower = _end(lambda theta: _largest(wagers, theta, up=True) >= limit, floor, ceiling)
     upper = _end(lambda theta: _largest(wagers, theta, up=False) >= limit, ceiling, floor)
     if lower is None or upper is None or lower > upper:
@@ -72,6 +72,21 @@ def capital(wagers: Wagers, theta: float, *, up: bool) -> Array:
 def together(capital: Array) -> Array:
     """(...) log capital of all bettors, from that of each (..., stakes)."""
     return np.logaddexp.reduce(capital + np.log(_SHARES), axis=-1)
+
+
+def together_between(one: Array, two: Array) -> Array:
+    """(...) what the log capital of all is at least, everywhere between two values of the mean.
+
+    one, two   (..., stakes) log capital of each at these values, and concave between them
+
+    It is at least that of the chords, which is convex, and so above its tangents at both ends.
+    """
+    ends, slope = (together(one), together(two)), two - one
+    turns = [
+        (np.exp(each + np.log(_SHARES) - all_[..., None]) * slope).sum(axis=-1)
+        for each, all_ in zip((one, two), ends, strict=True)
+    ]
+    return np.maximum(ends[0] + np.minimum(turns[0], 0), ends[1] - np.maximum(turns[1], 0))
 
 
 def log_factors(gain: Array, room: Array, spread: Array) -> Array:
@@ -123,6 +138,12 @@ def expected_width(
     return float(width)
 
 
+def rounding(wagers: Wagers) -> float:
+    """What rounding can make of the numbers that theta is compared with."""
+    sizes = np.abs([wagers.offset, wagers.least, wagers.most])
+    return _ROUNDING * float(sizes.max(initial=0.0))
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How a gate stands.
@@ -162,8 +183,8 @@ def verdict(
     if min(passed, failed) < len(good):
         word = "pass" if passed < failed else "fail"
         return Verdict(word, int(min(passed, failed)) + 1, *most)
-    rounding = _ROUNDING * max(1.0, abs(threshold))
-    certain = low >= threshold - rounding if at_least else high <= threshold + rounding
+    slack = _ROUNDING * max(1.0, abs(threshold))
+    certain = low >= threshold - slack if at_least else high <= threshold + slack
     if certain:
         return Verdict("pass", len(good), np.exp(_LARGEST), most[1])
     if high < threshold if at_least else low > threshold:
@@ -179,7 +200,7 @@ def _against(wagers: Wagers, theta: float, *, up: bool) -> Array:
     """(M,) log capital of all bettors on one side."""
     path = together(capital(wagers, theta, up=up))
     gap = theta - wagers.offset - (wagers.least if up else wagers.most)
-    impossible = (gap if up else -gap) < -_ROUNDING * _scale(wagers)
+    impossible = (gap if up else -gap) < -rounding(wagers)
     return np.where(np.logical_or.accumulate(impossible), np.inf, path)
 
 
@@ -197,12 +218,6 @@ def _first(path: Array, limit: float) -> int:
     """Position of the first value that reaches the limit; the length where none does."""
     reached = path >= limit
     return int(np.argmax(reached)) if reached.any() else len(path)
-
-
-def _scale(wagers: Wagers) -> float:
-    """Size of the numbers that theta is compared with."""
-    sizes = np.abs([wagers.offset, wagers.least, wagers.most])
-    return float(sizes.max(initial=0.0))
 
 
 def _end(refuted, outer: float, inner: float) -> float | None:

@@ -187,9 +187,11 @@ def notes(report: Report) -> list[str]:
 def made_by(report: Report) -> str:
     """One sentence on how items are chosen."""
     how = f"floor {report.floor:g}" if report.selection == "draw" else "the largest scores picked"
+    learned = f" (learned on {report.device})" if report.device else ""
+    power = f" to the power {report.power:g}" if report.power != 1 else ""
     return plain(
-        f"surrogate {report.surrogate}, acquisition {report.acquisition} for {report.metric}, "
-        f"{how}, seed {report.seed}"
+        f"surrogate {report.surrogate}{learned}, acquisition {report.acquisition}{power} for "
+        f"{report.metric}, {how}, seed {report.seed}"
     )
 
 

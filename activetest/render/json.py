@@ -21,6 +21,8 @@ def render(report: Report) -> str:
             "acquisition": report.acquisition,
             "floor": report.floor,
             "selection": report.selection,
+            "power": report.power,
+            "device": report.device,
             "counts": asdict(report.counts),
             "estimates": [_estimate(line) for line in report.estimates],
             "notes": list(report.notes),

@@ -10,6 +10,10 @@ from activetest.expectation import expectation, moments
 from activetest.metrics._statistics import Statistic
 
 
+# Members asked at a time, for all rows: their probabilities must fit in memory.
+_TOGETHER = 10
+
+
 class Voters(Protocol):
     """E members that each give every row a probability for every class.
 
@@ -65,10 +69,11 @@ class Committee:
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         distinct, place = np.unique(members, return_inverse=True)
-        sums = [
-            [part.sum(axis=1) for part in moments(over_classes(rows, probs, statistics))]
-            for probs in self.voters.draws(rows, distinct)
-        ]
+        sums = []
+        for some in np.array_split(distinct, max(len(distinct) // _TOGETHER, 1)):
+            for probs in self.voters.draws(rows, some):
+                parts = moments(over_classes(rows, probs, statistics))
+                sums.append([part.sum(axis=1) for part in parts])
         mean, variance = np.moveaxis(np.array(sums), 1, 0)
         return mean[place], variance[place]
 

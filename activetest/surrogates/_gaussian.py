@@ -73,7 +73,11 @@ class GaussianCommittee:
 
     def totals(self, rows: Rows, members, statistics: tuple[Statistic, ...]) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        return totals(rows, *self.voters.draws(rows, members), statistics)
+        if self.voters.size is None:
+            return totals(rows, *self.voters.draws(rows, members), statistics)
+        distinct, place = np.unique(members, return_inverse=True)
+        mean, variance = totals(rows, *self.voters.draws(rows, distinct), statistics)
+        return mean[place], variance[place]
 
 
 def over_nodes(

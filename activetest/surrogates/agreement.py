@@ -3,12 +3,14 @@
 Bayesian logistic regression on its own confidence, its predicted class and the features. Nobody who
 only has predictions has training data, and a model of the classes learned from a few dozen labels
 ruins every estimate built on it. This one models a single bit per item. Its prior is the black box
-itself: with no labels, P(right) is the box's confidence. What an error costs, given that there is
+itself: with no labels, P(right) is the box's confidence. How far to move from there is learned too:
+the prior's widths are averaged over by their evidence. What an error costs, given that there is
 one, is first what the box's other probabilities say, and then corrected by one learned factor per
 predicted class; which class it is instead, likewise, by the errors seen so far.
 """
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -16,10 +18,14 @@ from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
 from activetest.metrics._outcomes import other_classes, when_wrong
 from activetest.metrics._statistics import Statistic
+from activetest.surrogates._logistic import averaged, sigmoid
 
-# Prior standard deviations. The slope of the confidence's logit has mean 1; the intercept, the
-# features and the predicted classes have mean 0.
-_SLOPE, _INTERCEPT, _FEATURE, _CLASS = 1.0, 1.0, 0.5, 0.5
+# Prior standard deviations that are tried: of the confidence's slope (mean 1) and the intercept, of
+# the features (mean 0). Half decades from "as the black box says" to "anything may be".
+_CALIBRATION = (0.1, 0.3, 1.0, 3.0)
+_FEATURES = (0.03, 0.1, 0.3, 1.0)
+# That of a predicted class (mean 0), in units of the first.
+_CLASS = 0.5
 # With more classes than this, predicted classes get no intercepts of their own.
 _MOST_EFFECTS = 30
 # Pseudo-observations that hold the cost factors at 1, over all classes and for one class.
@@ -43,13 +49,12 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
     rows = known.rows
     effects = known.classes if known.classes <= _MOST_EFFECTS else 0
     design = _columns_of(rows, effects)
-    mean, deviation = np.zeros(design.shape[1]), np.full(design.shape[1], _FEATURE)
-    deviation[:effects], deviation[effects] = _CLASS, _INTERCEPT
-    if rows.outputs.probs is not None:
-        # The design's first column is the logit of the black box's confidence.
-        mean[effects + 1], deviation[effects + 1] = 1.0, _SLOPE
+    # The column after the effects and the intercept is the logit of the confidence.
+    heads = effects + 1 + (rows.outputs.probs is not None)
+    mean = np.zeros(design.shape[1])
+    mean[effects + 1 : heads] = 1.0
     right = (known.labels == rows.outputs.pred).astype(float)
-    mode, covariance = _laplace(design, right, mean, deviation)
+    mode, covariance = averaged(design, right, mean, _widths(design.shape[1], effects, heads))
     cost, noise = _costs(known, right == 0)
     return Agreement(
         effects, known.statistics, mode, covariance, cost, noise, _confused(known, right == 0)
@@ -62,8 +67,8 @@ class Agreement:
 
     effects       number of class effects: one per predicted class, or 0 where classes are many
     learned       (T,) names of the cache's statistics, for which there are factors
-    mode          (D,) posterior mode
-    covariance    (D, D) of the Gaussian around it
+    mode          (D,) posterior mode, averaged over the prior's widths
+    covariance    (D, D) of a Gaussian around it
     cost, noise   (T, classes) factors on mean and variance of those statistics when wrong
     confused      (E, 2) predicted and true class of every error seen
     """
@@ -85,9 +90,9 @@ class Agreement:
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
         """Outcomes [right, wrong] (C = 2), from the posterior mode; draws from the members."""
-        wrong = _sigmoid(-self._logits(rows, self.mode))
+        wrong = sigmoid(-self._logits(rows, self.mode))
         right, mean, spread = self._outcomes(rows, statistics)
-        doubts = None if members is None else _sigmoid(-self._logits(rows, members.T)).T
+        doubts = None if members is None else sigmoid(-self._logits(rows, members.T)).T
         return Beliefs(
             _columns(1 - wrong, wrong),
             _columns(right, mean),
@@ -97,7 +102,7 @@ class Agreement:
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic: those of the beliefs, without their noise."""
-        wrong = _sigmoid(-self._logits(rows, self.mode))
+        wrong = sigmoid(-self._logits(rows, self.mode))
         right, mean, _ = self._outcomes(rows, statistics, noise=False)
         mean -= right
         mean *= wrong
@@ -112,7 +117,7 @@ class Agreement:
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        wrong = _sigmoid(-self._logits(rows, members.T))
+        wrong = sigmoid(-self._logits(rows, members.T))
         right, mean, spread = self._outcomes(rows, statistics)
         gap = mean - right
         # h is right + gap B, B ~ Bernoulli(wrong), and when wrong has variance `spread` besides.
@@ -182,42 +187,12 @@ def _columns_of(rows: Rows, effects: int) -> Array:
     return np.column_stack([one_hot, np.ones(len(rows.design)), rows.design.astype(float)])
 
 
-def _sigmoid(logits: Array) -> Array:
-    """(...,) logistic function; overflow in exp means 0, and that is right."""
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-logits))
-
-
-def _laplace(design: Array, right: Array, mean: Array, deviation: Array) -> tuple[Array, Array]:
-    """(D,) mode and (D, D) inverse Hessian of the log-posterior, by Newton's method.
-
-    design (M, D), right (M,); mean and deviation (D,) of the prior. Halving steps until the
-    objective falls is what keeps separable and heavy-tailed designs from diverging.
-    """
-    precision, weights = deviation**-2, mean.copy()
-
-    def objective(weights):
-        logits = design @ weights
-        return (
-            np.logaddexp(0, logits).sum() - right @ logits + 0.5 * precision @ (weights - mean) ** 2
-        )
-
-    value = objective(weights)
-    for _ in range(100):
-        probs = _sigmoid(design @ weights)
-        gradient = design.T @ (probs - right) + precision * (weights - mean)
-        hessian = (design.T * (probs * (1 - probs))) @ design + np.diag(precision)
-        step = np.linalg.solve(hessian, gradient)
-        decrement = gradient @ step
-        if decrement < 1e-10:
-            break
-        size = 1.0
-        while (
-            moved := objective(weights - size * step)
-        ) > value - 0.25 * size * decrement and size > 1e-6:
-            size /= 2
-        weights, value = weights - size * step, moved
-    return weights, np.linalg.inv(hessian)
+def _widths(size: int, effects: int, heads: int) -> Array:
+    """(W, D) prior standard deviations to try: D = size, of which heads come before features."""
+    tried = np.array(list(product(_CALIBRATION, _FEATURES if size > heads else (1.0,))))
+    deviations = np.where(np.arange(size) < heads, tried[:, :1], tried[:, 1:])
+    deviations[:, :effects] *= _CLASS
+    return deviations
 
 
 def _confused(known: Known, wrong: Array) -> Array:

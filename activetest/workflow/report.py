@@ -102,6 +102,8 @@ def report(
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
         selection=choices.selection,
+        power=choices.power,
+        device=getattr(view.evidence.surrogate, "device", None),
         # A study that serves bets chooses another for every round.
         floor=log.history[-1].choices["floor"] if log.history else choices.floor,
         counts=counts,

@@ -10,7 +10,7 @@ estimated: mean squared error over that of uniform draws (closed form), median s
 brackets. Then, the share of sevens among the labels of each stretch, where a tenth of the pool are
 sevens (Fig. 2). With --save runs are kept, and only missing ones are made.
 
-xwed top, bald top, loss top       the largest scores, as ASE picks
+xwed top, bald top                 the largest scores, as ASE picks
 xwed draw, loss draw               in proportion to the score, with floor 0.2: LURE needs that
 xwed draw, power 4                 Kirsch 2023: nearer to the top, without its near-duplicates
 """
@@ -49,7 +49,8 @@ def main() -> None:
     for surrogate in options.surrogate.split(","):
         wishes = {"metric": "log-loss", "metrics": METRICS, "floor": 0.2, "surrogate": surrogate}
         file = options.folder / f"{POOL}.parquet"
-        with staged(file, train=True, acquisition="xwed", **wishes) as stage:
+        columns = {"features": ("embedding",)}
+        with staged(file, train=True, acquisition="xwed", **columns, **wishes) as stage:
             kept = options.save and options.save / f"missing7-{surrogate}.jsonl"
             scene = (stage, options.ways, steps, options.seed)
             what = {"ways": options.ways, "at": steps, "seed": options.seed}
@@ -121,7 +122,7 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
         surrogate = surrogate_of(log, made, choices, seed=seed)
         for name, value in plugged(log, stage, surrogate, metrics).items():
             found[f"ase {name}"].append(value)
-        view = look(log, made, choices, metrics, seed=seed, own_view=False)
+        view = look(log, made, choices, metrics, seed=seed, own_view=False, surrogate=surrogate)
         for metric, name in zip(metrics, METRICS, strict=True):
             for estimator in ESTIMATORS[1:]:
                 try:

@@ -61,13 +61,17 @@ class Stage:
 
 
 @contextmanager
-def staged(file: Path, *, train: bool = False, **choices) -> Iterator[Stage | None]:
+def staged(
+    file: Path, *, train: bool = False, features: tuple[str, ...] | None = None, **choices
+) -> Iterator[Stage | None]:
     """A stage in a folder that lives as long as the block; None where there is nothing to play.
 
     file is NAME.parquet, beside it NAME.labels.csv and, where they are wanted, NAME.train.parquet
-    and NAME.surrogates.parquet. choices are those of Choices; some have their defaults.
+    and NAME.surrogates.parquet. features are columns, all that there are by default. choices are
+    those of Choices; some have their defaults.
     """
-    pool = Pool.open(str(file))
+    wishes = {"features": features} if features else {}
+    pool = Pool.open(str(file), **wishes)
     beside = {
         what: file.with_name(f"{file.stem}.{what}.parquet") for what in ("train", "surrogates")
     }

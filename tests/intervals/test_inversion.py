@@ -1,0 +1,154 @@
+"""The values of a ratio that are refuted, against bets on each of many values."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.evidence_numbers import Wagers
+from activetest.intervals import _inversion, betting
+from activetest.intervals._inversion import first_standing
+
+GRID = np.linspace(0, 1, 9)
+NAMES = [field.name for field in fields(Wagers)]
+
+
+def sums(count: int, *, seed: int, strange: float = 0.0):
+    """Draws with above and below the line, and what they were guessed to be, as fields of t.
+
+    at(t) are the wagers on above - t below. The more strange, the larger guesses of what is below
+    the line are: a draw can then speak the more for a value, the larger it is.
+    """
+    rng, size = np.random.default_rng(seed), 2 * count
+    below = (rng.random(count) < 0.6).astype(float)
+    above = below * (rng.random(count) < 0.7)
+    guesses = np.stack([0.4 + 0 * below, 0.6 + strange * rng.random(count)])
+    odds = 1 / rng.uniform(0.5, 1.5, count)
+    before = np.cumsum(np.stack([above, below]), axis=1) - np.stack([above, below])
+    left = 1 - np.arange(count) / size
+
+    def at(t: float) -> Wagers:
+        guess, known = guesses[0] - t * guesses[1], (before[0] - t * before[1]) / size
+        ends = np.array([0.0, -t, 1 - t])
+        return Wagers(
+            left * (guess + (above - t * below - guess) * odds),
+            left * (guess + (ends.min() - guess) * 2.0),
+            left * (guess + (ends.max() - guess) * 2.0),
+            known,
+            left * ends.min(),
+            left * ends.max(),
+        )
+
+    return at
+
+
+def refuted(made: list[Wagers], value: float, limit: float, *, up: bool) -> bool:
+    """Whether bets on one value refute it: its piece's stakes, and ranges from chords."""
+    places = (len(GRID) - 1) * _inversion._PIECES
+    piece = min(int(value * places), places - 1)
+    cell = piece // _inversion._PIECES
+
+    def between(t: float) -> Wagers:
+        share = (t - GRID[cell]) * (len(GRID) - 1)
+        one, two = made[cell], made[cell + 1]
+        parts = ((1 - share) * getattr(one, name) + share * getattr(two, name) for name in NAMES)
+        return Wagers(*parts)
+
+    def room(now: Wagers):
+        return -now.offset - now.low if up else now.high + now.offset
+
+    now, ends = between(value), [between((piece + step) / places) for step in (0, 1)]
+    spread = betting.deviations(between((piece + 0.5) / places))[:-1]
+    gain = now.value + now.offset
+    factors = betting.log_factors(gain if up else -gain, np.maximum(*map(room, ends)), spread)
+    impossible = (-now.offset - now.least if up else now.most + now.offset) < -1e-12
+    path = betting.together(np.cumsum(factors, axis=0))
+    return bool(impossible.any() or (path >= limit).any())
+
+
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("strange", [0.0, 2.0, 10.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_value_up_to_the_end_is_refuted_and_the_next_is_not(up, strange, seed):
+    at = sums(60, seed=seed, strange=strange)
+    made = [at(value) for value in GRID]
+    for limit in np.log([2.0, 5.0, 40.0]):
+        end = first_standing(GRID, made, limit, up=up)
+        values = np.linspace(0, 1, 1001)
+        open_ = values[[not refuted(made, value, limit, up=up) for value in values]]
+        if end is None:
+            assert not len(open_)
+            continue
+        # No value that stands is left out, and no more is left in than rounding and a step.
+        if len(open_):
+            assert end <= open_[0] if up else open_[-1] <= end
+        nearby = end + (1 if up else -1) * np.array([0, 1e-7, 2e-7])
+        assert any(not refuted(made, min(max(one, 0), 1), limit, up=up) for one in nearby)
+
+
+def test_a_value_that_stands_alone_between_refuted_ones_is_found():
+    """Its neighbours on the grid were drawn against: bisection between them would never see it.
+
+    Every other bettor of the piece lost, so what is above -1/4 and what is below 1/4 both won.
+    """
+    at = _island()
+    made = [at(value) for value in GRID]
+    limit = np.log(2)
+    standing = [
+        value for value in np.linspace(0, 1, 4001) if not refuted(made, value, limit, up=True)
+    ]
+    inside = [value for value in standing if 0.3 < value < 0.45]
+    assert inside
+    # Refuted on both sides of it, at values of the grid.
+    assert refuted(made, 0.25, limit, up=True)
+    assert refuted(made, 0.5, limit, up=True)
+    assert first_standing(GRID, made, limit, up=True) == approx(min(standing), abs=1e-3)
+    assert first_standing(GRID, made, limit, up=True) <= min(standing)
+
+
+def _island():
+    """Two spells of draws: gains that fall with t up to 3/8, and then gains that rise from there.
+
+    Small values are refuted by the first spell, and large ones by the second.
+    """
+    count = 40
+    signs = np.where(np.arange(2 * count) < count, -1.0, 1.0)
+
+    def at(t: float) -> Wagers:
+        gain = signs * (t - 0.375) * 1.0
+        # The first spell's capital is lost again in the second, so only its peak counts.
+        one = np.ones(2 * count)
+        return Wagers(gain, -one, one, 0 * one, -one, one)
+
+    return at
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_without_draws_nothing_is_refuted(up):
+    made = [Wagers(*np.empty((6, 0)))] * len(GRID)
+    assert first_standing(GRID, made, np.log(2), up=up) == (0 if up else 1)
+
+
+def test_more_draws_never_bring_a_value_back():
+    at, ends = sums(200, seed=3, strange=2.0), []
+    for count in range(10, 201, 10):
+        whole = [at(value) for value in GRID]
+        made = [Wagers(*(getattr(one, name)[:count] for name in NAMES)) for one in whole]
+        ends.append([first_standing(GRID, made, np.log(40), up=up) for up in (True, False)])
+    lower, upper = np.array(ends).T
+    assert (np.diff(lower) >= -1e-7).all()
+    assert (np.diff(upper) <= 1e-7).all()
+    assert 0.2 < lower[-1] < 0.7 < upper[-1] < 0.95
+
+
+def test_capital_between_two_values_is_at_least_what_chords_of_its_logarithm_say():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        one, two = rng.normal(0, 5, (2, 3))
+        bound = betting.together_between(one, two)
+        shares = np.linspace(0, 1, 101)[:, None]
+        least = betting.together((1 - shares) * one + shares * two).min()
+        assert bound <= least + 1e-9
+        close = betting.together_between(one, one + (two - one) / 1e6)
+        assert close == approx(betting.together(one), abs=1e-4)
