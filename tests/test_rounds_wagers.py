@@ -217,7 +217,8 @@ def test_chunks_and_many_values_at_once_change_nothing(pool, truth, monkeypatch)
     other = balance(evidence, pool, metric, evidence.groups[1], (0.2, 0.9), seed=1)
     for before, after in zip(one, other, strict=True):
         for name in ("value", "low", "high", "offset", "least", "most"):
-            assert getattr(after, name) == approx(getattr(before, name))
+            # The surrogate's expectations are in single precision: their last digit may differ.
+            assert getattr(after, name) == approx(getattr(before, name), rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("called", [["cat", "dog"], ["cat"]], ids=["two classes", "one class"])

@@ -9,7 +9,6 @@ from activetest.evidence import Array, Beliefs, Rows
 from activetest.expectation import expectation, moments
 from activetest.metrics._statistics import Statistic
 
-
 # Members asked at a time, for all rows: their probabilities must fit in memory.
 _TOGETHER = 10
 

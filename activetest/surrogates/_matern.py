@@ -16,8 +16,6 @@ from activetest.evidence import Array
 _ROOT3 = np.sqrt(3.0)
 # Random features of a draw from the prior.
 _FEATURES = 1_000
-# Prior standard deviation of every logarithm that the evidence chooses.
-_DOUBT = 1.0
 # Rows whose covariances with all observations are computed at once.
 _BLOCK = 2_048
 
@@ -42,22 +40,25 @@ def distances(one: Array, other: Array) -> Array:
     return np.sqrt(np.maximum(squares, 0))
 
 
-def learned(distance: Array, targets: Array, noise: Array | None, guess: Array) -> Array:
+def learned(
+    distance: Array, targets: Array, noise: Array | None, guess: Array, doubt: Array | float = 1.0
+) -> Array:
     """Amplitude, length and, where noise is None, the noise's deviation: the most probable ones.
 
     distance (M, M), targets (M, C), noise (M, C) variances; guess (2,) or (3,) is the median of
-    log-normal priors, which keep a handful of labels from being explained by nonsense.
+    log-normal priors, which keep a handful of labels from being explained by nonsense, and doubt
+    the standard deviation of their logarithms.
     """
     center = np.log(guess)
 
     def objective(logs):
         value, slope = evidence(distance, targets, noise, logs)
-        gap = (logs - center) / _DOUBT
-        return 0.5 * gap @ gap - value, gap / _DOUBT - slope
+        gap = (logs - center) / doubt
+        return 0.5 * gap @ gap - value, gap / doubt - slope
 
     if not len(targets):
         return guess
-    bounds = [(one - 4 * _DOUBT, one + 4 * _DOUBT) for one in center]
+    bounds = np.stack([center - 4 * doubt, center + 4 * doubt], axis=1)
     found = minimize(
         objective, center, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50}
     )

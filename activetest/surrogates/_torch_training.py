@@ -153,7 +153,7 @@ def train(
     )
     learned, held = (torch.as_tensor(part, device=device) for part in (given.learned, given.held))
     parameters = [torch.tensor(part, device=device, requires_grad=True) for part in start]
-    optimizer = torch.optim.Adam(parameters, lr=_LEARNING_RATE, weight_decay=decay, foreach=True)
+    optimizer = torch.optim.Adam(parameters, lr=_LEARNING_RATE, weight_decay=decay, fused=True)
     count, batch = len(start[0]), _batch(len(learned))
     patience = max(_PATIENCE, _PATIENT_STEPS // -(-len(learned) // batch))
 

@@ -32,6 +32,11 @@ _MEMBERS = 64
 _CONCENTRATIONS = (0.1, 0.01, 0.001)
 # Pseudo-observations behind the first guess of the residual's size.
 _SCALE_PRIOR = 2.0
+# Priors of the regression: medians of the kernel's amplitude, of its length over the median
+# distance, of the noise's deviation, and how far their logarithms may be off. What a prediction
+# misses is noise for a good half; labels may have none, and then a few of them say nearly all.
+_RESIDUALS = (np.sqrt(0.5), 1.0, np.sqrt(0.5)), np.array([1.0, 1.0, 1.0])
+_LABELS = (1.0, 2.0, 0.3), np.array([1.0, 1.0, 2.0])
 
 
 def fit(known: Known, *, rng: np.random.Generator) -> Committee | GaussianCommittee:
@@ -161,9 +166,9 @@ def _values(taught: Lesson, known: Known, rng: np.random.Generator) -> ValuePath
     scale = np.sqrt((_SCALE_PRIOR * guess + squares) / (_SCALE_PRIOR + len(labels)))
     targets = ((labels - center) / scale)[:, None]
     apart, some = _some(taught)
-    # Half of the variance is first taken for noise.
-    begin = np.array([np.sqrt(0.5), _far(apart), np.sqrt(0.5)])
-    amplitude, length, deviation = learned(apart, targets[some], None, begin)
+    medians, doubt = _RESIDUALS if taught.outputs else _LABELS
+    begin = np.array(medians) * [1, _far(apart), 1]
+    amplitude, length, deviation = learned(apart, targets[some], None, begin, doubt)
     noise = np.full(targets.shape, deviation**2)
     kernel = Kernel(float(amplitude), float(length))
     paths = conditioned(taught.inputs, targets, noise, kernel, _MEMBERS, rng, doubt=True)

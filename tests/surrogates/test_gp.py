@@ -8,6 +8,7 @@ from scipy.special import digamma, polygamma
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
+from activetest.evidence import Train
 from activetest.metrics._statistics import statistic
 from activetest.surrogates import _matern, gp
 from activetest.surrogates._box import log_probs
@@ -127,6 +128,30 @@ def test_training_rows_alone_teach_values(value_pool):
     pool = value_pool()
     mean, _ = fitted(pool.known(0, train=True)).voters.moments(pool.rows)
     assert ((pool.labels - mean) ** 2).mean() < 0.1
+
+
+def test_a_few_labels_without_noise_are_believed(value_pool):
+    """12 points of a wave: the curve between them is right, and its draws pass through them."""
+    pool = value_pool(size=400)
+    pool.rows.features[:] = np.linspace(-1.5, 1.5, 400)[:, None]
+    pool.labels[:] = np.sin(2 * pool.rows.features[:, 0])
+    seen = np.arange(15, 400, 33)
+    pool.train = Train(pool.rows.features[seen], pool.labels[seen])
+    voters = fitted(pool.known(0, train=True)).voters
+    mean, variance = voters.moments(pool.rows)
+    inside = slice(seen[0], seen[-1])
+    assert np.abs(mean - pool.labels)[inside].max() < 0.03
+    assert np.sqrt(variance[inside].mean()) < 0.1
+    means, _ = voters.draws(pool.rows, np.arange(64))
+    assert np.abs(means - pool.labels)[:, seen].max() < 0.1
+    assert means.std(axis=0)[inside] == approx(
+        np.sqrt(variance - voters.scale**2 * voters.noise)[inside], abs=0.02
+    )
+
+
+def test_the_noise_of_training_rows_is_learned(value_pool):
+    voters = fitted(value_pool().known(200, train=True)).voters
+    assert voters.scale**2 * voters.noise == approx(0.04, rel=0.3)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
