@@ -141,7 +141,7 @@ def linearised(metric: Metric, log: Log, cache, group: Group | None = None) -> M
         log, cache.size, inside(drawn.codes), inside(brought.codes)
     )
     if group is None and not weights.any() and log.picked.any():
-        made = metric.refine(*believed(cache, restored(log.history[-1])))
+        made = metric.refine(*believed(cache, restored(log.history[-1], cache)))
     else:
         made = metric.refine(cache.take(rows).outputs, labels, weights)
     statistics = tuple(replace(each, name=metric.title) for each in made.statistics)

@@ -1,7 +1,7 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import add
@@ -17,6 +17,8 @@ from activetest.identities import Text, find
 from activetest.passes import map_reduce
 
 MANIFEST = "manifest.json"
+# Rows of a chunk, and probabilities of classes in it.
+_CHUNK, _NUMBERS = 2**16, 2**20
 
 
 class Cache:
@@ -32,9 +34,13 @@ class Cache:
     notices       plain sentences: what was put right while reading
     hashes        (N,) uint64 hash of each id
     parts         what it is equipped with besides: see supplements
+    lost          {surrogate: why}: those of past rounds whose beliefs rest on what is no more, in
+                  plain sentences
     """
 
-    def __init__(self, folder: Path, parts: Sequence[str] = ()):
+    def __init__(
+        self, folder: Path, parts: Sequence[str] = (), lost: Mapping[str, str] | None = None
+    ):
         """Raises OSError, EOFError, ValueError, KeyError or TypeError for no whole cache."""
         self.folder = folder
         self.manifest = json.loads((folder / MANIFEST).read_text())
@@ -48,6 +54,7 @@ class Cache:
         self.group_values: list[list[str]] = self.manifest["group_values"]
         self.has_features: bool = self.manifest["components"] > 0
         self.parts = tuple(parts)
+        self.lost = dict(lost or {})
         self._parts = {name: Part(folder / name) for name in parts}
         said = (each.said for each in self._parts.values())
         self.notices = tuple(chain(self.manifest["notices"], *said))
@@ -66,8 +73,9 @@ class Cache:
         indices = np.asarray(indices, np.int64)
         return self._rows(indices, indices)
 
-    def chunks(self, size: int = 65536) -> list[tuple[int, int]]:
-        """(start, stop) of consecutive chunks that cover the pool."""
+    def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
+        """(start, stop) of consecutive chunks that cover the pool; fewer rows of many classes."""
+        size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), 1)
         return [(start, min(start + size, self.size)) for start in range(0, self.size, size)]
 
     def ids(self, indices) -> list[str]:

@@ -12,7 +12,7 @@ from activetest.cache_files import Arrays, replacing
 from activetest.evidence import Array
 
 FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
-_VERSION = 1
+_VERSION = 2
 _MANIFEST = "manifest.json"
 
 
@@ -20,7 +20,8 @@ class Part:
     """A part as it is on the disk.
 
     arrays       by name, memory-mapped
-    made_from    what it was made from, JSON-ready: equal as long as nobody touched that
+    made_from    what it was made from, JSON-ready: equal as long as nobody touched that; parts of
+                 a file beside the pool say what of it is the "pool" and what is the "file"
     fingerprint  hexadecimal: of the values it was made from
     said         plain sentences about them
     """
@@ -55,6 +56,19 @@ def opened(folder: Path, made_from) -> Part | None:
     except (OSError, EOFError, ValueError, KeyError, TypeError):
         return None
     return part if part.made_from == made_from else None
+
+
+def copied(folder: Path, pool, fingerprint: str | None) -> Part | None:
+    """The part in a folder, whatever became of its file, if it is whole and holds these values.
+
+    pool is the other half of what it was made from.
+    """
+    try:
+        part = Part(folder)
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return None
+    fits = part.made_from["pool"] == pool and part.fingerprint == fingerprint
+    return part if fits else None
 
 
 @contextmanager

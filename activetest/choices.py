@@ -7,7 +7,7 @@ from activetest.annotators import METHODS
 from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
-from activetest.surrogates import TASKS
+from activetest.surrogates import FEATURES, TASKS
 
 # Beyond this, powers of small scores would be lost.
 _MOST_POWER = 16
@@ -96,6 +96,19 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
             f"and this pool is {pool['task']}",
             f"choose from {', '.join(fitting)}",
         )
+    if choices.surrogate in FEATURES and pool.get("open_classes"):
+        raise ChoiceError(
+            f"{where}: surrogate {choices.surrogate!r} cannot believe in a class that the model "
+            "never predicts, and labels of this pool may be of such classes",
+            "use --surrogate agreement, or name all classes with --classes",
+        )
+    silent = pool["kind"] == "pred" and not pool.get("std")
+    if choices.surrogate == "model" and silent:
+        raise ChoiceError(
+            f"{where}: the surrogate 'model' needs probabilities or a column pred_std, "
+            "and this pool has neither",
+            "leave the surrogate to the default",
+        )
     for name in choices.groups:
         if name not in pool.get("groups", ()):
             raise ChoiceError(
@@ -122,6 +135,20 @@ def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool
         raise ChoiceError(
             f"{where}: nobody can bet on items that are not drawn at random",
             "leave --selection draw, or --interval fixed",
+        )
+    even, top = choices.acquisition == "uniform", choices.selection == "top"
+    if even and (top or choices.power != 1):
+        raise ChoiceError(
+            f"{where}: uniform draws have neither a top nor a power", "leave them at draw and 1"
+        )
+    if top and choices.power != 1:
+        raise ChoiceError(
+            f"{where}: the top scores are the same to any power", "leave --power at 1"
+        )
+    if choices.surrogate == "model" and choices.acquisition in acquisition.MEMBERS:
+        raise ChoiceError(
+            f"{where}: {choices.acquisition} compares members, and the surrogate 'model' has one",
+            "choose a surrogate with members that differ",
         )
 
 

@@ -212,7 +212,8 @@ def _understood(made) -> str:
     start = {"created": "created", "updated": "updated", "checked": "dry run: nothing written in"}
     choices = made.choices
     aims = " and ".join((choices.metric, *choices.also))
-    draws = f"draws: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
+    verb = "picks" if choices.selection == "top" else "draws"
+    draws = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
     draws += "".join(f", {odd}" for odd in _unusual(choices))
     seed = "drawn when the study is created" if made.seed is None else made.seed
     lines = (f"{start[made.outcome]} {made.folder}", *made.notices, draws, f"seed: {seed}")

@@ -39,7 +39,7 @@ def report(
     format: options.formats(*FORMATS) = "text",
     study: options.Folder = None,
 ):
-    """Estimate how good the model is, with intervals, and decide gates.
+    """Say how good the model is, with intervals, and decide gates.
 
     Exit codes: 0, every gate passed, or none was asked for; 1, a gate failed; 2, the input is
     wrong; 3, no gate failed, but one is undecided and needs more labels.

@@ -48,7 +48,10 @@ def simulate(
     ] = None,
     format: options.formats(*options.FORMATS) = "text",
 ):
-    """Replay strategies on a pool whose labels are all known: error, labels saved, coverage."""
+    """Replay strategies on a pool whose labels are all known.
+
+    Error, labels saved, and coverage of each.
+    """
     from dataclasses import asdict
 
     from activetest import catalog, convert
@@ -75,6 +78,7 @@ def simulate(
         wishes["costs"] = matrices.read(costs, looked.schema.classes) if costs else None
         results = simulate(looked, labels, progress=streams.progress(), **options.given(wishes))
     results = [asdict(result) for result in results]
+    # Numbers first: a disk that is full by now must not take them along.
+    streams.write(renderer.simulation(results))
     for path in plot or ():
         _plots.draw(results, path)
-    streams.write(renderer.simulation(results))

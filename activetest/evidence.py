@@ -191,11 +191,14 @@ class Aim:
     weights      (d,) one each: the metric's gradient when the round began
     total        sum of the squares of the acquisition's scores for it, over every row that could
                  be drawn; NaN where an older version drew by another rule
+    peak         largest of those scores: where choices raise scores to a power, they are divided by
+                 it first, also in the total
     """
 
     statistics: tuple[str, ...]
     weights: tuple[float, ...]
     total: float
+    peak: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,7 @@ class Round:
     count         (G,) number of such rows
     aims          what draws aimed at: enough to compute the probability of every row again
     learned       number of the round whose surrogate this is: its own unless it was not refitted
+    knew          labels that this surrogate knew
     """
 
     number: int
@@ -229,6 +233,7 @@ class Round:
     count: Array
     aims: tuple[Aim, ...]
     learned: int = 0
+    knew: int = 0
 
     @property
     def picked(self) -> bool:

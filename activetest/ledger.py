@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -132,17 +132,18 @@ class Ledger:
         for row, (number, *draw) in zip(rows, self._all(query, len(rows)), strict=True):
             drawn.setdefault(number, []).append((row, *draw))
         query = (
-            "SELECT number, learned, arrays, params, choices, statistics, groups, imputed_sum, "
-            "count, aims FROM rounds WHERE number <= ? ORDER BY number"
+            "SELECT number, learned, knew, arrays, params, choices, statistics, groups, "
+            "imputed_sum, count, aims FROM rounds WHERE number <= ? ORDER BY number"
         )
         made: dict[int, Round] = {}
-        for number, learned, arrays, params, *kept in self._all(query, max(drawn, default=0)):
+        for number, learned, knew, arrays, params, *kept in self._all(query, max(drawn, default=0)):
             params = json.loads(params)
             if learned is not None:
                 params = made[learned].params
             elif arrays is not None:
-                params = Stored(params, self._arrays / arrays)
-            made[number] = rebuilt(number, learned or number, params, kept, drawn[number])
+                params = Stored(params, self._arrays, arrays)
+            made[number] = rebuilt(number, params, kept, drawn[number])
+            made[number] = replace(made[number], learned=learned or number, knew=knew)
         return tuple(made.values())
 
     def surrogates(self) -> set[str]:
@@ -162,10 +163,10 @@ class Ledger:
         file = write(arrays, self._arrays) if arrays else None
         with self._write(revision) as db:
             db.execute(
-                "INSERT INTO rounds (number, time, labels_seen, learned, arrays, params, choices, "
-                "statistics, groups, imputed_sum, count, aims) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (round.number, _now(), revision, learned, file, *texts(round, plain)),
+                "INSERT INTO rounds (number, time, labels_seen, learned, knew, arrays, params, "
+                "choices, statistics, groups, imputed_sum, count, aims) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (round.number, _now(), revision, learned, round.knew, file, *texts(round, plain)),
             )
             db.executemany(
                 "INSERT INTO draws (round, id, q, imputed) VALUES (?, ?, ?, ?)",

@@ -6,29 +6,57 @@ ledger does not name was left by a round that never happened, and does no harm.
 
 import hashlib
 import io
+import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 from uuid import uuid4
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
 from activetest.errors import StorageError, StudyError
 from activetest.evidence import Array
 
+_HINT = (
+    "restore it from a backup: it holds what a round's surrogate had learned. Every label is in "
+    "ledger.db, and what the rounds recorded can be reported without this file"
+)
+_NAME = re.compile(r"[0-9a-f]+\.npz")
+_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+# What the standard library and NumPy raise for content that nobody wrote with `write`.
+_UNREADABLE = (
+    *(BadZipFile, EOFError, KeyError, MemoryError, OSError, OverflowError, RuntimeError),
+    *(TokenError, TypeError, ValueError),
+)
+
+
+class Lost(StudyError, KeyError):
+    """A parameter is not where a round should have left it."""
+
 
 class Stored(Mapping):
-    """Parameters as they were recorded. The file is read when somebody looks at them."""
+    """Parameters as they were recorded. The file is read when somebody looks at them.
 
-    def __init__(self, plain: dict, path: Path):
-        self._plain, self._path = plain, path
+    Looking raises StudyError for a file that is not what it was, or does not hold what is wanted.
+    """
+
+    def __init__(self, plain: dict, folder: Path, name: str):
+        self._plain, self._folder, self._name = plain, folder, name
 
     @cached_property
     def _all(self) -> dict:
-        return self._plain | _read(self._path)
+        return self._plain | _read(self._folder, self._name)
 
     def __getitem__(self, name: str):
+        if name not in self._all:
+            raise Lost(f"{self._folder / self._name} does not hold {name!r}", _HINT)
         return self._all[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -76,20 +104,39 @@ def write(arrays: dict[str, Array], folder: Path) -> str:
     return path.name
 
 
-def _read(path: Path) -> dict[str, Array]:
+def _read(folder: Path, name: str) -> dict[str, Array]:
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        raise StudyError(f"{folder} cannot hold a file called {name!r}", _HINT)
+    path = folder / name
     try:
         content = path.read_bytes()
-        problem = "" if _name(content) == path.name else "is damaged"
+        problem = "" if _name(content) == name else "is damaged"
     except FileNotFoundError:
         problem = "is missing"
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
     if problem:
-        raise StudyError(
-            f"{path} {problem}",
-            "restore it from a backup: it holds what a round's surrogate had learned. Every label "
-            "is in ledger.db, and what the rounds recorded can be reported without this file",
-        )
+        raise StudyError(f"{path} {problem}", _HINT)
+    try:
+        return _arrays(content)
+    except _UNREADABLE as error:
+        raise StudyError(f"{path} is damaged", _HINT) from error
+
+
+def _arrays(content: bytes) -> dict[str, Array]:
+    """The arrays of a file that `write` wrote. Raises _UNREADABLE for any other."""
+    with ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if sum(each.file_size for each in members) > len(content):
+            raise ValueError("more is said to be inside than can be")
+        for each in members:
+            if each.compress_type != ZIP_STORED:
+                raise ValueError("it is compressed")
+            with archive.open(each) as file:
+                shape, _, kind = _READERS[np.lib.format.read_magic(file)](file)
+                # Before any room is made for the array.
+                if file.tell() + math.prod(shape) * kind.itemsize != each.file_size:
+                    raise ValueError("an array is said to be of another size than it is")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 

@@ -33,9 +33,7 @@ def draws(round: Round) -> list[tuple[float | None, str]]:
     return list(zip(probs, imputed, strict=True))
 
 
-def rebuilt(
-    number: int, learned: int, params: Mapping, kept: Sequence[str], drawn: Sequence[tuple]
-) -> Round:
+def rebuilt(number: int, params: Mapping, kept: Sequence[str], drawn: Sequence[tuple]) -> Round:
     """The round of these texts but the first; drawn holds row, probability and what was imputed."""
     choices, statistics, groups, imputed_sum, count, aims = map(json.loads, kept)
     rows, probs, imputed = zip(*drawn, strict=True)
@@ -51,10 +49,14 @@ def rebuilt(
         imputed_sum=np.array(imputed_sum, float),
         count=np.array(count),
         aims=tuple(
-            Aim(tuple(aim["statistics"]), tuple(aim["weights"]), _number(aim["total"]))
+            Aim(
+                tuple(aim["statistics"]),
+                tuple(aim["weights"]),
+                _number(aim["total"]),
+                aim.get("peak", 1.0),
+            )
             for aim in aims
         ),
-        learned=learned,
     )
 
 

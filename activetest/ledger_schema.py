@@ -49,7 +49,8 @@ def _m002_aims_of_rounds(db: sqlite3.Connection) -> None:
 
 def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
     """Items picked by the largest score have no q. Rounds say whose surrogate they used: `learned`
-    is the number of the round that fitted it, NULL for their own; `arrays` is the file of its
+    is the number of the round that fitted it, NULL for their own, and `knew` the number of labels
+    it knew; `arrays` is the file of its
     arrays, NULL without any. Floors meant something else in older rounds: totals of their scores do
     not give the strengths that rows had any more.
     """
@@ -62,6 +63,7 @@ def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
         DROP TABLE draws;
         ALTER TABLE draws_or_picks RENAME TO draws;
         ALTER TABLE rounds ADD COLUMN learned INTEGER;
+        ALTER TABLE rounds ADD COLUMN knew INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE rounds ADD COLUMN arrays TEXT
     """.split(";"):
         db.execute(statement)

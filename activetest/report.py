@@ -119,7 +119,8 @@ class Report:
     metric, surrogate, acquisition, floor    what draws aim at, and how: see Choices
     selection                                "draw", or "top" where the largest scores are picked
     power                                    of the scores that draws are made in proportion to
-    device                                   what the surrogate's networks learned on; None without
+    surrogate_note                           what the surrogate is made of, or what its networks
+                                             learned on; None for most
     counts                                   where the study stands
     estimates                                one line per estimate, groups last
     notes                                    plain sentences: what to know before believing a number
@@ -139,7 +140,7 @@ class Report:
     gates: tuple[Gate, ...] = ()
     selection: str = "draw"
     power: float = 1.0
-    device: str | None = None
+    surrogate_note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,9 @@ class SimulatedStrategy:
     median            median squared error
     quartiles         a quarter of the squared errors is below the first, and one above the second
     labels_saved      mean squared error of uniform draws (closed form) over this one's
-    labels_saved_se   its Monte-Carlo standard error
+    labels_saved_se   its Monte-Carlo standard error; None where no two runs differ
     label_ratio       uniform labels that reach the same error, over the budget
-    coverage          share of runs whose interval holds the truth
+    coverage          share of runs whose interval holds the truth; None where all are one study
     width             mean width of the interval
     uniform_mse       mean squared error of uniform draws at this budget
     uniform_median    their median squared error
@@ -178,9 +179,9 @@ class SimulatedStrategy:
     median: float
     quartiles: tuple[float, float]
     labels_saved: float
-    labels_saved_se: float
+    labels_saved_se: float | None
     label_ratio: float
-    coverage: float
+    coverage: float | None
     width: float
     uniform_mse: float
     uniform_median: float

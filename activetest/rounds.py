@@ -17,7 +17,7 @@ from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
 from activetest.rounds_aims import aimed, recorded, target
 from activetest.rounds_floor import floor
-from activetest.rounds_learn import inherited, surrogate_of, unseen
+from activetest.rounds_learn import inherited, labelled, surrogate_of, unseen
 from activetest.rounds_score import scorer
 
 
@@ -34,6 +34,7 @@ class Frozen:
     aims          what draws aim at
     strength      (N,) probability of the first draw; 0 where a row is not free
     learned       number of the round whose surrogate this is
+    knew          labels it knew
     """
 
     number: int
@@ -45,6 +46,7 @@ class Frozen:
     aims: tuple[Aim, ...]
     strength: Array
     learned: int
+    knew: int
 
 
 def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None) -> Round:
@@ -92,6 +94,10 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
             f"{choices.acquisition} has nothing to go by",
             "choose a surrogate with members that differ, or activetest init --acquisition optimal",
         )
+    peaks = np.ones(len(scores))
+    if choices.power != 1:
+        peaks = scores.max(axis=1, where=free, initial=0.0)
+        scores = sampling.sharpened(scores, peaks, choices.power)
     if choices.interval == "anytime" and len(aims[0].statistics) == 1:
         # Of several means the bets are on another sum at every value: the floor stays as chosen.
         share = floor(cache, surrogate, targets[0], scores, free, choices, drawn=len(log.rows))
@@ -106,11 +112,14 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
             f"with floor 0, {never} items could never be drawn: their score is zero",
             hint="activetest init POOL --floor 0.05",
         )
-    aims = tuple(replace(aim, total=float(total)) for aim, total in zip(aims, totals, strict=True))
+    aims = tuple(
+        replace(aim, total=float(total), peak=float(peak))
+        for aim, total, peak in zip(aims, totals, peaks, strict=True)
+    )
     count = np.rint(sums[:, -1]).astype(np.int64)
-    learned = earlier.learned if earlier else number
+    source = (earlier.learned, earlier.knew) if earlier else (number, len(labelled(log)[0]))
     return Frozen(
-        number, choices, surrogate, statistics, sums[:, :-1], count, aims, strength, learned
+        number, choices, surrogate, statistics, sums[:, :-1], count, aims, strength, *source
     )
 
 
@@ -133,6 +142,7 @@ def record(frozen: Frozen, drawn: Array, cache) -> Round:
         count=frozen.count,
         aims=frozen.aims,
         learned=frozen.learned,
+        knew=frozen.knew,
     )
 
 

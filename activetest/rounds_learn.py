@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest import catalog
+from activetest.errors import PoolChanged
 from activetest.evidence import LABELLED, Array, Choices, Known, Log, Round, Rows
 from activetest.metrics._statistics import Statistic, statistic
 from activetest.surrogates import FEATURES
@@ -25,8 +26,8 @@ def surrogate_of(log: Log, cache, choices: Choices, *, seed: int):
     """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
     number = len(log.history) + 1
     earlier = inherited(log, choices)
-    if earlier:
-        return restored(earlier)
+    if earlier and choices.surrogate not in cache.lost:
+        return restored(earlier, cache)
     return learn(log, cache, choices, rng=generator(seed, number, "fit"))
 
 
@@ -37,12 +38,7 @@ def inherited(log: Log, choices: Choices) -> Round | None:
     last = log.history[-1]
     if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):
         return None
-    drawn, brought = log.status == LABELLED, log.brought_status == LABELLED
-    now = np.count_nonzero(drawn) + np.count_nonzero(brought)
-    then = np.count_nonzero(drawn & (log.round < last.learned)) + np.count_nonzero(
-        brought & (log.brought_round <= last.learned)
-    )
-    return None if due(choices.refit, then, now) else last
+    return None if due(choices.refit, last.knew, len(labelled(log)[0])) else last
 
 
 def due(refit: str, then: int, now: int) -> bool:
@@ -52,9 +48,15 @@ def due(refit: str, then: int, now: int) -> bool:
     return now >= (max(2 * then, 1) if refit == "doubling" else then + int(refit))
 
 
-def restored(each: Round):
-    """The surrogate of a round."""
-    return catalog.load("surrogates", each.choices["surrogate"]).restore(each.params)
+def restored(each: Round, cache):
+    """The surrogate of a round. Raises PoolChanged where what its beliefs rest on is no more."""
+    name = each.choices["surrogate"]
+    if name in cache.lost:
+        raise PoolChanged(
+            cache.lost[name],
+            "restore it; what the rounds recorded can be reported without, with fixed intervals",
+        )
+    return catalog.load("surrogates", name).restore(each.params)
 
 
 def known_before(log: Log, number: int) -> Array:

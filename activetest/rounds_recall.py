@@ -53,7 +53,7 @@ def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
 
     The last column counts rows.
     """
-    surrogates = {number: restored(each) for number, each in sources.items()}
+    surrogates = {number: restored(each, cache) for number, each in sources.items()}
 
     def on_piece(piece):
         rows = cache.rows(*piece)
@@ -80,7 +80,7 @@ def _again(each: Round, log: Log, cache, source: Round, wholes, statistics, grou
 
     What it recorded for all these groups stays: no number depends on what else is asked for.
     """
-    surrogate = restored(source)
+    surrogate = restored(source, cache)
     known = cache.take(known_before(log, each.number))
     left = wholes[source.number] - _summed(surrogate, cache, known, statistics)
     drawn = surrogate.expected(cache.take(each.rows), statistics).T.astype(float)

@@ -10,14 +10,14 @@ from activetest.evidence import Array, Choices, Rows
 from activetest.metrics._statistics import Statistic
 from activetest.rounds_learn import generator
 
-# Members that acquisitions which need them are shown, and rows at a time: those fit in the cache.
-_MEMBERS, _STRIP = 100, 1024
+# Members that acquisitions which need them are shown, and numbers at a time that they make.
+_MEMBERS, _NUMBERS = 100, 2**20
 
 
 def scorer(
     surrogate, choices: Choices, *, seed: int, number: int
 ) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
-    """score(rows, targets) -> (A, R) for a round: one line per target, to the power of the choices.
+    """score(rows, targets) -> (A, R) for a round: one line per target.
 
     A row's scores do not depend on the rows beside it: they can be computed again, in other chunks.
     """
@@ -33,13 +33,15 @@ def scorer(
             strips = [rows]
             known = {}
         else:
-            starts = range(0, max(len(rows.index), 1), _STRIP)
-            strips = [rows[start : start + _STRIP] for start in starts]
+            outcomes = 15 if rows.outputs.probs is None else rows.outputs.probs.shape[1]
+            strip = max(_NUMBERS // (_MEMBERS * outcomes), 1)
+            starts = range(0, max(len(rows.index), 1), strip)
+            strips = [rows[start : start + strip] for start in starts]
             known = {"members": members}
         scores = [
             [acquisition.score(surrogate.beliefs(strip, (one,), **known)) for strip in strips]
             for one in targets
         ]
-        return np.stack([np.concatenate(parts) for parts in scores]) ** choices.power
+        return np.stack([np.concatenate(parts) for parts in scores])
 
     return score

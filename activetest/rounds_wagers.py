@@ -21,6 +21,8 @@ from activetest.rounds_score import scorer
 
 # Sums up to which rows are looked at one by one: more are cheaper kind by kind.
 _FEW = 2
+# How far strengths that are computed again may differ from those that were drawn with.
+_DRIFT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,12 @@ class _Scene:
 
     def __init__(self, each: Round, log: Log, cache, sums: _Sums, seed: int):
         self.round, self.log, self.cache, self.sums = each, log, cache, sums
-        self.surrogate = restored(each)
+        self.surrogate = restored(each, cache)
         self.choices = Choices(**each.choices)
         self.scorer = scorer(self.surrogate, self.choices, seed=seed, number=each.number)
         self.targets = tuple(map(target, each.aims))
         self.totals = np.array([aim.total for aim in each.aims])
+        self.peaks = np.array([aim.peak for aim in each.aims])
         self.free = np.ones(cache.size, bool)
         self.free[known_before(log, each.number)] = False
         self.stays = self.free.copy()
@@ -172,6 +175,13 @@ class _Scene:
         ends = self.sums.ends(rows) * member
         strength = self._strength(rows, np.ones(len(at), bool))
         left = strength / log.probs[at]
+        # What was left at a draw is what was left at the one before, less what that one took.
+        if not np.allclose(left[1:], left[:-1] - strength[:-1], rtol=_DRIFT):
+            raise NotEstimable(
+                f"the strengths of round {self.round.number} cannot be computed again: "
+                "another version of a library does not predict what it did",
+                hint="use --interval fixed",
+            )
         # What could still be drawn: what stayed, this item, and those drawn after it in the round.
         after = ((ends - guess) / strength)[..., ::-1]
         lowest = np.minimum.accumulate(after[0], axis=1)[:, ::-1]
@@ -189,7 +199,8 @@ class _Scene:
 
     def _strength(self, rows: Rows, free: Array) -> Array:
         """(R,) strengths the rows had in the round; 0 where they were not free."""
-        scores = np.where(free, self.scorer(rows, self.targets), 0.0)
+        scores = self.scorer(rows, self.targets)
+        scores = np.where(free, sampling.sharpened(scores, self.peaks, self.choices.power), 0.0)
         count = int(self.round.count[0])
         return sampling.blended(scores, free, self.choices.floor, self.totals, count)
 

@@ -23,17 +23,31 @@ def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
         raise ValueError("scores must be finite and not negative")
     totals = np.square(scores, dtype=float).sum(axis=1)
     strength = blended(scores, free, floor, totals, int(free.sum()))
+    if not np.isfinite(strength).all():
+        raise ValueError("squares of scores must be finite")
     return strength / strength.sum(), totals
+
+
+def sharpened(scores: Array, peaks: Array, power: float) -> Array:
+    """(K, R) scores over their peaks (K,) to a power; as they are for power 1, or without a peak.
+
+    Over the peak, so that neither the unit of a loss nor a high power can leave the range of
+    numbers.
+    """
+    if power == 1:
+        return scores
+    return (scores / np.where(peaks > 0, peaks, 1)[:, None].astype(float)) ** power
 
 
 def blended(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
     """(R,) strengths of some rows, from what scores (K,) and free rows came to over the pool.
 
-    A score is the root of an expected square. All kinds are scaled to a mean square of one, and the
-    mean of their squares is blended with one: sqrt((1 - floor^2) score^2 + floor^2) is the best
-    score when, with probability floor^2, what is believed of a row means nothing and it is like
-    any other of the pool. No row is less likely than floor / count, for no mean exceeds its root
-    mean square. Where no score is above zero every free row is as likely as another.
+    All kinds of scores are scaled to a mean square of one, and the mean of their squares is blended
+    with one: sqrt((1 - floor^2) score^2 + floor^2). Where a score is the root of an expected
+    square, as the optimal one is, this is the best one when, with probability floor^2, what is
+    believed of a row means nothing and it is like any other of the pool. In the first draw no row
+    is less likely than floor / count, for no mean exceeds its root mean square. Where no score is
+    above zero every free row is as likely as another.
     """
     some = totals > 0
     if not some.any():

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from uuid import uuid4
@@ -14,13 +14,12 @@ from uuid import uuid4
 import numpy as np
 
 from activetest import cache as caches
-from activetest import study_pool, supplements
+from activetest import study_beside, study_pool
 from activetest.annotators import DAWID_SKENE, Opinion, opinion, settled
 from activetest.cache import Cache
 from activetest.cache_files import sweep
-from activetest.cache_parts import EXTERNAL, TRAIN
 from activetest.choices import checked
-from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
+from activetest.errors import ChoiceError, StorageError, StudyError
 from activetest.evidence import LABELLED, PENDING, Array, Choices, Log
 from activetest.labels import numbering
 from activetest.ledger import Ledger, Record
@@ -131,46 +130,37 @@ class Study:
         """The cache of the pool, built again when it must be.
 
         Equipped with what the surrogates of past and coming rounds want, unless only items are
-        looked up. Raises PoolChanged when the pool is not the one the study was made for, or past
-        rounds knew other models by other outputs; PoolError for files beside it that cannot serve.
+        looked up. Raises PoolChanged when the pool is not the one the study was made for, PoolError
+        for files beside it that cannot serve coming rounds.
         """
         with storing(self.folder):
-            folder, pool = self.folder / "cache", self.open_pool()
-            made = caches.current(pool, folder, expected=self.ledger.fingerprint)
-            if equipped:
-                beside = {key: self.addresses.get(key) for key in ("train", "surrogates")}
-                made = supplements.equip(made, pool, self.surrogates(), **beside)
-                self.check_others(made)
-        return made
+            pool = self.open_pool()
+            made = caches.current(pool, self.folder / "cache", expected=self.ledger.fingerprint)
+            return self.equip(made, pool) if equipped else made
 
-    def surrogates(self, coming: str | None = None) -> set[str]:
-        """Names of those of past rounds, and of that of coming ones."""
-        return self.ledger.surrogates() | {coming or self.choices.surrogate}
+    def equip(
+        self,
+        made: Cache,
+        pool: Pool,
+        *,
+        coming: str | None = None,
+        beside: dict | None = None,
+        renamed: Collection[str] = (),
+    ) -> Cache:
+        """The cache with what past rounds and the coming surrogate want: see study_beside.equip."""
+        beside = beside or {key: self.addresses.get(key) for key in study_beside.FILES}
+        coming, past = coming or self.choices.surrogate, self.ledger.surrogates()
+        given = {"beside": beside, "renamed": renamed, "past": past, "coming": coming}
+        return study_beside.equip(made, pool, self.pool, **given)
 
-    def check_others(self, made: Cache) -> None:
-        """Raises PoolChanged when past rounds believed other models' outputs that are no more.
-
-        What a round predicted is asked for again, and must not have learnt from its labels since.
-        """
-        expected, found = self.pool.get("surrogates_fingerprint"), made.source(EXTERNAL)
-        used = sorted(filter(supplements.with_others, self.ledger.surrogates()))
-        if used and expected not in (None, found):
-            where = self.addresses.get("surrogates", self.uri)
-            raise PoolChanged(
-                f"what other models say in {where} is not what it was when rounds were drawn with "
-                f"surrogate {used[0]!r}",
-                "restore it, or start another study with --study DIR",
-            )
+    def check_coming(self, made: Cache, coming: str | None = None) -> None:
+        """Raises PoolChanged where coming rounds would see what past ones saw otherwise."""
+        coming, past = coming or self.choices.surrogate, self.ledger.surrogates()
+        study_beside.check(made, self.pool, past=past, coming=coming)
 
     def changes(self, made: Cache) -> list[str]:
         """What is not as init found it, in plain sentences."""
-        expected, found = self.pool.get("train_fingerprint"), made.source(TRAIN)
-        if found is None or expected in (None, found):
-            return []
-        return [
-            f"The training rows in {self.pool['train']} have changed since init: rounds learn from "
-            "them as they are when drawn."
-        ]
+        return study_beside.changes(made, self.pool, self.addresses)
 
     def log(self, cache: Cache, record: Record | None = None) -> Log:
         """What is known, in the words of the methods; of the latest record unless one is given.

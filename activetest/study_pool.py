@@ -8,8 +8,8 @@ from activetest.pool_schema import Schema
 
 # The pool, rows to learn from, and what other models say: paths or URIs.
 ADDRESSES = ("uri", "train", "surrogates")
-# What the files beside the pool held when init looked at them.
-FINGERPRINTS = ("train_fingerprint", "surrogates_fingerprint")
+# What the files beside the pool, and its features, held when init looked at them.
+FINGERPRINTS = ("train_fingerprint", "surrogates_fingerprint", "features_fingerprint")
 
 
 def roles(pool: dict) -> Schema:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from activetest import pool_outputs
 from activetest import supplements_files as tables
-from activetest.cache_parts import EXTERNAL, Draft, Part, drafted, opened
+from activetest.cache_parts import EXTERNAL, Draft, Part, copied, drafted, opened
 from activetest.errors import PoolError
 from activetest.evidence import Array
 from activetest.identities import Text, hashes, row_hashes
@@ -47,32 +47,48 @@ class Found:
         )
 
 
-def ensure(cache, pool, source: str | None) -> Part | None:
+def ensure(cache, pool, source: str | None, *, known: str | None = None) -> Part | None:
     """The part, made unless it is there; from the pool's own columns where source is None.
 
-    None where these do not exist. Raises PoolError for columns or rows that cannot serve.
+    None where these do not exist. A file that cannot be opened any more is not missed where the
+    part has the fingerprint `known`. Raises PoolError for columns or rows that cannot serve.
     """
     folder = cache.folder / EXTERNAL
     if source is None and not columns_of(pool.files.schema):
         return None
-    stamp = None if source is None else tables.stamp(source)
-    schema = pool.schema
-    meaning = [schema.task, schema.kind, list(schema.classes), schema.positive]
-    made_from = [cache.manifest["stamp"], meaning, stamp]
+    try:
+        stamp = None if source is None else tables.stamp(source)
+    except PoolError:
+        if part := copy(cache, pool, known):
+            return part
+        raise
+    made_from = {"pool": _beside(cache, pool), "file": stamp}
     if part := opened(folder, made_from):
         return part
     with drafted(folder, made_from) as draft:
         if source is None:
             _write(draft, pool.files, cache, pool, pool.uri, _in_order)
         else:
-            with tables.opened(source, id=schema.id) as files:
+            with tables.opened(source, id=pool.schema.id) as files:
                 _write(draft, files, cache, pool, source, _by_id(files, cache, pool, source))
     return Part(folder)
+
+
+def copy(cache, pool, known: str | None) -> Part | None:
+    """The part as it is, if it fits the pool and has this fingerprint; no file is looked at."""
+    return copied(cache.folder / EXTERNAL, _beside(cache, pool), known)
 
 
 def columns_of(table: pa.Schema) -> list[str]:
     """The columns of other models' outputs."""
     return [name for name in table.names if name.startswith((PROBABILITIES, PREDICTIONS))]
+
+
+def _beside(cache, pool) -> list:
+    """What of the pool the part depends on."""
+    schema = pool.schema
+    meaning = [schema.task, schema.kind, list(schema.classes), schema.positive]
+    return [cache.manifest["stamp"], meaning]
 
 
 def members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:

@@ -1,5 +1,7 @@
 """All features of every item, in standard units: two passes over the pool."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 from operator import add
 
@@ -8,6 +10,7 @@ import numpy as np
 from activetest import components
 from activetest.cache_parts import FEATURES, Part, drafted, opened
 from activetest.evidence import Array
+from activetest.identities import row_hashes
 
 # Rows standardised at once: they stay in the processor's cache.
 _STRIP = 4096
@@ -79,16 +82,31 @@ def ensure(cache, pool) -> Part:
         def write(strip) -> int:
             block = pool.block(strip)
             draft.arrays.write(FEATURES, block.start, scale.standardised(block.features))
-            return strip.batch.num_rows
+            return _hashed(cache.hashes[block.start : block.start + strip.batch.num_rows], block)
 
-        if pool.schema.features:
-            pool.each(write, add, without=_UNUSED)
+        total = pool.each(write, add, without=_UNUSED) if pool.schema.features else 0
+        seen = json.dumps([pool.feature_names(), total % 2**64])
+        draft.fingerprint = hashlib.sha256(seen.encode()).hexdigest()[:16]
     return Part(folder)
 
 
 def scale_of(part: Part) -> Scale:
     """The units of a part."""
     return Scale(*(np.asarray(part.arrays[name]) for name in ("centre", "inverse")))
+
+
+def _hashed(keys: Array, block) -> int:
+    """The sum of the hashes of the rows of a block, whose ids hash to keys (R,)."""
+    total = 0
+    for begin in range(0, len(keys), _STRIP):
+        part = slice(begin, begin + _STRIP)
+        values = [
+            column
+            for feature in block.features
+            for column in feature[part].reshape(len(keys[part]), -1).T
+        ]
+        total += int(row_hashes(keys[part], values).sum(dtype=np.uint64))
+    return total
 
 
 def measured(pool) -> Scale:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from activetest import supplements_files as tables
-from activetest.cache_parts import TRAIN, Draft, Part, drafted, opened
+from activetest.cache_parts import TRAIN, Draft, Part, copied, drafted, opened
 from activetest.errors import ChoiceError, PoolError
 from activetest.evidence import Array
 from activetest.hashing import mix
@@ -21,14 +21,21 @@ LABELS = ("label", "y", "target", "truth")
 _GAPS = "every row needs a label; remove those without"
 
 
-def ensure(cache, pool, features: Part, source: str) -> Part:
+def ensure(cache, pool, features: Part, source: str, *, known: str | None = None) -> Part:
     """The part, made unless it is there; features are those of the pool.
 
+    A file that cannot be opened any more is not missed where the part has the fingerprint `known`.
     Raises PoolError for a file that cannot serve, ChoiceError where the pool has no features.
     """
     schema = pool.schema
     folder = cache.folder / TRAIN
-    made_from = [features.made_from, tables.stamp(source), schema.task, list(schema.classes)]
+    beside = [features.made_from, schema.task, list(schema.classes)]
+    try:
+        made_from = {"pool": beside, "file": tables.stamp(source)}
+    except PoolError:
+        if part := copied(folder, beside, known):
+            return part
+        raise
     if part := opened(folder, made_from):
         return part
     with drafted(folder, made_from) as draft:
@@ -53,34 +60,47 @@ def _write(draft: Draft, pool, scale: Scale, source: str) -> None:
     kind = np.int64 if schema.task == "classification" else float
     arrays.create("features", (0, len(scale.centre)), np.float32)
     arrays.create("labels", (0,), kind)
-    total, strangers = 0, Counter()
+    total, strangers, gaps = 0, Counter(), Counter()
     with tables.opened(source) as files:
-        rows = tables.rows(files)
         label = _label(files.schema, pool, source)
         for start, features, labels, unknown in _blocks(files, pool, label, source):
             strangers += unknown
             keep = _kept(labels, schema)
+            gaps += _gaps([column[keep] for column in features], schema.features)
             arrays.extend("features", scale.standardised(features)[keep])
             arrays.extend("labels", labels[keep].astype(kind))
             keys = mix(np.arange(start, start + len(labels), dtype=np.uint64))
             values = [part for column in features for part in column.reshape(len(labels), -1).T]
             total += int(row_hashes(keys, [*values, labels]).sum(dtype=np.uint64))
     draft.fingerprint = f"{total % 2**64:016x}"
-    _reject_strangers(arrays.shapes["labels"][0], strangers, schema, source)
-    draft.said += _said(schema, source, label, rows, strangers)
+    rows = arrays.shapes["labels"][0]
+    _reject_strangers(rows, strangers, schema, source)
+    draft.said += _said(source, label, rows, strangers, gaps)
 
 
-def _said(schema, source: str, label: str, rows: int, strangers: Counter) -> list[str]:
-    """What was read and what was left out."""
+def _gaps(features: list[Array], names: tuple[str, ...]) -> Counter:
+    """{feature: values that are missing or infinite}, of (R,) and (R, W) columns."""
+    found = {
+        name: int(np.count_nonzero(~np.isfinite(column.astype(float))))
+        for name, column in zip(names, features, strict=True)
+    }
+    return Counter({name: count for name, count in found.items() if count})
+
+
+def _said(source: str, label: str, rows: int, strangers: Counter, gaps: Counter) -> list[str]:
+    """How many rows are learnt from, what was left out and what was put right."""
     said = [f"training rows: {rows:,} of {source}, labels in column {label!r}"]
     if count := sum(strangers.values()):
         named = few([repr(name) for name in sorted(strangers)])
-        what = (
-            "are of classes that the model never predicts, so never as it says"
-            if schema.open_classes
-            else "are of classes that the pool does not know, and left out"
+        said.append(
+            f"{count:,} more rows of {source} are of classes that the pool does not know, and "
+            f"left out: {named}"
         )
-        said.append(f"{count:,} of the training rows {what}: {named}")
+    if count := sum(gaps.values()):
+        said.append(
+            f"missing or infinite feature values of training rows ({count:,}, in "
+            f"{few(list(gaps))}) stand at the mean of the pool"
+        )
     return said
 
 
@@ -166,8 +186,8 @@ def _labels(batch: pa.RecordBatch, column: str, schema) -> tuple[Array, Counter]
 
 
 def _kept(labels: Array, schema) -> Array:
-    """(R,) whether a label says something; with hard labels, other classes are simply wrong."""
-    if schema.task == "regression" or schema.open_classes:
+    """(R,) whether a label is one that can be learnt from."""
+    if schema.task == "regression":
         return np.ones(len(labels), bool)
     return labels >= 0
 

@@ -5,9 +5,9 @@ import pytest
 from pytest import approx
 
 from activetest import specs
-from activetest.evidence import Outputs
+from activetest.evidence import Choices, Outputs
 from activetest.metrics._metric import Facts, evaluate
-from activetest.workflow._baseline import baseline
+from activetest.workflow._baseline import baseline, compared
 
 SIZE = 400
 
@@ -71,3 +71,20 @@ def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
     made = baseline(specs.one("error", facts), outputs, labels, (2,), np.random.default_rng(3))
     assert made.error(2) / made.error(8) == approx(4, rel=0.1)
     assert made.error(399) < made.error(200) / 50
+
+
+@pytest.mark.parametrize("selection", ["draw", "top"])
+@pytest.mark.parametrize("estimates", [(0.5, 0.5, 0.5), (0.5, 0.6, 0.5)])
+def test_chance_tells_nothing_of_top_scores_where_no_two_runs_differ(pool, selection, estimates):
+    """Even where their intervals do, which the surrogate's own view simulates."""
+    facts, outputs, labels = pool
+    uniform = baseline(specs.one("error", facts), outputs, labels, (40,), np.random.default_rng(3))
+    table = np.array(
+        [(each, each - 0.4, each + 0.3 + 0.1 * run, 40) for run, each in enumerate(estimates)]
+    )
+    choices = Choices("error", ("error",), "agreement", selection=selection)
+    one = compared(choices, "ase", "error", 40, table, uniform)
+    same = len(set(estimates)) == 1
+    assert (one.labels_saved_se is None) == same
+    assert (one.coverage is None) == (same and selection == "top")
+    assert one.labels_saved == approx(uniform.error(40) / one.rmse**2)

@@ -263,5 +263,11 @@ def test_a_report_renders_in_every_format(study, label_file, capsys):
     assert "doubly-robust" in capsys.readouterr().out
 
 
+def test_the_help_says_what_each_command_does_in_80_columns():
+    listed = program("--help", env={"COLUMNS": "80"}).stdout
+    assert "..." not in listed.split("Commands:")[1]
+    assert max(map(len, listed.splitlines())) <= 80
+
+
 def test_every_command_has_a_sentence_of_help():
     assert all(command.callback.__doc__ for command in app.registered_commands)

@@ -109,8 +109,9 @@ def test_ways_to_draw_can_be_named_again(words, capsys):
         ("active-risk", "draw", 3.0),
     ]
     assert main(words) == 0
-    heading = capsys.readouterr().out.splitlines()[0].split()
-    assert {"selection", "power"} <= set(heading)
+    shown = capsys.readouterr().out
+    assert {"acquisition", "saved", "+-"} <= set(shown.splitlines()[0].split())
+    assert all(how in shown for how in ("optimal ^3", "optimal top", "active-risk ^3"))
 
 
 def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
@@ -127,6 +128,7 @@ def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
     ("wish", "problem"),
     [
         (["--plot", "curves.pdf"], "neither .svg nor .png"),
+        (["--plot", f"{'x' * 300}.png"], "no picture can be written"),
         (["--save", "nowhere/runs.jsonl"], "cannot keep runs in nowhere/runs.jsonl"),
         (["--selection", "best"], "selection is 'best'"),
         (["--power", "0"], "power is 0"),

@@ -9,11 +9,14 @@ import pytest
 
 from activetest.cli import main
 from activetest.errors import ChoiceError, PoolChanged, PoolError
+from activetest.pool import Pool
 from activetest.study import Study
+from activetest.surrogates import FEATURES
 from activetest.workflow.ingest import ingest
 from activetest.workflow.init import init
 from activetest.workflow.next import choose
 from activetest.workflow.report import report
+from activetest.workflow.simulate import simulate
 
 ROWS = 40
 
@@ -122,20 +125,61 @@ def test_training_rows_that_change_are_learnt_from_anew_and_said(scene, label_fi
     assert not any("training rows" in note for note in report(Study.open()).notes)
 
 
-def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, label_file):
-    start(surrogate="external", surrogates="rows/judges.parquet")
-    write_judges(scene, seed=1)
-    start(surrogates="rows/judges.parquet")
-    study = Study.open()
-    batch = choose(study, 4)
-    write_judges(scene, seed=2)
-    for act in (lambda: Study.open().cache(), lambda: start(surrogate="agreement")):
-        with pytest.raises(PoolChanged, match="rows/judges.parquet is not what it was"):
-            act()
-    # Labels are taken all the same: nothing that was answered may be lost.
-    assert ingest(study, label_file(f"{batch.rows[0]['id']},cat")).new == 1
-    write_judges(scene, seed=1)
-    assert Study.open().cache().rows(0, ROWS).external.shape == (ROWS, 2, 3)
+def write_features(folder, values) -> None:
+    table = pq.read_table(folder / "pools" / "pool.parquet")
+    place = table.column_names.index("x1")
+    pq.write_table(
+        table.set_column(place, "x1", pa.array(values)), folder / "pools" / "pool.parquet"
+    )
+
+
+def test_features_that_no_surrogate_saw_in_full_may_change(scene):
+    start(surrogate="agreement")
+    choose(Study.open(), 4)
+    start(surrogate="forest")
+    assert "features_fingerprint" in pool_section(scene)
+    write_features(scene, np.arange(float(ROWS)))
+    assert Study.open().cache().rows(0, ROWS).features.shape == (ROWS, 2)
+
+
+@pytest.mark.parametrize("surrogate", ["agreement", "linear", "forest"])
+@pytest.mark.parametrize(
+    "wishes", [{"features": ("x1",)}, {"features": ("x2", "x1")}, {"groups": ("band",)}]
+)
+def test_which_columns_are_features_is_settled_with_the_first_round(scene, surrogate, wishes):
+    table = pq.read_table(scene / "pools" / "pool.parquet")
+    table = table.append_column("band", pa.array(np.arange(ROWS) % 2))
+    pq.write_table(table, scene / "pools" / "pool.parquet")
+    assert start(surrogate=surrogate).schema.features == ("x1", "x2", "band")
+    choose(Study.open(), 4)
+    with pytest.raises(PoolChanged, match="drawn with the features x1, x2, band, not with") as said:
+        start(**wishes)
+    assert "--features 'x1,x2,band'" in said.value.hint and "--study DIR" in said.value.hint
+    kept = start(features=("x1", "x2", "band"), groups=("band",))
+    assert kept.schema.features == ("x1", "x2", "band") and kept.choices.groups == ("band",)
+    assert start(floor=0.5).schema == kept.schema
+    assert report(Study.open()).counts.drawn == 4
+
+
+@pytest.mark.parametrize("surrogate", FEATURES)
+def test_surrogates_of_features_are_refused_where_labels_may_be_of_any_class(scene, surrogate):
+    columns = {"pred": ["cat", "dog"] * 5, "x1": np.arange(10.0)}
+    pq.write_table(pa.table(columns), scene / "hard.parquet")
+    with pytest.raises(ChoiceError, match="a class that the model never predicts") as said:
+        init("hard.parquet", surrogate=surrogate)
+    assert "--surrogate agreement" in said.value.hint and "--classes" in said.value.hint
+    closed = init("hard.parquet", surrogate=surrogate, classes=("cat", "dog", "owl"))
+    assert closed.schema.classes == ("cat", "dog", "owl")
+    with pytest.raises(ChoiceError, match="a class that the model never predicts"):
+        simulate(
+            Pool.open("hard.parquet"),
+            "no.csv",
+            budgets=(4,),
+            runs=2,
+            surrogates=(surrogate,),
+            acquisitions=("optimal",),
+            estimators=("doubly-robust",),
+        )
 
 
 @pytest.mark.parametrize("line", ["train = 3", 'surrogates = ["a"]', "train_fingerprint = true"])
@@ -164,8 +208,10 @@ def test_the_command_line_takes_the_options_and_shows_what_was_chosen(scene, cap
     assert "surrogate stack, refit doubling, scores to the power 2\n" in shown
     choices = Study.open().choices
     assert (choices.refit, choices.power, choices.selection) == ("doubling", 2, "draw")
-    assert main(["init", "pools/pool.parquet", "--refit", "25", "--selection", "top"]) == 0
+    picks = ["--refit", "25", "--selection", "top", "--power", "1"]
+    assert main(["init", "pools/pool.parquet", *picks]) == 0
     shown = capsys.readouterr().out
+    assert "\npicks: optimal for " in shown and "draws" not in shown
     assert "refit after 25 labels, the top scores, without probabilities" in shown
     assert main(["init", "pools/pool.parquet", "--refit", "often"]) == 2
     assert "refit is 'often'" in capsys.readouterr().err

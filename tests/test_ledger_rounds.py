@@ -254,7 +254,7 @@ def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_
     before, bets = report(Study.open()), report(Study.open(), interval="anytime")
     assert bets.estimates[0].method == "betting"
     with sqlite3.connect(folder / ".activetest" / "ledger.db") as db:
-        for column in ("learned", "arrays"):
+        for column in ("learned", "knew", "arrays"):
             db.execute(f"ALTER TABLE rounds DROP COLUMN {column}")
         db.execute("PRAGMA user_version = 2")
     assert report(Study.open()) == before

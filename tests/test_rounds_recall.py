@@ -199,7 +199,9 @@ def test_a_round_knew_what_was_drawn_before_it_and_what_was_brought_by_then(pool
 def test_a_rounds_surrogate_comes_back_as_it_was(pool, truth):
     log = played(pool, truth, FEW)
     for each in log.history:
-        mean, _ = moments(restored(each).beliefs(pool.take(each.rows), (statistic("zero_one"),)))
+        mean, _ = moments(
+            restored(each, pool).beliefs(pool.take(each.rows), (statistic("zero_one"),))
+        )
         assert each.imputed[:, 0] == approx(mean[0], rel=1e-6)
 
 
@@ -211,5 +213,5 @@ def test_rounds_of_an_older_version_are_left_alone_and_later_ones_ask_themselves
     again = recall(aged, pool, wanted(pool, "f1[dog]"))
     assert again.history[:5] == tuple(old)
     for each in again.history[5:]:
-        asked = restored(each).expected(pool.take(each.rows), wanted(pool, "f1[dog]"))
+        asked = restored(each, pool).expected(pool.take(each.rows), wanted(pool, "f1[dog]"))
         np.testing.assert_allclose(each.imputed, asked.T)

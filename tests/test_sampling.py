@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from activetest.hashing import mix, uniforms
-from activetest.sampling import blended, mixture, probabilities, race
+from activetest.sampling import blended, mixture, probabilities, race, sharpened
 
 WEIGHTS = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
 
@@ -223,3 +223,14 @@ def test_mixing_is_a_bijection_and_leaves_its_input_alone():
     words = np.arange(10**5, dtype=np.uint64)
     assert len(np.unique(mix(words))) == 10**5
     assert (words == np.arange(10**5, dtype=np.uint64)).all()
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
+def test_powers_of_scores_do_not_depend_on_the_unit_of_the_loss(unit):
+    scores = np.array([[0.5, 1.0, 2.0]], np.float32) * np.float32(unit)
+    made = sharpened(scores, scores.max(axis=1), 16.0)
+    np.testing.assert_allclose(made, [[0.25**16, 0.5**16, 1.0]], rtol=1e-5)
+
+
+def test_scores_without_a_peak_stay_zero():
+    assert sharpened(np.zeros((1, 3)), np.zeros(1), 4.0).tolist() == [[0.0, 0.0, 0.0]]

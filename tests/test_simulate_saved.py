@@ -1,6 +1,7 @@
 """A simulation that was interrupted goes on, and ends as if it never had been."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -12,9 +13,11 @@ import pytest
 
 from activetest.errors import ChoiceError, StorageError
 from activetest.pool import Pool
+from activetest.workflow._saved import SavedRuns, hashed
 from activetest.workflow.simulate import simulate
 
 ROOT = Path(__file__).parents[1]
+HEADER = {"activetest": "1", "seed": 1}
 
 
 @pytest.fixture
@@ -110,6 +113,38 @@ def test_another_pool_or_key_is_another_simulation(play, folder, write_pool):
         play(save="runs.jsonl")
 
 
+def test_runs_of_other_code_are_another_simulation(play, folder):
+    play(save="runs.jsonl")
+    first, *others = Path("runs.jsonl").read_text().splitlines(keepends=True)
+    program = json.loads(first)["program"]
+    Path("runs.jsonl").write_text(first.replace(program, program[::-1]) + "".join(others))
+    with pytest.raises(ChoiceError, match="another simulation: it differs in program$"):
+        play(save="runs.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"),
+    [
+        ("new.py", True),
+        ("surrogates/new.py", True),
+        ("sample_data/new.py", False),
+        ("a.txt", False),
+    ],
+)
+def test_the_program_is_the_packages_own_code(tmp_path, path, counts):
+    for name in ("__init__.py", "rounds.py"):
+        (tmp_path / name).write_text(name)
+    before = hashed(tmp_path)
+    assert before == hashed(tmp_path)
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text("")
+    assert (hashed(tmp_path) != before) == counts
+    (tmp_path / "rounds.py").write_text("other")
+    changed = hashed(tmp_path)
+    (tmp_path / "rounds.py").rename(tmp_path / "bounds.py")
+    assert len({before, changed, hashed(tmp_path)}) == 3
+
+
 @pytest.mark.parametrize("content", ["id,label\n1,cat\n", "[1, 2]\n", "no newline", "{}\n"])
 def test_a_file_of_something_else_is_left_alone(play, folder, content):
     Path("runs.jsonl").write_text(content)
@@ -131,6 +166,71 @@ def test_a_damaged_line_is_named(play, folder):
     Path("runs.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(ChoiceError, match="runs.jsonl, line 4, is not a run"):
         play(save="runs.jsonl")
+
+
+NUMBERS = "0.1, 0.0, 0.2, 5.0"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"strategy": [0], "run": 5, "found": []}',
+        '{"strategy": 0, "run": "5", "found": []}',
+        '{"strategy": true, "run": 5, "found": []}',
+        '{"strategy": 0, "run": -1, "found": []}',
+        '{"strategy": 0, "run": 5}',
+        '{"strategy": 0, "run": 5, "found": {}}',
+        '{"strategy": 0, "run": 5, "found": [["lure", "error", 5, 0.1]]}',
+        f'{{"strategy": 0, "run": 5, "found": [["lure", "error", 5, {NUMBERS}, 1.0]]}}',
+        f'{{"strategy": 0, "run": 5, "found": [["lure", ["error"], 5, {NUMBERS}]]}}',
+        f'{{"strategy": 0, "run": 5, "found": [["lure", "error", "5", {NUMBERS}]]}}',
+        '{"strategy": 0, "run": 5, "found": [["lure", "error", 5, 0.1, null, 0.2, 5.0]]}',
+        '{"strategy": 0, "run": 5, "found": [["lure", "error", 5, "few", 0.0, 0.2, 5.0]]}',
+        f'{{"strategy": 0, "run": 5, "found": [["lure", "error", 5, {10**400}, 0.0, 0.2, 5.0]]}}',
+        "[]",
+    ],
+)
+def test_a_line_that_is_no_run_is_named_before_anything_is_played(play, folder, line):
+    play(save="runs.jsonl", runs=2)
+    with open("runs.jsonl", "a") as file:
+        file.write(line + "\n")
+    written, seen = Path("runs.jsonl").read_bytes(), []
+    with pytest.raises(ChoiceError, match="runs.jsonl, line 8, is not a run") as caught:
+        play(save="runs.jsonl", progress=lambda *done: seen.append(done))
+    assert "delete that line" in caught.value.hint
+    assert seen == [] and Path("runs.jsonl").read_bytes() == written
+
+
+def test_limits_that_are_not_finite_come_back(tmp_path):
+    found = {("lure", "error", 5): (0.5, -math.inf, math.inf, 5.0)}
+    with SavedRuns(tmp_path / "runs.jsonl", HEADER) as saved:
+        saved.add((0, 1), found)
+    with SavedRuns(tmp_path / "runs.jsonl", HEADER) as saved:
+        assert saved.runs == {(0, 1): found}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there are files locked")
+def test_two_commands_do_not_write_to_one_file(tmp_path):
+    path, found = tmp_path / "runs.jsonl", {("lure", "error", 5): (0.5, 0.1, 0.9, 5.0)}
+    with SavedRuns(path, HEADER) as saved:
+        with pytest.raises(ChoiceError, match="another command is keeping runs in .*runs.jsonl"):
+            SavedRuns(path, HEADER)
+        saved.add((0, 0), found)
+    with SavedRuns(path, HEADER) as saved:
+        assert saved.runs == {(0, 0): found}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there are files locked")
+def test_a_refused_file_is_free_again(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    with SavedRuns(path, HEADER):
+        pass
+    with pytest.raises(ChoiceError, match="another simulation") as caught:
+        SavedRuns(path, HEADER | {"seed": 2})
+    # The traceback keeps what was refused alive.
+    assert caught.tb is not None
+    with SavedRuns(path, HEADER) as saved:
+        assert saved.runs == {}
 
 
 def children(parent: int) -> set[int]:

@@ -89,6 +89,14 @@ def test_training_rows_are_in_the_units_of_the_pool(tmp_path):
     np.testing.assert_array_equal(made.train.features[:, 3], np.zeros(4))
 
 
+def test_gaps_in_training_rows_are_said_where_rows_are_learnt_from(tmp_path):
+    gaps = {"x": [2.0, NAN, -INF, 8], "pair": [[0.0, 1], [NAN, 3], None, [6, 7]]}
+    source = train(tmp_path, **gaps, label=["dog", "cat", "owl", "dog"])
+    said = equipped(pool(tmp_path), tmp_path, LEARNERS, train=source).notices[-3:]
+    assert said[0].startswith("training rows: 3 of ") and said[1].startswith("1 more row")
+    assert said[2].startswith("missing or infinite feature values of training rows (2, in x, pair)")
+
+
 def test_a_pool_without_features_has_none_and_nothing_to_learn_from(tmp_path):
     bare = other(tmp_path, score=[0.1, 0.9])
     assert equipped(bare, tmp_path, LEARNERS).rows(0, 2).features.shape == (2, 0)
@@ -111,15 +119,37 @@ def test_rows_of_unknown_classes_are_left_out_and_said(tmp_path):
     labels = ["dog", "owl", "cat", "owl"]
     made = equipped(pool(tmp_path), tmp_path, LEARNERS, train=train(tmp_path, label=labels))
     assert made.train.labels.tolist() == [1, 0] and len(made.train.features) == 2
-    assert made.notices[-1].startswith("2 of the training rows are of classes that the pool")
+    assert made.notices[-2].startswith("training rows: 2 of ")
+    assert re.match("2 more rows of .*train.* are of classes that the pool", made.notices[-1])
     assert made.notices[-1].endswith("left out: 'owl'")
 
 
-def test_with_hard_labels_other_classes_are_kept_as_what_the_model_never_says(tmp_path):
+def test_classes_that_hard_labels_never_predict_are_left_out_too(tmp_path):
     hard = other(tmp_path, pred=["dog", "cat"], x=[1.0, 2.0])
     made = equipped(hard, tmp_path, LEARNERS, train=train(tmp_path))
-    assert made.train.labels.tolist() == [1, 0, -1, 1]
-    assert "never predicts" in made.notices[-1]
+    assert made.train.labels.tolist() == [1, 0, 1] and len(made.train.features) == 3
+    assert made.notices[-2].endswith("and left out: 'not_dog'")
+
+
+def test_the_fingerprint_of_features_is_of_names_and_values_not_of_the_order_of_rows(tmp_path):
+    columns = {"id": list("abcd"), "pred": list("xyxy"), "f": [1.0, 2, 3, NAN], "g": [4.0, 4, 5, 6]}
+
+    def seen(**changes) -> str:
+        changed = columns | changes
+        kept = {name: values for name, values in changed.items() if values is not None}
+        return equipped(other(tmp_path, **kept), tmp_path, LEARNERS).source("features")
+
+    turned = {name: values[::-1] for name, values in columns.items()}
+    assert seen() == seen() == seen(**turned)
+    others = [
+        seen(f=[1.0, 2, 3, 4]),
+        seen(f=[2.0, 1, 3, NAN]),
+        seen(f=columns["g"], g=columns["f"]),
+        seen(g=None, h=columns["g"]),
+        seen(g=None),
+        seen(f=None, g=None, h=list(np.stack([columns["f"], columns["g"]], axis=1))),
+    ]
+    assert len({seen(), *others}) == 7
 
 
 def test_whole_numbers_name_classes_whatever_their_type(tmp_path):

@@ -1,14 +1,21 @@
 """Simulated strategies as curves: what each is called, and how it is told from the others."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from activetest.render._words import drawing
+
 # Okabe and Ito 2008, told apart by everybody; without black, which is for uniform draws.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F4F24")
 _DASHES = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (2, 3)))
 _MARKS = ("o", "s", "^", "D", "v", "P")
+# Labelled numbers in every decade, from the most to the fewest, and up to how many of them.
+_STEPS = (((1, 1.5, 2, 3, 5, 7), 8), ((1, 2, 5), 11), ((1,), 9))
+# Letters are legible on white from this contrast on: WCAG 2.1, success criterion 1.4.3.
+_CONTRAST = 4.5
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ def curves(results: Sequence[dict]) -> list[Curve]:
     parts: dict[tuple, list[dict]] = {}
     for result in results:
         parts.setdefault(_strategy(result), []).append(result)
-    told = [len(set(column) - {""}) > 1 for column in zip(*parts, strict=True)]
+    told = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
     # Of one alone there is nothing to tell apart.
     told = told if any(told) else [True] * len(told)
     draws = list(dict.fromkeys(words[:-1] for words in parts))
@@ -47,7 +54,7 @@ def curves(results: Sequence[dict]) -> list[Curve]:
             color, dashes = draws.index(words[:-1]), estimators.index(words[-1])
         made.append(
             Curve(
-                ", ".join(word for word, tells in zip(words, told, strict=True) if tells and word),
+                ", ".join(word for word, tells in zip(words, told, strict=True) if tells),
                 sorted(each, key=lambda one: one["budget"]),
                 _COLORS[color % len(_COLORS)],
                 _DASHES[dashes % len(_DASHES)],
@@ -58,15 +65,8 @@ def curves(results: Sequence[dict]) -> list[Curve]:
 
 
 def _strategy(result: dict) -> tuple[str, ...]:
-    """The words that name a strategy; empty where the choice makes no difference."""
-    even, top = result["acquisition"] == "uniform", result["selection"] == "top"
-    return (
-        result["acquisition"],
-        "" if even or top else f"power {result['power']:g}",
-        "" if even else ("top scores" if top else "drawn"),
-        result["surrogate"],
-        result["estimator"],
-    )
+    """The words that name a strategy."""
+    return drawing(result), result["surrogate"], result["estimator"]
 
 
 def heading(results: Sequence[dict]) -> str:
@@ -79,6 +79,39 @@ def heading(results: Sequence[dict]) -> str:
         if len(values := {result[name] for result in results}) == 1
     ]
     return ", ".join([*common, f"{said} simulated studies each"])
+
+
+def legible(color: str) -> str:
+    """The colour, darker where letters in it would be hard to read on white."""
+    red_green_blue = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    while 1.05 / (_luminance(red_green_blue) + 0.05) < _CONTRAST:
+        red_green_blue *= 0.95
+    return "#" + "".join(f"{round(255 * part):02X}" for part in red_green_blue)
+
+
+def _luminance(red_green_blue: np.ndarray) -> float:
+    """Relative luminance of an sRGB colour, from 0 to 1 (WCAG 2.1)."""
+    linear = ((red_green_blue + 0.055) / 1.055) ** 2.4
+    linear = np.where(red_green_blue <= 0.04045, red_green_blue / 12.92, linear)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def round_numbers(low: float, high: float) -> tuple[tuple[float, float], list[float]]:
+    """Both ends of a logarithmic axis, and the numbers to be written beside it: two at least.
+
+    The ends are moved apart only where fewer lie between them.
+    """
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    finest = [float(f"{step}e{power}") for power in powers for step in _STEPS[0][0]]
+    if sum(low <= tick <= high for tick in finest) < 2:
+        low = max(tick for tick in finest if tick <= low)
+        high = min(tick for tick in finest if tick >= high and tick > low)
+    for steps, most in _STEPS:
+        every = [float(f"{step}e{power}") for power in powers for step in steps]
+        shown = [tick for tick in every if low <= tick <= high]
+        if len(shown) <= most:
+            return (low, high), shown
+    return (low, high), shown[:: math.ceil(len(shown) / most)]
 
 
 def moved_apart(wished: np.ndarray, gap: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.render._curves import Curve, curves, heading, moved_apart
+from activetest.render._curves import Curve, curves, heading, legible, moved_apart, round_numbers
 from activetest.render._words import plain
 
 FORMATS = (".svg", ".png")
@@ -19,15 +19,19 @@ _INK, _FAINT = "#333333", "#D9D9D9"
 _MOST_BANDS = 4
 # Inches: a panel with what stands around it, what stands below and above its axes and left of them,
 # the heading of all, a line of names and a letter in one.
-_PANEL, _MARGINS, _TICKS, _HEADING = (3.35, 2.9), (0.42, 0.23), 0.62, 0.35
+_PANEL, _MARGINS, _TICKS, _HEADING = (3.6, 2.9), (0.42, 0.23), 0.78, 0.35
 _LABEL_HEIGHT, _LETTER = 0.155, 0.068
 _UNIFORM = "random, plain mean"
-# Relative costs that are written beside the axis, in every decade.
-_RATIOS = (1, 1.5, 2, 3, 5, 7)
+_DOTS = (0, (2, 2))
+# From where to where a piece of a curve stands before its name, in widths of a panel.
+_SAMPLE, _LEADER = (1.13, 1.24), "#A8A8A8"
+# Letters of a metric's name beside an axis.
+_MOST_LETTERS = 24
 _STYLE = {
     "font.family": "sans-serif",
     "font.size": 8.5,
     "text.color": _INK,
+    "axes.labelcolor": _INK,
     "axes.edgecolor": "#888888",
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
@@ -51,12 +55,27 @@ def check(path: str | Path) -> None:
         )
     if not path.parent.is_dir():
         raise ChoiceError(f"there is no folder {path.parent}", "make it first")
+    _try(path)
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ChoiceError(
             "pictures need matplotlib, which is not installed",
             'python -m pip install "activetest[report]"',
+        ) from error
+
+
+def _try(path: Path) -> None:
+    """Open it, and leave all as it was. Permissions alone do not say whether that works."""
+    try:
+        there = path.exists()
+        with open(path, "ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise ChoiceError(
+            f"no picture can be written to {path}: {error.strerror}", "name another file"
         ) from error
 
 
@@ -92,7 +111,7 @@ def _page(figure_of: type, rows: Sequence[Sequence[Curve]]) -> tuple:
     lines = max(len(row) for row in rows)
     letters = max(len(_UNIFORM), *(len(curve.name) for row in rows for curve in row))
     wide, high = _PANEL[0], max(_PANEL[1], (lines + 1) * _LABEL_HEIGHT + sum(_MARGINS))
-    width, height = 3 * wide + 0.75 + _LETTER * letters, len(rows) * high + _HEADING
+    width, height = 3 * wide + 0.9 + _LETTER * letters, len(rows) * high + _HEADING
     figure = figure_of((width, height))
     below, above = _MARGINS
     panels = [
@@ -123,7 +142,10 @@ def _row(panels, title: str, lines: Sequence[Curve]) -> None:
     ):
         _reference(panel, budgets, [result[value] for result in known])
         panel.set_title(f"{title}: {name}", **_TITLE)
-    panels[2].set_title("labels used / labels random needs", **_TITLE)
+        short = title if len(title) <= _MOST_LETTERS else f"{title[: _MOST_LETTERS - 3]}..."
+        panel.set_ylabel(f"squared error of {short}", parse_math=False)
+    panels[2].set_title(f"{title}: relative labelling cost", **_TITLE)
+    panels[2].set_ylabel("labels used / labels random needs")
     _reference(panels[2], budgets, [1.0] * len(budgets))
     for curve in lines:
         mean = curve.column(lambda one: one["rmse"] ** 2)
@@ -136,14 +158,16 @@ def _row(panels, title: str, lines: Sequence[Curve]) -> None:
         _line(panels[2], curve, _cost(curve))
     for panel in panels:
         _axes(panel, budgets)
-    _ratios(panels[2])
+    panels[2].set_ylim(_with_one(panels[2].get_ylim()))
+    for panel in panels:
+        _decades(panel)
     _names(panels[2], lines)
 
 
 def _doubt(result: dict) -> float:
-    """Standard error of the mean squared error, over it."""
-    saved = result["labels_saved"]
-    return min(result["labels_saved_se"] / saved, 0.95) if np.isfinite(saved) and saved else 0.0
+    """Standard error of the mean squared error, over it; none where nothing is known of it."""
+    saved, doubt = result["labels_saved"], result["labels_saved_se"]
+    return min(doubt / saved, 0.95) if doubt is not None and np.isfinite(saved) and saved else 0.0
 
 
 def _cost(curve: Curve) -> np.ndarray:
@@ -159,7 +183,7 @@ def _positive(values) -> np.ndarray:
 
 
 def _reference(panel, budgets, values) -> None:
-    panel.plot(budgets, _positive(values), color=_INK, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
+    panel.plot(budgets, _positive(values), color=_INK, linewidth=1, linestyle=_DOTS, zorder=1)
 
 
 def _line(panel, curve: Curve, values, band=()) -> None:
@@ -183,6 +207,18 @@ def _axes(panel, budgets: Sequence[int]) -> None:
     panel.tick_params(length=2.5, width=0.7)
 
 
+def _with_one(ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends of the relative costs; the one that means no gain is always there."""
+    return min(ends[0], 0.95), max(ends[1], 1.05)
+
+
+def _decades(panel) -> None:
+    """Labelled ticks at numbers as people say them, in every decade that is shown."""
+    (low, high), shown = round_numbers(*panel.get_ylim())
+    panel.set_ylim(low, high)
+    panel.set_yticks(shown, [f"{tick:g}".replace("e-0", "e-") for tick in shown])
+
+
 def _apart(budgets: Sequence[int]) -> list[int]:
     """The budgets that can be written below an axis without touching each other, from the last."""
     room = 0.12 * np.log(max(budgets) / min(budgets)) if len(budgets) > 1 else 0.0
@@ -193,45 +229,39 @@ def _apart(budgets: Sequence[int]) -> list[int]:
     return kept[::-1]
 
 
-def _ratios(panel) -> None:
-    """Ticks at ratios as people say them; the one that means no gain is always there."""
-    low, high = panel.get_ylim()
-    low, high = min(low, 0.95), max(high, 1.05)
-    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    ticks = [ratio * 10.0**power for power in powers for ratio in _RATIOS]
-    shown = [tick for tick in ticks if low <= tick <= high]
-    panel.set_ylim(low, high)
-    panel.set_yticks(shown, [f"{tick:g}" for tick in shown])
-
-
 def _names(panel, lines: Sequence[Curve]) -> None:
-    """The name of every curve beside its end, moved apart where they would touch."""
-    ends = [(_UNIFORM, 1.0, _INK)]
+    """The name of every curve beside its end, moved apart where they would touch.
+
+    Before it a piece of the curve, and from there a thin line to where it ends.
+    """
+    dotted = Curve(_UNIFORM, (), _INK, _DOTS, "")
+    last = max(result["budget"] for curve in lines for result in curve.results)
+    ends = [(dotted, last, 1.0)]
     for curve in lines:
-        costs = _positive(_cost(curve))
-        there = costs[np.isfinite(costs)]
-        ends.append((curve.name, float(there[-1]) if len(there) else np.nan, curve.color))
-    low, high = np.log(panel.get_ylim())
+        budgets, costs = curve.column(lambda one: one["budget"]), _positive(_cost(curve))
+        known = np.flatnonzero(np.isfinite(costs))
+        end = (budgets[known[-1]], costs[known[-1]]) if len(known) else (np.nan, np.nan)
+        ends.append((curve, *end))
+    left, right, low, high = np.log([*panel.get_xlim(), *panel.get_ylim()])
     height = panel.get_position().height * panel.figure.get_figheight()
-    wished = np.array([(np.log(end) - low) / (high - low) if end > 0 else 0 for _, end, _ in ends])
+    wished = np.array([(np.log(cost) - low) / (high - low) if cost > 0 else 0 for *_, cost in ends])
     places = moved_apart(wished, _LABEL_HEIGHT / height)
-    for (name, _, color), wish, place in zip(ends, wished, places, strict=True):
-        panel.annotate(
-            plain(name),
-            (1.02, wish),
-            (1.08, place),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            color=color,
+    beside = {"transform": panel.transAxes, "clip_on": False}
+    for (curve, budget, cost), wish, place in zip(ends, wished, places, strict=True):
+        if np.isfinite(cost):
+            across = (np.log(budget) - left) / (right - left)
+            way = [across, 1.01, _SAMPLE[0] - 0.01], [wish, wish, place]
+            panel.plot(*way, color=_LEADER, linewidth=0.5, zorder=1, **beside)
+        look = {"color": curve.color, "linestyle": curve.dashes, "linewidth": 1.5}
+        panel.plot(_SAMPLE, [place] * 2, **look, **beside)
+        middle = [sum(_SAMPLE) / 2], [place]
+        panel.plot(*middle, color=curve.color, marker=curve.mark, markersize=3.2, **beside)
+        panel.text(
+            _SAMPLE[1] + 0.03,
+            place,
+            plain(curve.name),
+            color=legible(curve.color),
             va="center",
-            annotation_clip=False,
+            transform=panel.transAxes,
             parse_math=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": color,
-                "linewidth": 0.6,
-                "relpos": (0, 0.5),
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
         )

@@ -15,11 +15,15 @@ _CELL = 6
 
 @dataclass(frozen=True)
 class Table:
-    """A title (or none), headings, and rows with a cell for each heading; a cell is one line."""
+    """A title (or none), headings, and rows with a cell for each heading; a cell is one line.
+
+    kept    headings of columns that no terminal is too narrow for
+    """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,13 +115,11 @@ def tables(report: Report) -> list[Table | Matrix]:
 
 
 def strategies(results: Sequence[dict]) -> Table:
-    """Simulated strategies, by metric and budget; columns that only some need appear for them."""
+    """Simulated strategies, by metric and budget; labels only where they are not the budget."""
     columns = {
         "metric": lambda one: words.plain(one["metric"]),
         "budget": lambda one: words.count(one["budget"]),
-        "acquisition": lambda one: one["acquisition"],
-        "selection": lambda one: one["selection"],
-        "power": lambda one: words.short(one["power"]),
+        "acquisition": words.drawing,
         "surrogate": lambda one: one["surrogate"],
         "estimator": lambda one: one["estimator"],
         "labels": lambda one: words.count(one["labels"]),
@@ -131,15 +133,22 @@ def strategies(results: Sequence[dict]) -> Table:
         "bias": lambda one: words.short(one["bias"]),
         "runs": lambda one: words.count(one["runs"]),
     }
-    needed = {
-        "selection": any(one["selection"] != "draw" for one in results),
-        "power": any(one["power"] != 1 for one in results),
-        # Draws with replacement bring fewer labels than the budget says.
-        "labels": any(one["labels"] != one["budget"] for one in results),
-    }
-    columns = {name: write for name, write in columns.items() if needed.get(name, True)}
+    # Draws with replacement bring fewer labels than the budget says.
+    if all(one["labels"] == one["budget"] for one in results):
+        del columns["labels"]
     rows = (tuple(write(one) for write in columns.values()) for one in _side_by_side(results))
-    return Table("", tuple(columns), tuple(rows))
+    return Table("", tuple(columns), tuple(rows), kept=("saved", "+-"))
+
+
+def remarks(results: Sequence[dict]) -> list[str]:
+    """What else to know about simulated strategies."""
+    alone = dict.fromkeys(words.drawing(one) for one in results if one["coverage"] is None)
+    if not alone:
+        return []
+    return [
+        f"{', '.join(alone)}: all runs are the same study, without anything random in it. Where "
+        "there is no coverage, no number of runs tells what another study would find."
+    ]
 
 
 def _estimates(lines: Sequence[Line]) -> Table:

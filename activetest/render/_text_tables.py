@@ -10,10 +10,10 @@ from activetest.render._tables import Matrix, Table
 # What a narrow terminal can do without, the first to go first; the second row only where every
 # line says the same.
 _SPARE = ("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-")
-_SPARE += ("saved", "labels", "shrunk")
-_SPARE_IF_SAME = ("surrogate", "estimator", "acquisition", "selection", "power")
+_SPARE += ("saved", "labels", "shrunk", "coverage")
+_SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
 _LEFT = ("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict")
-_LEFT += ("difference", "differ", "truth", "truth as prediction", "selection")
+_LEFT += ("difference", "differ", "truth", "truth as prediction")
 # Columns that may be folded: down to how many characters before others are dropped, and after.
 _FOLDED = {"group": (28, 16), "difference": (28, 16), "gate": (32, 16), "metric": (28, 16)}
 _FOLDED |= {"interval": (22, 12), "truth as prediction": (28, 16)}
@@ -94,7 +94,7 @@ def _fitting(table: Table, room: int) -> dict[int, int]:
     headings = table.headings
     cells = {name: {row[column] for row in table.rows} for column, name in enumerate(headings)}
     spare = [name for name in _SPARE_IF_SAME if len(cells.get(name, ())) == 1]
-    spare += [name for name in _SPARE if name in headings]
+    spare += [name for name in _SPARE if name in headings and name not in table.kept]
 
     def fold(step: int) -> None:
         for column in sorted(widths, key=lambda column: -widths[column]):

@@ -167,7 +167,11 @@ def facts(report: Report, line: Line | None) -> list[tuple[str, str]]:
     counts = report.counts
     if line is None:
         return [("labels", f"{count(counts.labelled)} of {count(counts.n_pool)} items")]
-    rows = [("labels used", f"{count(line.n_labeled)} of {count(line.n_pool)} items")]
+    used = count(line.n_labeled)
+    # Estimates from draws do not use them; the surrogate's own view does, and counts them itself.
+    if (picked := min(counts.picked, counts.labelled - line.n_labeled)) > 0:
+        used = f"{used} drawn, {count(picked)} picked,"
+    rows = [("labels used", f"{used} of {count(line.n_pool)} items")]
     if real(line.n_eff):
         worth = f"{count(line.n_eff)} (random labels that would be as good)"
         rows.append(("effective sample size", worth))
@@ -187,12 +191,20 @@ def notes(report: Report) -> list[str]:
 def made_by(report: Report) -> str:
     """One sentence on how items are chosen."""
     how = f"floor {report.floor:g}" if report.selection == "draw" else "the largest scores picked"
-    learned = f" (learned on {report.device})" if report.device else ""
+    note = f" ({report.surrogate_note})" if report.surrogate_note else ""
     power = f" to the power {report.power:g}" if report.power != 1 else ""
     return plain(
-        f"surrogate {report.surrogate}{learned}, acquisition {report.acquisition}{power} for "
+        f"surrogate {report.surrogate}{note}, acquisition {report.acquisition}{power} for "
         f"{report.metric}, {how}, seed {report.seed}"
     )
+
+
+def drawing(result: dict) -> str:
+    """How a simulated strategy chooses items: optimal, optimal ^4 (a power), or optimal top."""
+    how = " top" if result["selection"] == "top" else ""
+    # Equal scores have no power, and the order of scores has none.
+    power = "" if how or result["power"] == 1 else f" ^{result['power']:g}"
+    return f"{result['acquisition']}{how}{power}"
 
 
 def standing(counts: Counts) -> list[tuple[str, str]]:

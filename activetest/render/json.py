@@ -22,7 +22,7 @@ def render(report: Report) -> str:
             "floor": report.floor,
             "selection": report.selection,
             "power": report.power,
-            "device": report.device,
+            "surrogate_note": report.surrogate_note,
             "counts": asdict(report.counts),
             "estimates": [_estimate(line) for line in report.estimates],
             "notes": list(report.notes),

@@ -61,7 +61,10 @@ def status(counts: Counts, coming: str = "") -> str:
 
 def simulation(results: Sequence[dict]) -> str:
     """One row per strategy, metric and budget."""
-    return _whole(_table(_tables.strategies(results))) + "\n"
+    parts = [_table(_tables.strategies(results))]
+    if remarks := _tables.remarks(results):
+        parts.append(_list(remarks))
+    return "\n\n".join(map(_whole, parts)) + "\n"
 
 
 def _headline(line: Line | None) -> str:

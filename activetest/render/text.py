@@ -59,8 +59,12 @@ def simulation(
     results: Sequence[dict], *, width: int | None = None, color: bool | None = None
 ) -> str:
     """One row per strategy, metric and budget, with a gap between metrics."""
-    table = _tables.strategies(results)
-    return _written(lambda console: _text_tables.show(console, table, gaps=True), width, color)
+
+    def say(console: Console) -> None:
+        _text_tables.show(console, _tables.strategies(results), gaps=True)
+        _notes(console, _tables.remarks(results))
+
+    return _written(say, width, color)
 
 
 def _written(say: Callable[[Console], None], width: int | None, color: bool | None) -> str:

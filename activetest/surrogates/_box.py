@@ -32,18 +32,22 @@ def sharpness(logits: Array, labels: Array) -> float:
 
     def loss(log):
         scaled = np.exp(log) * logits
-        top = scaled.max(axis=1)
-        norm = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
-        return (norm - scaled[rows, labels]).sum() + 0.5 * (log / _SHARPNESS) ** 2
+        return (log_sums(scaled) - scaled[rows, labels]).sum() + 0.5 * (log / _SHARPNESS) ** 2
 
     if not len(labels):
         return 1.0
     return float(np.exp(minimize_scalar(loss, bounds=(-2, 2), method="bounded").x))
 
 
-def softmax(logits: Array) -> Array:
-    """(..., C) probabilities; the logits are used up."""
-    logits -= logits.max(axis=-1, keepdims=True)
+def softmax(logits: Array, axis: int = -1) -> Array:
+    """Probabilities of the classes along that axis, written over the logits."""
+    logits -= logits.max(axis=axis, keepdims=True)
     np.exp(logits, out=logits)
-    logits /= logits.sum(axis=-1, keepdims=True)
+    logits /= logits.sum(axis=axis, keepdims=True)
     return logits
+
+
+def log_sums(logits: Array) -> Array:
+    """(M,) logarithm of the sum of exponentials of (M, C): log-probabilities are logits less it."""
+    top = logits.max(axis=1)
+    return top + np.log(np.exp(logits - top[:, None]).sum(axis=1))

@@ -1,6 +1,7 @@
 """Surrogates that have a probability for every class: what several of them share."""
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -33,14 +34,19 @@ class Voters(Protocol):
 
 @dataclass(frozen=True)
 class Committee:
-    """The surrogate that a set of voters makes: beliefs are the mean of the members'."""
+    """The surrogate that a set of voters makes: beliefs are the mean of the members'.
+
+    last remembers what each thread asked about last: a round asks twice about the same rows, and
+    voters may be slow.
+    """
 
     voters: Voters
+    last: threading.local = field(default_factory=threading.local, compare=False, repr=False)
 
     @property
-    def device(self) -> str | None:
-        """What the members were trained on, where that can differ."""
-        return getattr(self.voters, "device", None)
+    def note(self) -> str | None:
+        """What else to know about the voters, in a few words."""
+        return getattr(self.voters, "note", None)
 
     def params(self) -> dict:
         """Those of the voters."""
@@ -50,9 +56,10 @@ class Committee:
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
         """Outcomes are the classes; draws (K, R, C) are those of the distinct members asked for."""
-        draws = None if members is None else self.voters.draws(rows, np.unique(members))
-        probs = self.voters.probs(rows) if draws is None else draws.mean(axis=0)
-        return over_classes(rows, probs, statistics, draws)
+        if members is None:
+            return over_classes(rows, self._probs(rows), statistics)
+        draws = self.voters.draws(rows, np.unique(members))
+        return over_classes(rows, draws.mean(axis=0), statistics, draws)
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
@@ -75,6 +82,12 @@ class Committee:
                 sums.append([part.sum(axis=1) for part in parts])
         mean, variance = np.moveaxis(np.array(sums), 1, 0)
         return mean[place], variance[place]
+
+    def _probs(self, rows: Rows) -> Array:
+        if getattr(self.last, "rows", None) is not rows:
+            self.last.probs = self.voters.probs(rows)
+            self.last.rows = rows
+        return self.last.probs
 
 
 def over_classes(

@@ -1,6 +1,7 @@
 """Surrogates whose prediction of a value is Gaussian: outcomes are quadrature nodes."""
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,8 @@ from activetest.metrics._statistics import Statistic
 # the mean of |x - a|, worst at a = 0.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+# Before any label the residual's variance is taken as this share of the predictions' variance.
+GUESS = 0.25
 
 
 class GaussianVoters(Protocol):
@@ -38,15 +41,17 @@ class GaussianVoters(Protocol):
 class GaussianCommittee:
     """The surrogate that a set of voters makes for a pool of values.
 
-    Voters without a size make members themselves: members(count, rng), of length count.
+    Voters without a size make members themselves: members(count, rng), of length count. last
+    remembers what each thread asked about last: a round asks twice about the same rows.
     """
 
     voters: GaussianVoters
+    last: threading.local = field(default_factory=threading.local, compare=False, repr=False)
 
     @property
-    def device(self) -> str | None:
-        """What the members were trained on, where that can differ."""
-        return getattr(self.voters, "device", None)
+    def note(self) -> str | None:
+        """What else to know about the voters, in a few words."""
+        return getattr(self.voters, "note", None)
 
     def params(self) -> dict:
         """Those of the voters."""
@@ -54,7 +59,7 @@ class GaussianCommittee:
 
     def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...], members=None) -> Beliefs:
         """Outcomes are nodes of a Gaussian; see reweighted for the draws."""
-        mean, variance = self.voters.moments(rows)
+        mean, variance = self._moments(rows)
         draws = None
         if members is not None:
             which = members if self.voters.size is None else np.unique(members)
@@ -78,6 +83,12 @@ class GaussianCommittee:
         distinct, place = np.unique(members, return_inverse=True)
         mean, variance = totals(rows, *self.voters.draws(rows, distinct), statistics)
         return mean[place], variance[place]
+
+    def _moments(self, rows: Rows) -> tuple[Array, Array]:
+        if getattr(self.last, "rows", None) is not rows:
+            self.last.moments = self.voters.moments(rows)
+            self.last.rows = rows
+        return self.last.moments
 
 
 def over_nodes(

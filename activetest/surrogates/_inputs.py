@@ -13,13 +13,13 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Known, Rows
 from activetest.surrogates._box import log_probs, sharpness, softmax
+from activetest.surrogates._gaussian import GUESS
+from activetest.surrogates._thinning import together
 
 # With more classes than this, probabilities of single classes are not inputs.
 _MOST_CLASSES = 30
 # What the black box says about the rows of the sketch weighs as much as this many labels.
 SKETCH_WEIGHT = 20.0
-# Before any label the residual's variance is taken as this share of the predictions' variance.
-GUESS = 0.25
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,11 @@ class Lesson:
     outputs: bool
 
 
-def lesson(known: Known, *, rng: np.random.Generator) -> Lesson:
+def lesson(known: Known, *, rng: np.random.Generator, most: int | None = None) -> Lesson:
     """Training rows and labels of the pool; without training rows, the sketch stands in for them.
 
-    Labels of no known class are left out. Raises ChoiceError for training rows without features.
+    At most `most` rows, see together. Labels of no known class are left out. Raises ChoiceError for
+    training rows without features.
     """
     outputs = known.train is None
     if not outputs and known.rows.features is None:
@@ -58,12 +59,20 @@ def lesson(known: Known, *, rng: np.random.Generator) -> Lesson:
     labels = known.labels
     if outputs and not known.classes:
         labels = labels - known.rows.outputs.pred
-    lines = np.concatenate([begin, inputs(known.rows, outputs=outputs)]).astype(np.float32)
-    labels = np.concatenate([first, labels])
-    weights = np.concatenate([weights, np.ones(len(known.labels))])
-    keep = labels >= 0 if known.classes else np.ones(len(labels), bool)
+    before, told = (
+        np.flatnonzero(each >= 0) if known.classes else np.arange(len(each))
+        for each in (first, labels)
+    )
+    if most is not None:
+        before, told = together(before, told, most)
+    lines = [begin[before], inputs(known.rows[told], outputs=outputs)]
     kind = np.intp if known.classes else float
-    return Lesson(lines[keep], labels[keep].astype(kind), weights[keep], outputs)
+    return Lesson(
+        np.concatenate(lines).astype(np.float32, copy=False),
+        np.concatenate([first[before], labels[told]]).astype(kind),
+        np.concatenate([weights[before], np.ones(len(told))]),
+        outputs,
+    )
 
 
 def inputs(rows: Rows, *, outputs: bool) -> Array:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.evidence import Array, Rows
+from activetest.surrogates._box import softmax
 from activetest.surrogates._classes import Committee
 from activetest.surrogates._gaussian import GaussianCommittee
 from activetest.surrogates._inputs import inputs
@@ -43,9 +44,9 @@ class ClassVotes:
         return self.network.size
 
     @property
-    def device(self) -> str:
+    def note(self) -> str:
         """What they were trained on."""
-        return self.stored["device"]
+        return f"learned on {self.stored['device']}"
 
     def params(self) -> dict:
         """What they were made from."""
@@ -84,9 +85,9 @@ class ValueVotes:
         return self.network.size
 
     @property
-    def device(self) -> str:
+    def note(self) -> str:
         """What they were trained on."""
-        return self.stored["device"]
+        return f"learned on {self.stored['device']}"
 
     def params(self) -> dict:
         """What they were made from."""
@@ -124,10 +125,7 @@ class ValueVotes:
 def shares(logits: Array, temperature: float) -> Array:
     """(K, C, B) softmax over classes of logits / temperature, written over the logits."""
     logits /= np.float32(temperature)
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=1, keepdims=True)
-    return logits
+    return softmax(logits, axis=1)
 
 
 def gaussians(outputs: Array, temperature: float) -> tuple[Array, Array]:
@@ -156,7 +154,7 @@ def log_losses(outputs: Array, targets: Array, classes: int, temperature: float)
 def temperature(outputs: Array, targets: Array, weights: Array, classes: int) -> float:
     """What to scale by, so that the weighted log-loss of rows held out is smallest.
 
-    outputs (K, O, B); targets and weights (B,). After Guo et al. 2017, as in ASE, section B; for
+    outputs (K, O, B); targets and weights (B,). After Guo et al. 2017, as in ASE, appendix D.3; for
     values, variances are scaled. A prior holds it near 1, and as 1 is tried, the log-loss of these
     rows never rises.
     """

@@ -1,30 +1,16 @@
 """Fewer rows to learn from, where a method's cost grows too fast with their number."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from activetest.evidence import Array
-from activetest.surrogates._inputs import Lesson
 
 
-def thinned(lesson: Lesson, observed: int, most: int) -> Lesson:
-    """At most that many rows: evenly spaced ones of those before the last `observed`, then those.
+def together(before: Array, told: Array, most: int) -> tuple[Array, Array]:
+    """At most that many positions of both: evenly spaced ones of those before, and all those told.
 
-    Only where the observed ones alone are too many are they thinned, too.
+    Only where those told alone are too many are they thinned, too.
     """
-    size = len(lesson.labels)
-    if size <= most:
-        return lesson
-    before = size - observed
-    first = spaced(before, max(most - observed, 0))
-    kept = np.concatenate([first, before + spaced(observed, most)])
-    return replace(
-        lesson,
-        inputs=lesson.inputs[kept],
-        labels=lesson.labels[kept],
-        weights=lesson.weights[kept],
-    )
+    return before[spaced(len(before), max(most - len(told), 0))], told[spaced(len(told), most)]
 
 
 def spaced(size: int, most: int) -> Array:

@@ -14,10 +14,11 @@ from activetest.evidence import Array
 from activetest.surrogates._network import Network
 from activetest.surrogates._network_votes import LOG_VARIANCES, temperature
 
+# Larger steps and fewer of them than in ASE, appendix D.3: there 1e-4 and at most 500 epochs.
 _LEARNING_RATE = 3e-3
 _MOST_EPOCHS = 200
-# Epochs without a better validation loss that end the training, as in ASE, section B; and so many
-# steps: where rows are few, ten epochs are hardly any.
+# Epochs without a better validation loss that end the training, ten as there; and so many steps:
+# where rows are few, ten epochs are hardly any.
 _PATIENCE, _PATIENT_STEPS = 10, 250
 # Share of the rows that is held out, at most so many; with fewer rows than this none are.
 _HELD_OUT, _MOST_HELD_OUT, _FEWEST_ROWS = 0.2, 2000, 10

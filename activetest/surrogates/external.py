@@ -10,8 +10,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Known, Rows
 from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GaussianCommittee
-from activetest.surrogates._inputs import GUESS
+from activetest.surrogates._gaussian import GUESS, GaussianCommittee
 
 # Pseudo-observations behind the first guess of the residual's variance.
 _NOISE_PRIOR = 2.0

@@ -14,9 +14,8 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from activetest.evidence import Array, Known, Rows
 from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GaussianCommittee
-from activetest.surrogates._inputs import GUESS, inputs, lesson
-from activetest.surrogates._thinning import thinned
+from activetest.surrogates._gaussian import GUESS, GaussianCommittee
+from activetest.surrogates._inputs import inputs, lesson
 
 _TREES = 100
 _MOST_ROWS = 20_000
@@ -33,9 +32,7 @@ def fit(known: Known, *, rng: np.random.Generator) -> Committee | GaussianCommit
 
     Raises ChoiceError for training rows without features.
     """
-    taught = lesson(known, rng=rng)
-    observed = np.count_nonzero(known.labels >= 0) if known.classes else len(known.labels)
-    taught = thinned(taught, observed, _MOST_ROWS)
+    taught = lesson(known, rng=rng, most=_MOST_ROWS)
     total = taught.weights.sum()
     kind = RandomForestClassifier if known.classes else RandomForestRegressor
     # Rows of the sketch weigh little: a leaf needs as many of them as make one label.
@@ -106,8 +103,13 @@ class Trees:
         return tree
 
     def _leaves(self, rows: Rows, which):
-        """For blocks of rows: the slice, and an iterator over the (block, C) values of trees."""
+        """For blocks of rows: the slice, and an iterator over the (block, C) values of trees.
+
+        Raises ValueError for rows of another width, past whose end trees would read.
+        """
         columns = inputs(rows, outputs=self.outputs)
+        if columns.shape[1] != self.width:
+            raise ValueError(f"the forest knows {self.width} inputs, not {columns.shape[1]}")
         for start in range(0, len(columns), _BLOCK):
             block = columns[start : start + _BLOCK]
             values = (
@@ -145,8 +147,12 @@ class ValueTrees(Trees):
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
         """(R,) mean over trees; variance within leaves and between trees."""
-        means, variances = self.draws(rows, np.arange(self.size))
-        return means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0)
+        mean, variance = np.zeros((2, len(rows.index)))
+        for part, values in self._leaves(rows, range(self.size)):
+            means, variances = np.stack(list(values)).astype(float).transpose(2, 0, 1)
+            mean[part] = means.mean(axis=0)
+            variance[part] = variances.mean(axis=0) + means.var(axis=0)
+        return (mean + rows.outputs.pred if self.outputs else mean), variance
 
     def draws(self, rows: Rows, which: Array) -> tuple[Array, Array]:
         """(K, R) mean and variance in the leaf of each of these trees."""

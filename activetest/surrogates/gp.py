@@ -14,8 +14,8 @@ import numpy as np
 from activetest.evidence import Array, Known, Rows
 from activetest.surrogates._box import log_probs, sharpness, softmax
 from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GaussianCommittee
-from activetest.surrogates._inputs import GUESS, Lesson, inputs, lesson
+from activetest.surrogates._gaussian import GUESS, GaussianCommittee
+from activetest.surrogates._inputs import Lesson, inputs, lesson
 from activetest.surrogates._matern import (
     Kernel,
     Paths,
@@ -24,7 +24,7 @@ from activetest.surrogates._matern import (
     learned,
     restored,
 )
-from activetest.surrogates._thinning import spaced, thinned
+from activetest.surrogates._thinning import spaced
 
 _MOST_ROWS, _KERNEL_ROWS = 1_500, 300
 _MEMBERS = 64
@@ -148,7 +148,7 @@ def _task(known: Known, rng: np.random.Generator) -> tuple[Lesson, Array | None]
     # Every class has a matrix of its own to factorise.
     most = int(_MOST_ROWS * min(1, 10 / max(known.classes, 1)) ** (1 / 3))
     if known.train is not None:
-        return thinned(lesson(known, rng=rng), observed, most), None
+        return lesson(known, rng=rng, most=most), None
     # The prior is the black box itself, so there is no need to imitate it on a sketch.
     kept = np.flatnonzero(keep)[spaced(observed, most)]
     rows, labels = known.rows[kept], known.labels[kept]

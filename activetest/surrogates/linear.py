@@ -13,11 +13,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from activetest.evidence import Array, Known, Rows
-from activetest.surrogates._box import log_probs, sharpness, softmax
+from activetest.surrogates._box import log_probs, log_sums, sharpness, softmax
 from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GaussianCommittee
-from activetest.surrogates._inputs import GUESS, inputs, lesson
-from activetest.surrogates._thinning import thinned
+from activetest.surrogates._gaussian import GUESS, GaussianCommittee
+from activetest.surrogates._inputs import inputs, lesson
 
 # Prior standard deviations, of what all inputs together add to a logit or, for values, to the
 # prediction in units of the noise: the evidence picks one.
@@ -171,7 +170,7 @@ def _task(known: Known, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         start = log_probs(rows, known.classes) if known.classes else rows.outputs.pred
         design = _design(rows, True).astype(float)
         return design, labels.astype(int) if known.classes else labels - start, start
-    taught = thinned(lesson(known, rng=rng), np.count_nonzero(keep), _MOST_ROWS)
+    taught = lesson(known, rng=rng, most=_MOST_ROWS)
     return _intercept(taught.inputs).astype(float), taught.labels, np.zeros(())
 
 
@@ -209,8 +208,7 @@ def _mode(
     def objective(flat):
         weights = flat.reshape(shape)
         logits = design @ weights + start
-        top = logits.max(axis=1, keepdims=True)
-        norm = top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))
+        norm = log_sums(logits)
         slope = np.exp(logits - norm[:, None])
         slope[rows, labels] -= 1
         pulled = precision[:, None] * weights

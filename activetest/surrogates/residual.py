@@ -14,13 +14,13 @@ from activetest.errors import ChoiceError
 from activetest.evidence import Array, Beliefs, Known, Rows
 from activetest.expectation import expectation
 from activetest.metrics._statistics import Statistic
-from activetest.surrogates._gaussian import over_nodes, reweighted, totals
+from activetest.surrogates._gaussian import GUESS, over_nodes, reweighted, totals
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
 # the log-variance's slopes.
 _MEAN, _LOG_VARIANCE = 0.3, 0.3
-# Before any label the residual's variance is taken as this share of the predictions' variance.
-_GUESS, _GUESS_WEIGHT = 0.25, 2.0
+# Labels that the first guess of the residual's variance counts as.
+_GUESS_WEIGHT = 2.0
 
 
 def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
@@ -36,7 +36,7 @@ def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
         )
     residual = known.labels - known.rows.outputs.pred
     design = _columns(known.rows)
-    guess = _GUESS * known.scale**2
+    guess = GUESS * known.scale**2
     scale = (_GUESS_WEIGHT * guess + residual @ residual) / (_GUESS_WEIGHT + len(residual))
     log_variance = np.zeros(design.shape[1])
     log_variance[0] = np.log(scale)

@@ -48,6 +48,11 @@ class Stack:
     parts: dict
     weights: Array
 
+    @property
+    def note(self) -> str:
+        """What it is made of."""
+        return _shared(self.parts, self.weights)
+
     def params(self) -> dict:
         """Names and weights, and the parts' own parameters under NAME.KEY."""
         return _joined(self.parts, self.weights)
@@ -128,6 +133,11 @@ class Mixture:
     weights: Array
     size: None = None
 
+    @property
+    def note(self) -> str:
+        """What it is made of."""
+        return _shared(self.parts, self.weights)
+
     def params(self) -> dict:
         """Names and weights, and the parts' own parameters under NAME.KEY."""
         return _joined(self.parts, self.weights)
@@ -181,6 +191,13 @@ def _available(known: Known) -> tuple[str, ...]:
     if known.rows.features is not None:
         names += ["linear" if known.classes else "gp", "forest"]
     return tuple(names)
+
+
+def _shared(parts: dict, weights: Array) -> str:
+    """Names and weights in words, the largest first."""
+    order = np.argsort(-weights, kind="stable")
+    names = list(parts)
+    return ", ".join(f"{names[place]} {100 * weights[place]:.0f} %" for place in order)
 
 
 def _joined(parts: dict, weights: Array) -> dict:

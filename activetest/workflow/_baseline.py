@@ -7,6 +7,7 @@ import numpy as np
 from activetest.evidence import Array, Choices, Outputs
 from activetest.metrics._metric import Metric, evaluate
 from activetest.report import SimulatedStrategy
+from activetest.workflow._plan import TOP
 
 # Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.
 _RUNS, _POINTS = 1000, 24
@@ -78,13 +79,15 @@ def compared(
 ) -> SimulatedStrategy:
     """Errors against the truth, and against those of uniform draws.
 
-    table (runs, 4): estimate, lower, upper and labels of each run.
+    table (runs, 4): estimate, lower, upper and labels of each run. Top scores of a surrogate
+    without anything random make every run the same study, of which chance can tell nothing.
     """
     errors = (table[:, 0] - uniform.truth) ** 2
     quarter, middle, most = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
     mse = errors.mean()
     saved = uniform.error(budget) / mse if mse > 0 else np.inf
-    deviation = errors.std(ddof=1) / mse / np.sqrt(len(table)) if mse > 0 else 0.0
+    differ = np.ptp(table[:, 0]) > 1e-12 * np.abs(table[:, 0]).max()
+    doubt = saved * errors.std(ddof=1) / mse / np.sqrt(len(table)) if differ else None
     inside = (table[:, 1] - 1e-12 <= uniform.truth) & (uniform.truth <= table[:, 2] + 1e-12)
     return SimulatedStrategy(
         surrogate=choices.surrogate,
@@ -102,9 +105,9 @@ def compared(
         median=middle,
         quartiles=(quarter, most),
         labels_saved=float(saved),
-        labels_saved_se=float(saved * deviation) if mse > 0 else 0.0,
+        labels_saved_se=None if doubt is None else float(doubt),
         label_ratio=float(uniform.labels(mse) / budget) if mse > 0 else np.inf,
-        coverage=float(inside.mean()),
+        coverage=float(inside.mean()) if differ or choices.selection != TOP else None,
         width=float((table[:, 2] - table[:, 1]).mean()),
         uniform_mse=uniform.error(budget),
         uniform_median=uniform.medians.get(budget, np.nan),

@@ -111,6 +111,7 @@ def _strength(known: Log, made, choices: Choices, surrogate, *, seed: int, numbe
         return [np.concatenate([score(rows, (one,)) for score, one in pairs])]
 
     whole = np.hstack(map_reduce(made.chunks(), on_piece, add))
+    whole = sampling.sharpened(whole, whole.max(axis=1), choices.power)
     strength, _ = sampling.mixture(whole, np.ones(made.size, bool), choices.floor)
     return strength / strength.sum()
 

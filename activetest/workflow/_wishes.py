@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 
 from activetest.choices import checked, metrics_of
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, PoolChanged
 from activetest.evidence import Choices
 from activetest.pool import Pool
 from activetest.study import Study
@@ -39,7 +39,7 @@ def kept(path: str, study: Study | None, columns: dict) -> dict:
         column
         for group in ([named] if isinstance(named, str) else named)
         for column in group.split("*")
-    }
+    } - set(schema.group_columns)
     settled = {
         "id": schema.id,
         "outputs": schema.outputs,
@@ -51,6 +51,20 @@ def kept(path: str, study: Study | None, columns: dict) -> dict:
         "classes": None if schema.open_classes else schema.classes or None,
     }
     return {key: value for key, value in settled.items() if key not in columns}
+
+
+def check_features(pool: Pool, study: Study | None) -> None:
+    """Raises PoolChanged when rounds were drawn with other features: they are asked for again."""
+    if study is None or not study.ledger.surrogates():
+        return
+    settled = roles(study.pool).features
+    if pool.schema.features != settled:
+        raise PoolChanged(
+            f"rounds were drawn with the features {', '.join(settled) or '(none)'}, "
+            f"not with {', '.join(pool.schema.features) or '(none)'}",
+            f"keep them with --features '{','.join(settled)}', "
+            "or start another study with --study DIR",
+        )
 
 
 def choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:

@@ -9,16 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from activetest import cache, convert, supplements
+from activetest import cache, convert, study_beside, supplements
 from activetest.cache import Cache
-from activetest.cache_parts import EXTERNAL, TRAIN
 from activetest.costs import read as read_costs
 from activetest.errors import StudyError
 from activetest.evidence import Choices
 from activetest.pool import Pool
 from activetest.pool_schema import Schema
 from activetest.study import FOLDER, Study, storing
-from activetest.workflow._wishes import check_seed, kept
+from activetest.workflow._wishes import check_features, check_seed, kept
 from activetest.workflow._wishes import choices as chosen
 
 _CACHE = "cache"
@@ -78,8 +77,8 @@ def init(
     classes); None leaves them to convention or, in a study, as they are. train and surrogates are
     files beside the pool, see supplements; an empty text forgets the one there is. Labels and past
     rounds are never touched. Raises PoolError for a pool or file that cannot serve, PoolChanged
-    when the study is of another one, ChoiceError for a choice that makes no sense, StorageError
-    when the study cannot be written.
+    when the study is of another one or its rounds knew other features, ChoiceError for a choice
+    that makes no sense, StorageError when the study cannot be written.
     """
     folder, study = _where(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
     check_seed(seed, study)
@@ -89,12 +88,14 @@ def init(
     wanted |= {"interval": interval, "refit": refit, "selection": selection, "power": power}
     named = {"train": train and str(train), "surrogates": surrogates and str(surrogates)}
     beside = _beside(study, named)
+    renamed = {key for key, given in named.items() if given is not None}
     source = str(pool_uri)
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = columns.get("id") or (study.pool.get("id") if study else None)
     with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
         pool = Pool.open(path, **kept(path, study, columns), **columns)
         pool.uri = source
+        check_features(pool, study)
         if costs is not None:
             wanted["costs"] = read_costs(costs, pool.schema.classes)
         choices = chosen(
@@ -102,11 +103,12 @@ def init(
         )
         outcome = "checked" if dry_run else "updated" if study else "created"
         with _room(folder, dry_run=dry_run, fresh=study is None) as room:
-            made = _looked(pool, room, study, choices.surrogate, beside)
+            made = _looked(pool, room, study, choices.surrogate, beside, renamed)
             waiting = supplements.inspected(made, pool, **named)
+            changed = study_beside.lasting(made)
             if not dry_run:
                 source = _settled(source, path)
-                entries = _entries(source, pool, made, beside)
+                entries = _entries(source, pool, made, beside, study, renamed)
                 study = _stored(study, folder, entries, choices, seed, made)
     said = (
         (f"{pool_uri} was converted to {source}, which the study reads",)
@@ -122,7 +124,7 @@ def init(
         choices,
         study.seed if study else seed,
         made.fingerprint,
-        pool.notices + made.notices + waiting + said,
+        pool.notices + made.notices + waiting + changed + said,
     )
 
 
@@ -178,26 +180,29 @@ def _room(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]:
             yield folder / _CACHE
 
 
-def _looked(pool: Pool, at: Path, study: Study | None, surrogate: str, beside: dict) -> Cache:
+def _looked(
+    pool: Pool, at: Path, study: Study | None, surrogate: str, beside: dict, renamed: set[str]
+) -> Cache:
     """The cache of the pool, equipped for past and coming rounds.
 
-    Raises PoolChanged where it is not the study's, PoolError and ChoiceError for files beside it.
+    Raises PoolChanged where it is not the study's, or where coming rounds would see what past ones
+    saw otherwise; PoolError and ChoiceError for files beside it.
     """
     if study is None:
-        made, names = cache.build(pool, at), {surrogate}
-    else:
-        made = cache.current(pool, at, expected=study.ledger.fingerprint)
-        names = study.surrogates(surrogate)
-    made = supplements.equip(made, pool, names, **beside)
-    if study:
-        study.check_others(made)
+        return supplements.equip(cache.build(pool, at), pool, {surrogate}, **beside)
+    made = cache.current(pool, at, expected=study.ledger.fingerprint)
+    made = study.equip(made, pool, coming=surrogate, beside=beside, renamed=renamed)
+    study.check_coming(made, surrogate)
     return made
 
 
-def _entries(source: str, pool: Pool, made: Cache, beside: dict) -> dict:
+def _entries(
+    source: str, pool: Pool, made: Cache, beside: dict, study: Study | None, renamed: set[str]
+) -> dict:
     """[pool] of study.toml."""
-    found = {"train_fingerprint": made.source(TRAIN)}
-    found |= {"surrogates_fingerprint": made.source(EXTERNAL)}
+    then = study.pool if study else {}
+    past = study.ledger.surrogates() if study else set()
+    found = study_beside.fingerprints(made, then, renamed=renamed, past=past)
     named = {key: value for key, value in (beside | found).items() if value is not None}
     return {"uri": source} | named | pool.schema.to_dict()
 

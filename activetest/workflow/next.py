@@ -133,6 +133,7 @@ def _pending(record: Record) -> list[tuple[int, str]]:
 def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
     """(round, id) of new items, written down. Raises LedgerMoved when the record is out of date."""
     cache = study.cache()
+    study.check_coming(cache)
     log = study.log(cache, record)
     left = cache.size - len(log.rows) - len(log.brought_rows)
     if not left:
@@ -147,7 +148,7 @@ def _batch(study: Study, items: list, show: Sequence[str], *, repeated: bool) ->
     ids = [id for _, id in items]
     rows = [{"id": id, "label": ""} for id in ids]
     if show and ids:
-        shown = study.open_pool().show(study.cache().find(ids), show)
+        shown = study.open_pool().show(study.cache(equipped=False).find(ids), show)
         for column, values in shown.items():
             for row, value in zip(rows, values, strict=True):
                 row[column] = value

@@ -103,7 +103,7 @@ def report(
         acquisition=choices.acquisition,
         selection=choices.selection,
         power=choices.power,
-        device=getattr(view.evidence.surrogate, "device", None),
+        surrogate_note=getattr(view.evidence.surrogate, "note", None),
         # A study that serves bets chooses another for every round.
         floor=log.history[-1].choices["floor"] if log.history else choices.floor,
         counts=counts,

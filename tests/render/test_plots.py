@@ -1,5 +1,6 @@
 """Pictures of simulated strategies."""
 
+import os
 import sys
 from xml.etree import ElementTree
 
@@ -9,7 +10,7 @@ from pytest import approx
 
 from activetest.errors import ChoiceError
 from activetest.render import _plots
-from activetest.render._curves import curves, moved_apart
+from activetest.render._curves import _COLORS, curves, legible, moved_apart, round_numbers
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def test_the_same_results_make_the_same_file(results, tmp_path):
     "change",
     [
         {"rmse": 0.0, "labels_saved": np.inf, "label_ratio": np.inf, "median": 0.0},
+        {"labels_saved_se": None, "coverage": None},
         {"uniform_median": np.nan, "quartiles": (0.0, 0.0)},
         {"metric": "f1[<b> & $x$ \u4e00\x1b]"},
     ],
@@ -72,11 +74,10 @@ def test_only_what_differs_is_in_a_name(result):
         return [curve.name for curve in curves([result | change for change in changes])]
 
     assert named({}, {"estimator": "lure"}) == ["doubly-robust", "lure"]
-    assert named({}, {"power": 2.0}) == ["power 1", "power 2"]
-    # Equal scores have no power, and the top ones none that matters.
+    assert named({}, {"power": 2.0}) == ["optimal", "optimal ^2"]
     uniform, top = {"acquisition": "uniform"}, {"selection": "top"}
-    assert named({"power": 2.0}, uniform, top)[1:] == ["uniform", "optimal, top scores"]
-    assert named({}) == ["optimal, power 1, drawn, agreement, doubly-robust"]
+    assert named({"power": 2.0}, uniform, top) == ["optimal ^2", "uniform", "optimal top"]
+    assert named({}) == ["optimal, agreement, doubly-robust"]
 
 
 def test_curves_are_told_apart_by_colour_while_there_are_colours(result):
@@ -99,10 +100,99 @@ def test_names_are_moved_apart_no_more_than_needed():
     assert places == approx([0.9, 0.1, 0.8, 1.0])
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.8, 3.4, [1, 1.5, 2, 3]),
+        (1.8e-4, 6e-3, [2e-4, 5e-4, 1e-3, 2e-3, 5e-3]),
+        (3e-6, 0.2, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]),
+        (0.0012, 0.0013, [1e-3, 1.5e-3]),
+        (1, 1, [1, 1.5]),
+    ],
+)
+def test_an_axis_has_round_numbers_and_two_at_least(low, high, shown):
+    (start, end), ticks = round_numbers(low, high)
+    assert ticks == approx(shown)
+    assert start <= min(low, *ticks) and end >= max(high, *ticks)
+
+
+def test_an_axis_of_any_length_has_room_for_its_numbers():
+    for power in range(1, 40):
+        ends, ticks = round_numbers(10.0**-power, 1.0)
+        assert ends == (10.0**-power, 1.0)
+        assert 2 <= len(ticks) <= 11
+
+
+def test_every_panel_says_what_it_shows_with_several_numbers(results, tmp_path):
+    _plots.draw(results, tmp_path / "curves.svg")
+    text = said(tmp_path / "curves.svg").split(" | ")
+    assert text.count("squared error of error") == text.count("squared error of log-loss") == 2
+    assert text.count("labels used / labels random needs") == 2
+    # Mean squared errors go from 0.0002 to 0.0008, in both metrics.
+    assert all(text.count(number) >= 2 for number in ("0.0002", "0.0003", "0.0005", "0.0007"))
+
+
+@pytest.mark.parametrize("color", [*_COLORS, "#FFFF00", "#FFFFFF", "#000000"])
+def test_names_are_written_in_a_colour_that_can_be_read_on_white(color):
+    def contrast(one: str) -> float:
+        parts = [int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [(part + 0.055) ** 2.4 / 1.055**2.4 if part > 0.04 else 0 for part in parts]
+        return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+    assert contrast(legible(color)) > 4.45
+    if contrast(color) > 4.6:
+        assert legible(color) == color
+
+
+def test_every_name_has_a_line_to_where_its_curve_ends(result):
+    """Drawn as data of the panel, in widths of it: it begins at the curve and ends at the name."""
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    panel = figure.add_axes((0.1, 0.1, 0.5, 0.8))
+    panel.set(xscale="log", yscale="log", xlim=(10, 1000), ylim=(0.1, 1))
+    costs = np.geomspace(0.2, 0.5, 12)
+    lines = curves(
+        [
+            result | {"estimator": f"e{number}", "budget": 100, "label_ratio": 1 / cost}
+            for number, cost in enumerate(costs)
+        ]
+    )
+    _plots._names(panel, lines)
+    leaders = [line for line in panel.lines if line.get_color() == _plots._LEADER]
+    names = {text.get_text(): text.get_position()[1] for text in panel.texts}
+    assert len(leaders) == len(names) == 13
+    for leader, curve, cost in zip(leaders[1:], lines, costs, strict=True):
+        (start, *_), (height, *_, end) = leader.get_data()
+        assert (start, height) == approx((0.5, 1 + np.log10(cost)))
+        assert end == names[curve.name]
+
+
 @pytest.mark.parametrize("name", ["curves.pdf", "curves", "nowhere/curves.svg"])
 def test_places_where_no_picture_can_be_written(tmp_path, name):
     with pytest.raises(ChoiceError, match="neither|no folder"):
         _plots.check(tmp_path / name)
+
+
+def test_a_picture_that_could_not_be_written_is_refused_at_once(tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    for name in ("folder.png", f"{'x' * 300}.png"):
+        with pytest.raises(ChoiceError, match=f"no picture can be written to .*{name}"):
+            _plots.check(tmp_path / name)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write all")
+def test_a_folder_that_takes_no_files_is_refused_at_once(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(ChoiceError, match="no picture can be written"):
+        _plots.check(tmp_path / "curves.png")
+    tmp_path.chmod(0o700)
+
+
+def test_looking_whether_a_picture_can_be_written_changes_nothing(tmp_path):
+    _plots.check(tmp_path / "new.png")
+    (tmp_path / "old.png").write_text("before")
+    _plots.check(tmp_path / "old.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.png"]
+    assert (tmp_path / "old.png").read_text() == "before"
 
 
 def test_without_matplotlib_the_hint_says_what_to_install(tmp_path, monkeypatch):

@@ -263,6 +263,23 @@ def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
     assert " ".join(written.split()).count("0.031 to 0.082") == 42
 
 
+def test_labels_that_were_picked_are_told_apart_from_drawn_ones(line, report):
+    def used(n_labeled: int, **counts) -> str:
+        made = report(line(headline=True, n_labeled=n_labeled))
+        made = replace(made, counts=replace(made.counts, **counts))
+        return next(
+            each.split("  ")[-1]
+            for each in text.render(made, width=90, color=False).splitlines()
+            if "labels used" in each
+        ).strip()
+
+    assert used(38, labelled=38) == "38 of 1,497 items"
+    assert used(0, drawn=0, picked=10, labelled=10) == "0 drawn, 10 picked, of 1,497 items"
+    assert used(20, drawn=20, picked=12, labelled=30) == "20 drawn, 10 picked, of 1,497 items"
+    # Picked, but not answered yet.
+    assert used(20, drawn=20, picked=12, labelled=20) == "20 of 1,497 items"
+
+
 def test_color_is_only_for_terminals_that_want_it(judged, monkeypatch):
     assert "\x1b[" in text.render(judged, color=True)
     for name in ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"):
@@ -271,24 +288,3 @@ def test_color_is_only_for_terminals_that_want_it(judged, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in text.render(judged)
-
-
-def test_strategies_for_the_same_metric_and_budget_stand_together(result):
-    results = [
-        result | {"acquisition": acquisition, "budget": budget, "metric": metric}
-        for acquisition in ("optimal", "uniform")
-        for budget in (200, 50)
-        for metric in ("error", "brier")
-    ]
-    lines = text.simulation(results, width=120, color=False).splitlines()[1:]
-    assert [tuple(line.split()[:3]) for line in lines] == [
-        ("error", "50", "optimal"),
-        ("error", "50", "uniform"),
-        ("error", "200", "optimal"),
-        ("error", "200", "uniform"),
-        (),
-        ("brier", "50", "optimal"),
-        ("brier", "50", "uniform"),
-        ("brier", "200", "optimal"),
-        ("brier", "200", "uniform"),
-    ]

@@ -1,11 +1,14 @@
 """Numbers in words."""
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from activetest.render import _words as words
+from activetest.render import json as as_json
 
 
 @pytest.mark.parametrize(
@@ -92,3 +95,12 @@ def test_an_estimate_without_an_interval_says_why(line):
     bare = line(lower=None, upper=None, method="none", reason="the loss has no bound")
     assert words.certainty(bare) == "no interval: the loss has no bound"
     assert words.interval_or_reason(bare) == "the loss has no bound"
+
+
+def test_what_a_surrogate_says_of_itself_stands_beside_its_name(report):
+    assert words.made_by(report()).startswith("surrogate agreement, acquisition optimal")
+    told = replace(report(), surrogate="stack", surrogate_note="agreement 74 %, external 26 %")
+    assert words.made_by(told).startswith(
+        "surrogate stack (agreement 74 %, external 26 %), acquisition optimal"
+    )
+    assert json.loads(as_json.render(told))["surrogate_note"] == "agreement 74 %, external 26 %"

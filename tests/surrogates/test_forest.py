@@ -1,6 +1,7 @@
 """A forest learns, remembers itself as plain arrays, and rules nothing out."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from activetest.expectation import moments
 from activetest.metrics._statistics import statistic
-from activetest.surrogates import forest
+from activetest.surrogates import forest, gp, linear
 
 LABEL = (statistic("label:0"),)
 
@@ -37,6 +38,19 @@ def test_with_training_rows_it_is_scikit_learns_forest_but_for_the_smoothing(cla
     frequent = (np.bincount(pool.train.labels) + 1 / 3) / 301
     exact = (100 * twin.predict_proba(pool.rows.features) + frequent) / 101
     assert made.voters.probs(pool.rows) == approx(exact, abs=1e-6)
+
+
+@pytest.mark.parametrize("module", [forest, gp, linear])
+@pytest.mark.parametrize("kind", ["class_pool", "value_pool"])
+def test_rows_with_other_features_than_it_knows_are_refused(request, module, kind):
+    """scikit-learn's own trees would read whatever lies behind them."""
+    pool = request.getfixturevalue(kind)()
+    voters = module.fit(pool.known(40), rng=np.random.default_rng(0)).voters
+    narrow = replace(pool.rows, features=pool.rows.features[:, :1])
+    with pytest.raises(ValueError):
+        voters.probs(narrow) if pool.classes else voters.moments(narrow)
+    with pytest.raises(ValueError):
+        voters.draws(narrow, np.arange(2))
 
 
 @pytest.mark.parametrize("train", [True, False])

@@ -227,6 +227,19 @@ def test_values_follow_the_surrogate_that_is_right(value_pool):
     assert means.shape == variances.shape == (20, 300)
 
 
+def test_it_says_what_it_is_made_of_the_largest_share_first(class_pool, value_pool):
+    known = plain(class_pool().known(50, statistics=CLASSES))
+    parts = {"agreement": agreement.fit(known), "external": external.fit(known)}
+    made = stack.Stack(parts, np.array([0.264, 0.736]))
+    assert made.note == "external 74 %, agreement 26 %"
+    assert stack.restore(stored(made.params())).note == made.note
+    assert fitted(plain(class_pool().known(0, statistics=CLASSES))).note == "agreement 100 %"
+    known = plain(value_pool().known(60, statistics=VALUES))
+    parts = {"residual": residual.fit(known), "external": external.fit(known)}
+    values = stack.GaussianCommittee(stack.Mixture(parts, np.array([0.5, 0.5])))
+    assert values.note == "residual 50 %, external 50 %"
+
+
 # --- with features
 
 

@@ -1,0 +1,67 @@
+"""Tables of simulated strategies, for people."""
+
+import pytest
+
+from activetest.render import markdown, text
+
+GRID = [
+    {"acquisition": acquisition, **how, "estimator": estimator}
+    for acquisition in ("expected-loss", "xwed")
+    for how in ({}, {"power": 4.0}, {"selection": "top"})
+    for estimator in ("doubly-robust", "ase")
+]
+
+
+@pytest.mark.parametrize("more", [{}, {"labels": 93.2}])
+@pytest.mark.parametrize("surrogates", [("agreement",), ("agreement", "radial-bnn")])
+def test_what_was_saved_is_shown_in_80_columns_however_many_ways_to_draw(result, surrogates, more):
+    results = [
+        result | one | more | {"surrogate": surrogate} for one in GRID for surrogate in surrogates
+    ]
+    heading, first, *lines = text.simulation(results, width=80, color=False).splitlines()
+    assert {"saved", "+-", "estimator", "acquisition"} <= set(heading.split())
+    assert ("surrogate" in heading) == (len(surrogates) > 1)
+    assert "2.9x  0.12" in first
+    drawn = "\n".join(lines)
+    assert all(how in drawn for how in ("expected-loss ^4 ", "expected-loss top ", "xwed ^4 "))
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 80])
+def test_no_terminal_is_too_narrow_for_what_was_saved(result, width):
+    results = [result | one for one in GRID]
+    written = text.simulation(results, width=width, color=False)
+    assert written.count("2.9x") == written.count("0.12") == len(results)
+    assert max(map(len, written.splitlines())) <= width
+
+
+def test_where_all_runs_are_one_study_a_note_says_so(result):
+    alone = {"selection": "top", "labels_saved_se": None, "coverage": None}
+    both = [result, result | alone | {"acquisition": "entropy"}]
+    for written in (text.simulation(both, width=100, color=False), markdown.simulation(both)):
+        assert "entropy top: all runs are the same study" in written
+    first, row = (each.split() for each in text.simulation(both, width=80).splitlines()[1:3])
+    assert row[:6] == ["error", "100", "entropy", "top", "2.9x", "-"]
+    assert "0.953" in first and "0.953" not in row and row.count("-") == 2
+    assert "note" not in text.simulation([result], width=100, color=False)
+    assert "same study" not in markdown.simulation([result])
+
+
+def test_strategies_for_the_same_metric_and_budget_stand_together(result):
+    results = [
+        result | {"acquisition": acquisition, "budget": budget, "metric": metric}
+        for acquisition in ("optimal", "uniform")
+        for budget in (200, 50)
+        for metric in ("error", "brier")
+    ]
+    lines = text.simulation(results, width=120, color=False).splitlines()[1:]
+    assert [tuple(line.split()[:3]) for line in lines] == [
+        ("error", "50", "optimal"),
+        ("error", "50", "uniform"),
+        ("error", "200", "optimal"),
+        ("error", "200", "uniform"),
+        (),
+        ("brier", "50", "optimal"),
+        ("brier", "50", "uniform"),
+        ("brier", "200", "optimal"),
+        ("brier", "200", "uniform"),
+    ]

@@ -1,0 +1,34 @@
+"""Choices that cannot work together are refused before anything is drawn."""
+
+import pytest
+
+from activetest.errors import ChoiceError
+from activetest.study import Study
+from activetest.workflow.init import init
+
+
+@pytest.mark.parametrize(
+    ("wanted", "problem"),
+    [
+        ({"acquisition": "uniform", "selection": "top"}, "neither a top nor a power"),
+        ({"acquisition": "uniform", "power": 2.0}, "neither a top nor a power"),
+        ({"selection": "top", "power": 2.0}, "the same to any power"),
+        ({"selection": "top", "interval": "anytime"}, "nobody can bet"),
+        ({"surrogate": "model", "acquisition": "xwed"}, "compares members"),
+        ({"acquisition": "active-risk"}, "draws with replacement"),
+        ({"power": 17.0}, "power is 17.0"),
+        ({"refit": "0"}, "refit is .0."),
+    ],
+)
+def test_what_cannot_work_changes_nothing(study, wanted, problem):
+    before = study.choices
+    with pytest.raises(ChoiceError, match=problem):
+        init("pool.parquet", **wanted)
+    assert Study.open().choices == before
+
+
+def test_the_model_itself_is_no_surrogate_where_it_says_nothing_of_its_doubts(folder):
+    (folder / "hard.csv").write_text("id,pred\n1,cat\n2,dog\n3,cat\n")
+    with pytest.raises(ChoiceError, match="needs probabilities"):
+        init("hard.csv", surrogate="model")
+    assert not (folder / ".activetest").exists()
