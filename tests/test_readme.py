@@ -74,7 +74,7 @@ def test_every_option_that_is_named_exists():
         for parameter in command.params
         for option in parameter.opts + parameter.secondary_opts
     }
-    of_benchmarks = {"--pools", "--aim"}
+    of_benchmarks = {"--pools", "--aim", "--peers", "--toy", "--ways"}
     assert named - offered - of_benchmarks <= {"--help", "--version"}
 
 
