@@ -32,8 +32,8 @@ def committee(params: dict, network: Network) -> Committee | GaussianCommittee:
 
 
 @dataclass(frozen=True)
-class ClassVotes:
-    """Members are networks whose outputs are logits of classes."""
+class _Votes:
+    """Members are networks, made again from what is stored."""
 
     stored: dict
     network: Network
@@ -51,6 +51,11 @@ class ClassVotes:
     def params(self) -> dict:
         """What they were made from."""
         return self.stored
+
+
+@dataclass(frozen=True)
+class ClassVotes(_Votes):
+    """Their outputs are logits of classes."""
 
     def probs(self, rows: Rows) -> Array:
         """(R, C) mean over all networks."""
@@ -70,28 +75,11 @@ class ClassVotes:
 
 
 @dataclass(frozen=True)
-class ValueVotes:
-    """Members are networks whose outputs are a mean and a log-variance, standardised.
+class ValueVotes(_Votes):
+    """Their outputs are a mean and a log-variance, standardised.
 
     Where the black box's outputs are inputs, the value is what its prediction misses.
     """
-
-    stored: dict
-    network: Network
-
-    @property
-    def size(self) -> int:
-        """The number of networks."""
-        return self.network.size
-
-    @property
-    def note(self) -> str:
-        """What they were trained on."""
-        return f"learned on {self.stored['device']}"
-
-    def params(self) -> dict:
-        """What they were made from."""
-        return self.stored
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
         """(R,) mean and variance of the equal mixture of all networks' Gaussians."""
