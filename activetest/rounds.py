@@ -71,7 +71,7 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
     free = unseen(log, cache.size)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="activetest report")
-    earlier = inherited(log, choices)
+    earlier = inherited(log, choices, cache.lost)
     surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
     statistics = recorded(choices, cache)
     aims = aimed(log, cache, surrogate, choices, free)

@@ -1,5 +1,6 @@
 """What a round knows: the labels there are, and what the surrogate makes of them."""
 
+from collections.abc import Container
 from dataclasses import replace
 
 import numpy as np
@@ -25,15 +26,18 @@ def unseen(log: Log, size: int) -> Array:
 def surrogate_of(log: Log, cache, choices: Choices, *, seed: int):
     """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
     number = len(log.history) + 1
-    earlier = inherited(log, choices)
-    if earlier and choices.surrogate not in cache.lost:
+    earlier = inherited(log, choices, cache.lost)
+    if earlier:
         return restored(earlier, cache)
     return learn(log, cache, choices, rng=generator(seed, number, "fit"))
 
 
-def inherited(log: Log, choices: Choices) -> Round | None:
-    """The last round, where its surrogate is not due to be fitted again."""
-    if choices.refit == "every" or not log.history:
+def inherited(log: Log, choices: Choices, lost: Container[str] = ()) -> Round | None:
+    """The last round, where its surrogate is not due to be fitted again.
+
+    Of surrogates that are lost none can be used again: see Cache.
+    """
+    if choices.refit == "every" or not log.history or choices.surrogate in lost:
         return None
     last = log.history[-1]
     if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):

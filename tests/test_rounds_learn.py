@@ -73,3 +73,13 @@ def test_a_surrogate_in_use_says_what_it_said(pool):
     log = played(pool, seldom, 3)
     again = surrogate_of(log, pool, seldom, seed=1)
     assert again.params() == log.history[0].params
+
+
+def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
+    seldom = replace(CHOICES, refit="100")
+    log = played(pool, seldom, 3)
+    pool.lost = {"agreement": "the file it rests on is another"}
+    assert inherited(log, seldom, pool.lost) is None
+    drawn = rounds.plan(log, pool, seldom, seed=1, count=BATCH)
+    assert (drawn.learned, drawn.knew) == (4, 9)
+    assert drawn.params != log.history[0].params
