@@ -56,11 +56,7 @@ class View:
                 )
             sample = assess.told(sample, refined, self.imputation)
         elif sample.unknown and len(sample.probs) < 2 and self.log.picked.any():
-            raise NotEstimable(
-                "no estimate from draws exists, because items were picked by the largest score "
-                f"and {len(sample.probs)} drawn: two are needed",
-                "read ase, or draw: activetest init POOL --selection draw",
-            )
+            raise _nothing_drawn(self.log, len(sample.probs))
         return assess.estimate(sample, refined, estimator)
 
     def interval(
@@ -88,6 +84,21 @@ class View:
         limits = certain(samples.sample(self.evidence, metric, group), metric)
         about = (self.evidence, self.cache, metric, group, level, limits, threshold)
         return *judged(*about, seed=self.seed), limits
+
+
+def _nothing_drawn(log: Log, drawn: int) -> NotEstimable:
+    """Why there is no estimate from draws where items have no probabilities."""
+    if any(each.picked and each.shares for each in log.history):
+        return NotEstimable(
+            "no estimate from draws exists, because items were drawn between groups without a "
+            f"floor and {drawn} with probabilities: two are needed",
+            "read the groups or ase, or give every item a chance: activetest init POOL --floor 0.1",
+        )
+    return NotEstimable(
+        "no estimate from draws exists, because items were picked by the largest score "
+        f"and {drawn} drawn: two are needed",
+        "read ase, or draw: activetest init POOL --selection draw",
+    )
 
 
 def certain(sample: Sample, metric: Metric) -> tuple[float, float]:

@@ -1,9 +1,13 @@
 """Whether choices make sense: every key and value checked, whoever wrote them."""
 
+import math
 from dataclasses import MISSING, fields
 
 from activetest import acquisition, catalog, specs
 from activetest.annotators import METHODS
+from activetest.arms import CONFUSION
+from activetest.arms_rewards import TASKS as QUESTIONS
+from activetest.choices_task import PRIORS, check_task
 from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
@@ -31,6 +35,16 @@ _RULES = {
         lambda value: _number(value) and 0 < value <= _MOST_POWER,
     ),
     "costs": ("a square of numbers", lambda value: value is None or _square(value)),
+    "task": (f"one of {', '.join(QUESTIONS)}", lambda value: value in (None, *QUESTIONS)),
+    "target": (f"{CONFUSION}, or empty", lambda value: value in ("", CONFUSION)),
+    "worst": ("a whole number above 0", lambda value: _count(value)),
+    "compare": ("a list of two values", lambda value: _names(value) and len(value) in (0, 2)),
+    "prior": (f"one of {', '.join(PRIORS)}", lambda value: value in PRIORS),
+    "strength": (
+        "a number above 0",
+        lambda value: value is None or _number(value) and 0 < value < math.inf,
+    ),
+    "rope": ("a number from 0 up", lambda value: _number(value) and 0 <= value < math.inf),
 }
 
 
@@ -52,6 +66,7 @@ def checked(entries: dict, pool: dict, *, where: str, simulated: bool = False) -
     choices = Choices(**{key: _frozen(value) for key, value in entries.items()})
     _check_names(choices, pool, where)
     _check_acquisition(choices, pool, where, simulated)
+    check_task(choices, pool, where)
     return choices
 
 

@@ -57,7 +57,12 @@ def init(
     outputs: options.Outputs = None,
     features: options.Features = None,
     group: options.names("Column of groups; A*B is a product.", "--group") = None,
-    task: options.Task = None,
+    task: options.Tasks = None,
+    worst: options.Worst = None,
+    compare: options.Compare = None,
+    prior: options.Prior = None,
+    prior_strength: options.PriorStrength = None,
+    rope: options.Rope = None,
     classes: options.Classes = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
@@ -86,7 +91,7 @@ def init(
     """Look at a pool, say what was understood, and create the study."""
     from activetest.workflow.init import init
 
-    columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
+    columns = {"id": id, "positive": positive, "threshold": threshold}
     columns |= {"outputs": options.split(outputs), "features": options.split(features)}
     columns |= {"groups": options.split(group), "classes": options.split(classes)}
     choices = {"metric": options.specifications(metric), "costs": costs, "annotators": annotators}
@@ -95,6 +100,8 @@ def init(
     choices |= {"floor": floor, "level": level, "budget": budget}
     choices |= {"refit": refit, "selection": selection, "power": power}
     choices |= {"train": train, "surrogates": surrogates}
+    choices |= {"task": options.split(task), "worst": worst, "compare": compare}
+    choices |= {"prior": prior, "strength": prior_strength, "rope": rope}
     made = init(pool, study_folder=study, dry_run=dry_run, **choices, **columns)
     streams.write(_understood(made))
 
@@ -209,12 +216,16 @@ def run() -> None:
 
 def _understood(made) -> str:
     """What init found and decided, in a few lines."""
+    from activetest.choices_task import sentence
+
     start = {"created": "created", "updated": "updated", "checked": "dry run: nothing written in"}
     choices = made.choices
     aims = " and ".join((choices.metric, *choices.also))
     verb = "picks" if choices.selection == "top" else "draws"
     draws = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
     draws += "".join(f", {odd}" for odd in _unusual(choices))
+    if choices.task:
+        draws += f"; task: {sentence(choices)}, {choices.acquisition}, floor {choices.floor:g}"
     seed = "drawn when the study is created" if made.seed is None else made.seed
     lines = (f"{start[made.outcome]} {made.folder}", *made.notices, draws, f"seed: {seed}")
     return "\n".join(lines) + "\n"

@@ -32,7 +32,25 @@ PoolAddress = Annotated[
 Id = Annotated[str | None, Option("--id", help="Column of ids.")]
 Outputs = names("Column of the model's outputs.", "--outputs")
 Features = names("Column of features.", "--features")
-Task = Annotated[str | None, Option(help="classification or regression.")]
+Tasks = Annotated[
+    Names,
+    Option(
+        "--task",
+        metavar="estimate|identify|compare|none",
+        help="What to ask of groups; or what the pool is: classification, regression.",
+    ),
+]
+Worst = Annotated[int | None, Option("--worst", metavar="M", help="Groups to identify.")]
+Compare = Annotated[str | None, Option("--compare", metavar="A,B", help="Two groups to compare.")]
+Prior = Annotated[
+    str | None, Option("--prior", metavar="informative|uniform", help="Of every group.")
+]
+PriorStrength = Annotated[
+    float | None, Option("--prior-strength", metavar="X", help="Labels that the prior counts as.")
+]
+Rope = Annotated[
+    float | None, Option("--rope", metavar="E", help="Differences that practically are none.")
+]
 Classes = names("Names of the classes, in order.", "--classes")
 Positive = Annotated[str | None, Option(help="Positive class of a binary pool.")]
 Threshold = Annotated[float | None, Option(help="Score that makes it positive.")]

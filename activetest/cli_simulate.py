@@ -35,7 +35,13 @@ def simulate(
     id: options.Id = None,
     outputs: options.Outputs = None,
     features: options.Features = None,
-    task: options.Task = None,
+    group: options.names("Column of groups, for a task.", "--group") = None,
+    task: options.Tasks = None,
+    worst: options.Worst = None,
+    compare: options.Compare = None,
+    prior: options.Prior = None,
+    prior_strength: options.PriorStrength = None,
+    rope: options.Rope = None,
     classes: options.Classes = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
@@ -56,23 +62,29 @@ def simulate(
 
     from activetest import catalog, convert
     from activetest import costs as matrices
+    from activetest.choices_task import told
     from activetest.pool import Pool
     from activetest.render import _plots
+    from activetest.workflow._plan import asking
     from activetest.workflow.simulate import simulate
 
     renderer = catalog.load("render", options.one_of(options.FORMATS, format))
     for path in plot or ():
         _plots.check(path)
-    columns = {"id": id, "task": task, "positive": positive, "threshold": threshold}
+    of_pool, question = told(options.split(task))
+    asked = {"worst": worst, "compare": compare, "prior": prior, "strength": prior_strength}
+    asked = asking(question, options.given(asked | {"rope": rope}), grouped=bool(group))
+    columns = {"id": id, "task": of_pool, "positive": positive, "threshold": threshold}
     columns |= {"outputs": options.split(outputs), "features": options.split(features)}
     columns |= {"classes": options.split(classes)}
+    columns |= {"groups": options.split(group) or (("predicted",) if asked else None)}
     wishes = {"surrogates": options.split(surrogate), "acquisitions": options.split(acquisition)}
     wishes |= {"selections": options.split(selection), "powers": tuple(power) if power else None}
     wishes |= {"refit": refit, "train": train, "others": surrogates}
     wishes |= {"estimators": options.split(estimator), "metrics": options.specifications(metric)}
     wishes |= {"budgets": tuple(budget), "runs": runs, "batch": batch, "seed": seed}
     wishes |= {"floor": floor, "level": level, "aim": aim, "interval": interval}
-    wishes |= {"workers": workers, "save": save}
+    wishes |= {"workers": workers, "save": save, "asked": asked}
     with convert.as_parquet(pool, id=id) as path:
         looked = Pool.open(path, **options.given(columns))
         wishes["costs"] = matrices.read(costs, looked.schema.classes) if costs else None

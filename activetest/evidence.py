@@ -27,7 +27,8 @@ class Choices:
                              all are alike, in [0, 1]
     level                    of every interval
     budget                   labels the user means to buy, or None
-    groups                   names of group columns, products written "A*B"
+    groups                   names of group columns, products written "A*B"; a task is about the
+                             first of them
     also                     further metrics that draws aim at
     annotators               how several answers to one item become a label: "majority" or
                              "dawid-skene"
@@ -39,6 +40,17 @@ class Choices:
     selection                "draw" at random with known probabilities, or take the "top" scores
     power                    scores are raised to it before the floor is mixed in: above 1 draws
                              come closer to the top scores
+    task                     what is asked of groups: "estimate" each, "identify" the worst,
+                             "compare" two; None where they are not the question
+    target                   what they are judged by where it is not the metric: "confusion", for
+                             estimate alone
+    worst                    groups to identify
+    compare                  values of the two groups to compare
+    prior                    of every group: "informative", from the model's own probabilities, or
+                             "uniform"
+    strength                 labels that the prior counts as; None for 2, or 1 where outcomes are
+                             the true classes
+    rope                     differences up to this are practically none
 
     Metrics are specifications: a name, and what stands in brackets after it.
     """
@@ -58,6 +70,13 @@ class Choices:
     refit: str = "every"
     selection: str = "draw"
     power: float = 1.0
+    task: str | None = None
+    target: str = ""
+    worst: int = 1
+    compare: tuple[str, ...] = ()
+    prior: str = "informative"
+    strength: float | None = None
+    rope: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -131,43 +150,6 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Train:
-    """Rows that are not the pool's and whose labels are known.
-
-    features  (M, D) float32, standardised like those of the pool
-    labels    (M,) class codes or values
-    """
-
-    features: Array
-    labels: Array
-
-
-@dataclass(frozen=True)
-class Known:
-    """The labels a surrogate may learn from.
-
-    rows         the M labelled rows
-    labels       (M,) class codes or values
-    stats        (M, T) the cache's statistics observed there
-    statistics   (T,) their names
-    classes      number of classes; 0 for regression
-    scale        standard deviation of the predictions over the pool; regression only
-    train        labelled rows from elsewhere, or None
-    sketch       some rows of the pool, evenly spaced: what the black box says of them stands in
-                 for training rows; None where no surrogate asks
-    """
-
-    rows: Rows
-    labels: Array
-    stats: Array
-    statistics: tuple[str, ...]
-    classes: int = 0
-    scale: float = 1.0
-    train: Train | None = None
-    sketch: Rows | None = None
-
-
-@dataclass(frozen=True)
 class Beliefs:
     """What a surrogate believes about R rows.
 
@@ -202,13 +184,26 @@ class Aim:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """How likely a round that chose between groups made every row; L cells.
+
+    group, strata   what the pool was cut by: see arms_survey.Partition
+    strength        (L,) strength of one row of each cell when the round began
+    """
+
+    group: str
+    strata: tuple
+    strength: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Round:
     """One batch of draws from one frozen score vector, as it is recorded.
 
     number        1, 2, ...
     rows          (n,) pool positions in the order drawn
     probs         (n,) probability of each draw, given all before it; NaN for items that were
-                  picked by the largest score
+                  picked by the largest score, or drawn where others had no chance
     choices       the fields of Choices that the round was drawn with
     params        the surrogate's parameters, JSON-ready or arrays: enough to predict again
     statistics    (T,) names of the statistics below
@@ -216,9 +211,12 @@ class Round:
     imputed       (n, T) the surrogate's expectation of each statistic at each drawn item
     imputed_sum   (G, T) its sum over what was neither known nor drawn when the round began
     count         (G,) number of such rows
-    aims          what draws aimed at: enough to compute the probability of every row again
+    aims          what draws aimed at: enough to compute the strength of every row again, unless
+                  there are shares
     learned       number of the round whose surrogate this is: its own unless it was not refitted
     knew          labels that this surrogate knew
+    shares        of rounds that chose between groups: enough to compute the strength of every row
+                  again; None for those whose rows had scores of their own
     """
 
     number: int
@@ -234,10 +232,11 @@ class Round:
     aims: tuple[Aim, ...]
     learned: int = 0
     knew: int = 0
+    shares: Shares | None = None
 
     @property
     def picked(self) -> bool:
-        """Whether its items were picked by the largest score rather than drawn."""
+        """Whether its items have no probabilities: the largest scores, or plain Thompson draws."""
         return bool(np.isnan(self.probs).any())
 
 
@@ -246,7 +245,7 @@ class Log:
     """What was drawn, in order, and what is known: the only input of every estimate.
 
     rows, probs, round   (D,) pool position, probability and number of the round of each draw; a
-                         picked item is a draw whose probability is NaN
+                         picked item is a draw whose probability is NaN, see Round
     status               (D,) PENDING, LABELLED or DECLINED
     labels               (D,) class code or value as float; NaN unless labelled
     brought_rows         (B,) pool positions of items whose labels were brought without a draw
@@ -274,7 +273,7 @@ class Log:
 
     @property
     def picked(self) -> Array:
-        """(D,) True for items that were picked by the largest score rather than drawn."""
+        """(D,) True for items without a probability, see Round."""
         return np.isnan(self.probs)
 
     @property

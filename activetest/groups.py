@@ -13,12 +13,16 @@ MOST_VALUES = 1000
 JOIN = "*"
 
 # Groups that every classifier has, where the pool has no column of the name.
-PREDICTED, CONFIDENCE = COMPUTED = ("predicted", "confidence")
+PREDICTED, CONFIDENCE, DECILE = COMPUTED = ("predicted", "confidence", "confidence-decile")
 
 # Ten bins of equal width. The edges are in the precision of the cache, so that a probability of
 # 0.9 lies in the bin that begins with it.
 _EDGES = np.linspace(0, 1, 11).astype(np.float32)
 BINS = [f"{low:.1f}-{high:.1f}" for low, high in zip(_EDGES, _EDGES[1:], strict=False)]
+
+
+# Bins of equal counts, and the digits that may tell their edges apart.
+_DECILES, _DIGITS = 10, range(2, 10)
 
 
 def columns_of(group: str) -> list[str]:
@@ -34,17 +38,43 @@ def name_of(column: str, value: str) -> str:
     return f"{_escaped(column, '=')}={value}"
 
 
-def computed(column: str, outputs: Outputs, classes: tuple[str, ...]) -> tuple[Array, list[str]]:
+def computed(
+    column: str, outputs: Outputs, classes: tuple[str, ...], edges: Array | None = None
+) -> tuple[Array, list[str]]:
     """Codes (R,) and names of one of COMPUTED.
 
-    predicted    the predicted class
-    confidence   in which of ten bins the predicted class's probability is; an edge belongs to the
-                 bin above it, and 1 to the last
+    predicted           the predicted class
+    confidence          in which of ten bins the predicted class's probability is; an edge belongs
+                        to the bin above it, and 1 to the last
+    confidence-decile   in which of the bins between edges (B + 1,) it is, see deciles; an edge
+                        belongs to the bin below it
     """
     if column == PREDICTED:
         return outputs.pred.astype(np.int64), list(classes)
+    if column == DECILE:
+        return np.searchsorted(edges[1:-1], outputs.confidence.astype(np.float32)), named(edges)
     bins = np.searchsorted(_EDGES, outputs.confidence.astype(np.float32), side="right") - 1
     return np.minimum(bins, len(BINS) - 1), BINS
+
+
+def deciles(confidence: Array) -> Array:
+    """(B + 1,) edges of ten bins of equal counts of the confidences (N,) of a whole pool.
+
+    In the precision of the cache, from 0 to 1; those inside are values of the pool (Hyndman and Fan
+    1996, definition 1). Equal values stay together, so there may be fewer bins.
+    """
+    shares = np.arange(1, _DECILES) / _DECILES
+    inner = np.quantile(confidence.astype(np.float32), shares, method="inverted_cdf")
+    return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
+
+
+def named(edges: Array) -> list[str]:
+    """The bins between edges, such as 0.71-0.88, with digits enough to tell all edges apart."""
+    for digits in _DIGITS:
+        written = [f"{edge:.{digits}f}" for edge in edges]
+        if len(set(written)) == len(edges):
+            break
+    return [f"{low}-{high}" for low, high in zip(written, written[1:], strict=False)]
 
 
 def product(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:

@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """One draw: its round, the item's id, and the probability it had; None for a picked item."""
+    """One draw: its round, the item's id, and the probability it had, None without."""
 
     round: int
     id: str
@@ -133,7 +133,7 @@ class Ledger:
             drawn.setdefault(number, []).append((row, *draw))
         query = (
             "SELECT number, learned, knew, arrays, params, choices, statistics, groups, "
-            "imputed_sum, count, aims FROM rounds WHERE number <= ? ORDER BY number"
+            "imputed_sum, count, aims, shares FROM rounds WHERE number <= ? ORDER BY number"
         )
         made: dict[int, Round] = {}
         for number, learned, knew, arrays, params, *kept in self._all(query, max(drawn, default=0)):
@@ -164,8 +164,8 @@ class Ledger:
         with self._write(revision) as db:
             db.execute(
                 "INSERT INTO rounds (number, time, labels_seen, learned, knew, arrays, params, "
-                "choices, statistics, groups, imputed_sum, count, aims) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "choices, statistics, groups, imputed_sum, count, aims, shares) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (round.number, _now(), revision, learned, round.knew, file, *texts(round, plain)),
             )
             db.executemany(

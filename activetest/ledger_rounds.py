@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import numpy as np
 
-from activetest.evidence import Aim, Round
+from activetest.evidence import Aim, Round, Shares
 
 
-def texts(round: Round, plain: dict) -> list[str]:
+def texts(round: Round, plain: dict) -> list[str | None]:
     """What the ledger keeps of a round besides its draws; plain are its JSON-ready parameters."""
     names = (plain, round.choices, round.statistics, round.groups)
     numbers = (round.imputed_sum, round.count)
@@ -17,24 +17,28 @@ def texts(round: Round, plain: dict) -> list[str]:
         *(json.dumps(part) for part in names),
         *(json.dumps(np.asarray(part).tolist()) for part in numbers),
         json.dumps([asdict(aim) for aim in round.aims]),
+        round.shares and json.dumps(asdict(round.shares)),
     ]
 
 
 def draws(round: Round) -> list[tuple[float | None, str]]:
-    """Probability (None for picked items) and what was imputed, of every draw in order.
+    """Probability (None for items without) and what was imputed, of every draw in order.
 
-    Raises ValueError for a round that is neither drawn nor picked as a whole.
+    Raises ValueError for a round in which some have one and others none.
     """
     picked = np.isnan(round.probs)
     if picked.any() and not picked.all():
-        raise ValueError("the items of one round are either drawn or picked")
+        raise ValueError("the items of one round have probabilities, or none of them has")
     probs = [None] * len(picked) if picked.any() else round.probs.tolist()
     imputed = map(json.dumps, np.asarray(round.imputed).tolist())
     return list(zip(probs, imputed, strict=True))
 
 
-def rebuilt(number: int, params: Mapping, kept: Sequence[str], drawn: Sequence[tuple]) -> Round:
+def rebuilt(
+    number: int, params: Mapping, kept: Sequence[str | None], drawn: Sequence[tuple]
+) -> Round:
     """The round of these texts but the first; drawn holds row, probability and what was imputed."""
+    *kept, shares = kept
     choices, statistics, groups, imputed_sum, count, aims = map(json.loads, kept)
     rows, probs, imputed = zip(*drawn, strict=True)
     return Round(
@@ -57,7 +61,12 @@ def rebuilt(number: int, params: Mapping, kept: Sequence[str], drawn: Sequence[t
             )
             for aim in aims
         ),
+        shares=shares and _shares(**json.loads(shares)),
     )
+
+
+def _shares(group: str, strata: list, strength: list[float]) -> Shares:
+    return Shares(group, tuple(strata), tuple(strength))
 
 
 def _number(total: float | None) -> float:

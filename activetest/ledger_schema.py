@@ -73,4 +73,17 @@ def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
         db.execute(query, (json.dumps(forgotten), number))
 
 
-MIGRATIONS = [_m001_rounds_draws_and_labels, _m002_aims_of_rounds, _m003_picks_and_arrays]
+def _m004_shares_of_groups(db: sqlite3.Connection) -> None:
+    """Rounds that chose between groups say how likely the rows of each were; NULL in all others.
+
+    Draws of theirs may have no q either: where other rows had no chance.
+    """
+    db.execute("ALTER TABLE rounds ADD COLUMN shares TEXT")
+
+
+MIGRATIONS = [
+    _m001_rounds_draws_and_labels,
+    _m002_aims_of_rounds,
+    _m003_picks_and_arrays,
+    _m004_shares_of_groups,
+]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from operator import add
 
 import numpy as np
 import pyarrow as pa
@@ -165,6 +166,8 @@ class Pool:
         Row groups are decoded side by side where there are enough of them to keep all threads busy;
         gather (combine unless given) then joins what is found inside one.
         """
+        # Found once, before all threads ask for them.
+        _ = "groups" in without or self.deciles
         if len(self.pieces) < _MANY_PIECES:
             return map_reduce(self.strips(without=without), fn, combine)
 
@@ -187,12 +190,23 @@ class Pool:
                 self._ids(batch, start) if "ids" in strip.wanted else None,
                 checked,
                 pool_columns.columns(batch, features, self.widths) if features else [],
-                _groups(batch, schema, checked) if "groups" in strip.wanted else [],
+                _groups(batch, schema, checked, self.deciles) if "groups" in strip.wanted else [],
             )
         except BadRow as bad:
-            raise PoolError(
-                f"{self._where(batch, start, bad.row)}: {bad.problem}", hint=bad.hint
-            ) from None
+            where = self._where(batch, start, bad.row)
+            raise PoolError(f"{where}: {bad.problem}", hint=bad.hint) from None
+
+    @cached_property
+    def deciles(self) -> Array | None:
+        """(B + 1,) edges of the groups confidence-decile, by a pass over outputs; None without."""
+        if grouping.DECILE not in self.schema.computed:
+            return None
+
+        def confidences(strip) -> list[Array]:
+            return [self.block(strip).checked.outputs.confidence.astype(np.float32)]
+
+        without = ("ids", "features", "groups")
+        return grouping.deciles(np.concatenate(self.each(confidences, add, without=without)))
 
     def feature_names(self) -> list[str]:
         """The column that each feature comes from; a list column as often as it is long."""
@@ -270,12 +284,12 @@ class Pool:
 
 
 def _groups(
-    batch: pa.RecordBatch, schema: Schema, checked: pool_outputs.Checked | None
+    batch: pa.RecordBatch, schema: Schema, checked: pool_outputs.Checked | None, edges: Array | None
 ) -> list[tuple[Array, list[str]]]:
-    """Codes and names of each group of the schema."""
+    """Codes and names of each group of the schema; edges are those of Pool.deciles."""
     parts = {column: pool_columns.encoded(batch.column(column)) for column in schema.group_columns}
     for column in schema.computed:
-        parts[column] = grouping.computed(column, checked.outputs, schema.classes)
+        parts[column] = grouping.computed(column, checked.outputs, schema.classes, edges)
     return [grouping.local(group, parts) for group in schema.groups]
 
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from activetest.groups import COMPUTED, CONFIDENCE, PREDICTED
+from activetest.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED
 from activetest.pool_roles import NOT_A_FEATURE, OTHER_MODELS, is_text
 from activetest.pool_schema import Schema
 
@@ -60,6 +60,7 @@ def _prediction(schema: Schema) -> str:
 def _shadowed(schema: Schema) -> list[str]:
     """Group columns with the name of a group that the outputs would make."""
     means = {PREDICTED: "the predicted class", CONFIDENCE: "bins of the confidence"}
+    means |= {DECILE: "bins of equal counts of the confidence"}
     return [
         f"group {name!r} is the pool's column of that name, not {means[name]}"
         for name in COMPUTED

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.errors import ChoiceError, PoolError
-from activetest.groups import COMPUTED, CONFIDENCE, PREDICTED, columns_of
+from activetest.groups import COMPUTED, PREDICTED, columns_of
 from activetest.pool_schema import Schema, Wishes
 
 # Columns that could give the answer away, or that say how much an item counts: never features by
@@ -83,7 +83,7 @@ def _check_computed(column: str, task: str, kind: str) -> None:
             f"--group {column}: this pool predicts values, not classes",
             hint="group by a column of the pool, for example bands of the prediction",
         )
-    if column == CONFIDENCE and kind == "pred":
+    if column != PREDICTED and kind == "pred":
         raise ChoiceError(
             f"--group {column}: the pool has hard labels, and no probabilities",
             hint=f"--group {PREDICTED} groups by the predicted class",

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from activetest.report_groups import Assessment
+
 SCHEMA_VERSION = 1
 
 
@@ -96,7 +98,8 @@ class Counts:
     brought    answers that are known although nobody drew or picked the item
     rounds     rounds so far
     budget     labels the user means to buy, or None
-    picked     items picked by the largest score: labelled, pending and declined ones likewise
+    picked     items without a probability, picked by the largest score or drawn between groups
+               without a floor: labelled, pending and declined ones likewise
     """
 
     n_pool: int
@@ -125,6 +128,7 @@ class Report:
     estimates                                one line per estimate, groups last
     notes                                    plain sentences: what to know before believing a number
     gates                                    verdicts, in the order asked
+    assessment                               the answer to the task; None for a study without one
     """
 
     pool: str
@@ -141,6 +145,7 @@ class Report:
     selection: str = "draw"
     power: float = 1.0
     surrogate_note: str | None = None
+    assessment: Assessment | None = None
 
 
 @dataclass(frozen=True)

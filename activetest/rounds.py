@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from activetest import sampling
-from activetest.acquisition import MEMBERS
+from activetest.acquisition import ARMS, MEMBERS
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.evidence import Aim, Array, Choices, Log, Round
+from activetest.evidence import Aim, Array, Choices, Log, Round, Shares
 from activetest.groups import name_of
 from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
 from activetest.rounds_aims import aimed, recorded, target
+from activetest.rounds_arms import chosen
 from activetest.rounds_floor import floor
 from activetest.rounds_learn import inherited, labelled, surrogate_of, unseen
 from activetest.rounds_score import scorer
@@ -35,6 +36,7 @@ class Frozen:
     strength      (N,) probability of the first draw; 0 where a row is not free
     learned       number of the round whose surrogate this is
     knew          labels it knew
+    shares        where it is chosen between groups: the strengths of their rows
     """
 
     number: int
@@ -47,6 +49,14 @@ class Frozen:
     strength: Array
     learned: int
     knew: int
+    shares: Shares | None = None
+
+    @property
+    def sure(self) -> bool:
+        """Whether every row that is left has a chance: else probabilities of draws say nothing."""
+        if self.shares:
+            return self.choices.floor > 0
+        return self.choices.selection == "draw"
 
 
 def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None) -> Round:
@@ -65,7 +75,8 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
     """What the labels so far say about every row.
 
     Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
-    floor, would never draw some of it: no estimate could be unbiased then.
+    floor, would never draw some of it: no estimate could be unbiased then. A choice between groups
+    may leave rows without a chance.
     """
     number = len(log.history) + 1
     free = unseen(log, cache.size)
@@ -75,19 +86,57 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
     surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
     statistics = recorded(choices, cache)
     aims = aimed(log, cache, surrogate, choices, free)
+    between = choices.acquisition in ARMS
+    score = None if between else scorer(surrogate, choices, seed=seed, number=number)
     targets = tuple(map(target, aims))
-    score = scorer(surrogate, choices, seed=seed, number=number)
 
     def on_piece(piece):
         start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
         terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
-        return by_group(cache, rows.codes, terms), [score(rows, targets)]
+        return by_group(cache, rows.codes, terms), [score(rows, targets)] if score else []
 
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
     )
-    scores = np.hstack(scores)
+    shares = None
+    if between:
+        shares, strength = chosen(log, cache, choices, seed=seed, number=number)
+    else:
+        drawn = len(log.rows)
+        choices, aims, strength = _by_scores(
+            np.hstack(scores), cache, surrogate, choices, aims, free, drawn=drawn
+        )
+    count = np.rint(sums[:, -1]).astype(np.int64)
+    source = (earlier.learned, earlier.knew) if earlier else (number, len(labelled(log)[0]))
+    return Frozen(
+        number,
+        choices,
+        surrogate,
+        statistics,
+        sums[:, :-1],
+        count,
+        aims,
+        strength,
+        *source,
+        shares,
+    )
+
+
+def _by_scores(
+    scores: Array,
+    cache,
+    surrogate,
+    choices: Choices,
+    aims: tuple[Aim, ...],
+    free: Array,
+    *,
+    drawn: int,
+) -> tuple[Choices, tuple[Aim, ...], Array]:
+    """The choices with the floor that is used, the aims with their totals, and (N,) strengths.
+
+    scores (A, N) of the acquisition for every aim. Raises ChoiceError as freeze does.
+    """
     if choices.acquisition in MEMBERS and not scores[:, free].any():
         raise ChoiceError(
             f"all members of the surrogate {choices.surrogate!r} agree about every item: "
@@ -100,7 +149,7 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
         scores = sampling.sharpened(scores, peaks, choices.power)
     if choices.interval == "anytime" and len(aims[0].statistics) == 1:
         # Of several means the bets are on another sum at every value: the floor stays as chosen.
-        share = floor(cache, surrogate, targets[0], scores, free, choices, drawn=len(log.rows))
+        share = floor(cache, surrogate, target(aims[0]), scores, free, choices, drawn=drawn)
         choices = replace(choices, floor=share)
     top = choices.selection == "top"
     strength, totals = sampling.mixture(scores, free, 0.0 if top else choices.floor)
@@ -116,23 +165,19 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
         replace(aim, total=float(total), peak=float(peak))
         for aim, total, peak in zip(aims, totals, peaks, strict=True)
     )
-    count = np.rint(sums[:, -1]).astype(np.int64)
-    source = (earlier.learned, earlier.knew) if earlier else (number, len(labelled(log)[0]))
-    return Frozen(
-        number, choices, surrogate, statistics, sums[:, :-1], count, aims, strength, *source
-    )
+    return choices, aims, strength
 
 
 def record(frozen: Frozen, drawn: Array, cache) -> Round:
     """The round in which the rows `drawn` came in this order."""
     mean = frozen.surrogate.expected(cache.take(drawn), frozen.statistics)
-    picked = frozen.choices.selection == "top"
+    sure = frozen.sure
     return Round(
         number=frozen.number,
         rows=drawn,
-        probs=np.full(len(drawn), np.nan)
-        if picked
-        else sampling.probabilities(frozen.strength, drawn),
+        probs=sampling.probabilities(frozen.strength, drawn)
+        if sure
+        else np.full(len(drawn), np.nan),
         choices=asdict(frozen.choices),
         params=frozen.surrogate.params(),
         statistics=tuple(each.name for each in frozen.statistics),
@@ -143,6 +188,7 @@ def record(frozen: Frozen, drawn: Array, cache) -> Round:
         aims=frozen.aims,
         learned=frozen.learned,
         knew=frozen.knew,
+        shares=frozen.shares,
     )
 
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import PoolChanged
-from activetest.evidence import LABELLED, Array, Choices, Known, Log, Round, Rows
+from activetest.evidence import LABELLED, Array, Choices, Log, Round, Rows
+from activetest.evidence_known import Known
 from activetest.metrics._statistics import Statistic, statistic
 from activetest.surrogates import FEATURES
 

@@ -16,6 +16,7 @@ from activetest.evidence_numbers import Wagers
 from activetest.metrics._statistics import Statistic
 from activetest.passes import map_reduce
 from activetest.rounds_aims import target
+from activetest.rounds_arms import strengths
 from activetest.rounds_learn import known_before, restored
 from activetest.rounds_score import scorer
 
@@ -67,7 +68,7 @@ def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wager
             hint="use --interval fixed",
         )
     last = log.round[:used].max(initial=0)
-    # Nobody bets on items that were picked: they are known to the draws after them.
+    # Nobody bets on items without a probability: they are known to the draws after them.
     history = [each for each in log.history if each.number <= last and not each.picked]
     if any(not each.aims or np.isnan(each.aims[0].total) for each in history):
         raise NotEstimable(
@@ -135,7 +136,12 @@ class _Scene:
         self.round, self.log, self.cache, self.sums = each, log, cache, sums
         self.surrogate = restored(each, cache)
         self.choices = Choices(**each.choices)
-        self.scorer = scorer(self.surrogate, self.choices, seed=seed, number=each.number)
+        # A round that chose between groups gave rows no scores of their own.
+        self.scorer = (
+            None
+            if each.shares
+            else scorer(self.surrogate, self.choices, seed=seed, number=each.number)
+        )
         self.targets = tuple(map(target, each.aims))
         self.totals = np.array([aim.total for aim in each.aims])
         self.peaks = np.array([aim.peak for aim in each.aims])
@@ -199,6 +205,8 @@ class _Scene:
 
     def _strength(self, rows: Rows, free: Array) -> Array:
         """(R,) strengths the rows had in the round; 0 where they were not free."""
+        if self.round.shares:
+            return np.where(free, strengths(self.round.shares, rows, self.cache), 0.0)
         scores = self.scorer(rows, self.targets)
         scores = np.where(free, sampling.sharpened(scores, self.peaks, self.choices.power), 0.0)
         count = int(self.round.count[0])

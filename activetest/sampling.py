@@ -62,12 +62,16 @@ def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) 
     hashes (R,) of the rows' ids, strength (R,). Rows of strength zero never win: where fewer than
     count have any, all of those are drawn.
     """
+    count = min(count, np.count_nonzero(strength))
     with np.errstate(divide="ignore"):
         keys = -np.log(uniforms(hashes, seed, stream)) / strength
-    count = min(count, np.count_nonzero(strength))
-    winners = (
-        np.argpartition(keys, count - 1)[:count] if count < len(keys) else np.arange(len(keys))
-    )
+        # About count keys are below count over the sum of all strengths: seldom fewer than count
+        # below this, and then the others need no order.
+        limit = (count + 6 * np.sqrt(count) + 6) / strength.sum()
+    winners = np.flatnonzero(keys < limit)
+    if len(winners) < count:
+        whole = np.arange(len(keys))
+        winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else whole
     return winners[np.argsort(keys[winners], kind="stable")][:count]
 
 

@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.study import Study
+from activetest.workflow.ingest import ingest
 from activetest.workflow.init import init
+from activetest.workflow.next import choose
 
 
 def _write_pool(path: Path, rows: int, *, seed: int = 0) -> Path:
@@ -55,3 +57,32 @@ def label_file(folder):
         return path
 
     return write
+
+
+@pytest.fixture
+def begin(folder, write_pool):
+    """begin(**wishes) is a study of 90 items with these choices and a uniform prior."""
+
+    def made(**wishes) -> Study:
+        write_pool(folder / "pool.parquet", 90, seed=5)
+        init("pool.parquet", seed=1, **({"prior": "uniform"} | wishes))
+        return Study.open()
+
+    return made
+
+
+@pytest.fixture
+def answers(label_file):
+    """answers(study, count, answer) draws and labels by answer(row, predicted class)."""
+
+    def made(study, count, answer=None) -> None:
+        ids = [each["id"] for each in choose(study, count).rows]
+        cache = study.cache()
+        rows = cache.find(ids)
+        pred = cache.take(rows).outputs.pred
+        names = study.cache().classes
+        answer = answer or (lambda row, said: (said + (row % 3 == 0)) % 3)
+        labels = [names[answer(row, said)] for row, said in zip(rows, pred, strict=True)]
+        ingest(study, label_file(*map(",".join, zip(ids, labels, strict=True))))
+
+    return made

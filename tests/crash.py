@@ -27,6 +27,7 @@ for family, method in (
     ("surrogates", "agreement"),
     ("surrogates", "linear"),
     ("acquisition", "optimal"),
+    ("acquisition", "thompson"),
     ("metrics", "error"),
 ):
     catalog.load(family, method)
@@ -36,6 +37,7 @@ COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
     "next": ["next", "--n", "3"],
     "next with arrays": ["next", "--n", "3"],
+    "next between groups": ["next", "--n", "3"],
     "next --new": ["next", "--n", "3", "--new"],
     "next -o": ["next", "--n", "3", "-o", "batch.csv"],
     "ingest": ["ingest", "labels.csv"],

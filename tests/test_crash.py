@@ -15,6 +15,10 @@ from activetest.workflow.next import choose
 ROOT = Path(__file__).parents[1]
 
 
+# What the study of a command is about, where that is not the usual.
+CHOICES = {"next with arrays": {"surrogate": "linear"}, "next between groups": {"task": "identify"}}
+
+
 @pytest.fixture
 def scene(folder, write_pool, label_file):
     """scene(command) prepares a folder in which the command has something to do."""
@@ -27,8 +31,7 @@ def scene(folder, write_pool, label_file):
         label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
         if command != "init":
-            arrays = {"surrogate": "linear"} if command == "next with arrays" else {}
-            init("pool.parquet", seed=1, **arrays)
+            init("pool.parquet", seed=1, **CHOICES.get(command, {}))
             study = Study.open()
             if command in ("next --new", "ingest"):
                 choose(study, 2)
@@ -58,8 +61,9 @@ def test_a_kill_at_any_line_loses_nothing_and_draws_nothing_again(scene, command
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_line_loses_no_parameters_that_are_kept_in_files(scene):
-    assert kill_everywhere(scene("next with arrays"), "next with arrays") > 50
+@pytest.mark.parametrize("command", CHOICES)
+def test_a_kill_at_any_line_loses_nothing_that_rounds_keep_besides(scene, command):
+    assert kill_everywhere(scene(command), command) > 50
 
 
 @pytest.mark.slow

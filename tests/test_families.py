@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from activetest import catalog
+from activetest.acquisition import ARMS
+from activetest.arms import Arms
+from activetest.arms_rewards import IDENTIFY, Game
 from activetest.errors import ActivetestError
-from activetest.evidence import Beliefs, Known, Outputs, Rows
+from activetest.evidence import Beliefs, Outputs, Rows
+from activetest.evidence_known import Known
 from activetest.expectation import moments
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
 from activetest.metrics._outcomes import right_and_wrong
@@ -99,7 +103,7 @@ FAMILIES = {
 )
 def test_every_method_explains_itself_and_cites_its_source(family, name):
     module = catalog.load(family, name)
-    verb = getattr(module, FAMILIES[family])
+    verb = getattr(module, "shares" if name in ARMS else FAMILIES[family])
     assert module.__doc__
     assert verb.__doc__
     if family != "metrics" and name not in OWN:
@@ -109,7 +113,10 @@ def test_every_method_explains_itself_and_cites_its_source(family, name):
 # --- acquisition
 
 
-@pytest.mark.parametrize("name", catalog.names("acquisition"))
+SCORES = [name for name in catalog.names("acquisition") if name not in ARMS]
+
+
+@pytest.mark.parametrize("name", SCORES)
 def test_acquisitions_give_every_row_a_finite_score_that_is_not_negative(name):
     scores = catalog.load("acquisition", name).score(beliefs(), np.random.default_rng(1))
     assert scores.shape == (SIZE,)
@@ -117,7 +124,7 @@ def test_acquisitions_give_every_row_a_finite_score_that_is_not_negative(name):
     assert (scores >= 0).all()
 
 
-@pytest.mark.parametrize("name", catalog.names("acquisition"))
+@pytest.mark.parametrize("name", SCORES)
 def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
     order = np.random.default_rng(8).permutation(SIZE)
     one = beliefs()
@@ -128,6 +135,35 @@ def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
     np.testing.assert_allclose(
         score(other, np.random.default_rng(1)), score(one, np.random.default_rng(1))[order]
     )
+
+
+def groups(order) -> Game:
+    """Which of six groups is the least accurate? Nothing is left to label in the third."""
+    known = np.array([[3, 1], [1, 1], [0, 4], [9, 3], [0, 0], [2, 5]], float)[order]
+    meaning = tuple({"place": str(number)} for number in order)
+    size, worth = np.array([9, 40, 4, 60, 30, 50])[order], np.tile([1.0, 0.0], (6, 1))
+    each = (np.arange(6), size, worth, np.zeros(6), known, known, np.ones((6, 2)))
+    return Game(Arms("accuracy", meaning, *each), IDENTIFY)
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_acquisitions_of_groups_give_probabilities_to_those_with_items_left(name):
+    shares = catalog.load("acquisition", name).shares(
+        groups(np.arange(6)), 300, np.random.default_rng(1)
+    )
+    assert shares.shape == (6,)
+    assert (shares >= 0).all()
+    assert shares.sum() == pytest.approx(1)
+    assert shares[2] == 0
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_acquisitions_of_groups_follow_them_when_they_are_shuffled(name):
+    order = np.random.default_rng(8).permutation(6)
+    shares = catalog.load("acquisition", name).shares
+    one = shares(groups(np.arange(6)), 20_000, np.random.default_rng(1))
+    other = shares(groups(order), 20_000, np.random.default_rng(2))
+    np.testing.assert_allclose(other, one[order], atol=0.03)
 
 
 # --- surrogates

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest import cache, groups
+from activetest import cache, groups, specs
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.evidence import Outputs
 from activetest.pool import Pool
@@ -61,6 +61,39 @@ def test_an_edge_belongs_to_the_bin_above_it_and_certainty_to_the_last(tmp_path)
     assert names[0] == "0.0-0.1" and names[9] == "0.9-1.0"
 
 
+def test_deciles_hold_equal_counts_and_equal_values_stay_together(folder, write_pool):
+    path = write_pool(folder / "pool.parquet", 200)
+    pool = Pool.open(path, groups=("place*confidence-decile", "confidence-decile"))
+    made = cache.build(pool, folder / "cache")
+    confidence, found = made.scores(), np.array(values(made, "confidence-decile"))
+    assert [int((found == name).sum()) for name in made.group_values[1]] == [20] * 10
+    ends = [tuple(map(float, name.split("-"))) for name in made.group_values[1]]
+    assert [low for low, _ in ends[1:]] == [high for _, high in ends[:-1]]
+    assert (ends[0][0], ends[-1][1]) == (0, 1)
+    for name, (low, high) in zip(made.group_values[1], ends, strict=True):
+        inside = confidence[found == name]
+        assert low - 0.005 <= inside.min() and inside.max() <= high + 0.005
+    assert values(made, "place*confidence-decile")[0].endswith(f"*{found[0]}")
+    again = Schema.from_dict(pool.schema.to_dict())
+    assert cache.current(Pool(pool.uri, again), folder / "cache").made_from(pool)
+
+
+def test_deciles_are_the_bins_of_the_metric_and_are_told_apart_by_enough_digits(folder):
+    """Most items are all but certain; half of them equally so."""
+    probs = np.append(np.full(10, 0.999), 1 - np.arange(10) / 1e4)
+    table = {"id": list(map(str, range(20))), "score": probs}
+    pq.write_table(pa.table(table), folder / "pool.parquet")
+    made = cache.build(Pool.open("pool.parquet", groups=("confidence-decile",)), folder / "cache")
+    starts = [name.split("-")[0] for name in made.group_values[0]]
+    assert starts == ["0.0000", "0.9990", "0.9992", "0.9994", "0.9996", "0.9998"]
+    edges = specs.one("ece[equal-count,10]", specs.facts(made.roles, None, made)).statistics
+    codes, confidence = made.rows(0, 20).codes[:, 0], made.rows(0, 20).outputs
+    inside = [
+        each.value(confidence, np.ones((20, 1)))[:, 0] > 0 for each in edges[len(edges) // 2 :]
+    ]
+    assert (np.argmax(inside, axis=0) == codes).all()
+
+
 def test_scores_and_hard_labels_have_predicted_classes_too(tmp_path):
     made, _ = built(tmp_path, score=[0.1, 0.5, 0.93], id=["a", "b", "c"])("predicted", "confidence")
     assert values(made, "predicted") == ["0", "1", "1"]
@@ -84,6 +117,8 @@ def test_groups_that_the_outputs_cannot_say_are_refused(tmp_path):
     with pytest.raises(ChoiceError, match="--group confidence: the pool has hard labels") as error:
         built(tmp_path, pred=["cat", "dog"])("confidence")
     assert "--group predicted" in error.value.hint
+    with pytest.raises(ChoiceError, match="confidence-decile: the pool has hard labels"):
+        built(tmp_path, pred=["cat", "dog"])("confidence-decile")
     for group in ("predicted", "sex*confidence"):
         with pytest.raises(ChoiceError, match="predicts values, not classes"):
             built(tmp_path, pred=[0.5, 1.5], sex=["f", "m"])(group)

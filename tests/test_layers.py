@@ -21,6 +21,7 @@ LAYERS = [
     {"rounds", "choices", "supplements"},
     {"cache"},
     {"acquisition", "estimators", "intervals", "surrogates", "pool", "ledger", "convert", "labels"},
+    {"arms"},
     {"expectation", "groups", "identities", "components", "sampling", "annotators", "shrinkage"}
     | {"gates", "costs", "specs"},
     {"metrics", "passes", "catalog", "hashing", "report"},

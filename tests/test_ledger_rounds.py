@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from activetest.errors import StorageError, StudyError
-from activetest.evidence import LABELLED, Aim, Round
+from activetest.evidence import LABELLED, Aim, Round, Shares
 from activetest.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger_schema import MIGRATIONS
 from activetest.study import Study
@@ -199,6 +199,23 @@ def test_a_draw_without_a_probability_above_zero_is_refused(ledger, probs):
     assert ledger.record().draws == ()
 
 
+# --- rounds that chose between groups
+
+
+def test_shares_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
+    shares = Shares("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
+    plain = {"probs": np.array([np.nan]), "shares": Shares("place", (), (0.5, 0.0))}
+    rounds = a_round(1, [4, 2], shares=shares), a_round(2, [5], **plain), a_round(3, [6])
+    again = write(ledger, *rounds)
+    assert [each.shares for each in again] == [shares, plain["shares"], None]
+    assert [each.picked for each in again] == [False, True, False]
+    with sqlite3.connect(ledger.path) as db:
+        db.execute("ALTER TABLE rounds DROP COLUMN shares")
+        db.execute("PRAGMA user_version = 3")
+    rows = np.array([4, 2, 5, 6])
+    assert [each.shares for each in Ledger(ledger.path).rounds(rows)] == [None] * 3
+
+
 # --- ledgers of the second version, which knew of neither
 
 
@@ -254,7 +271,7 @@ def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_
     before, bets = report(Study.open()), report(Study.open(), interval="anytime")
     assert bets.estimates[0].method == "betting"
     with sqlite3.connect(folder / ".activetest" / "ledger.db") as db:
-        for column in ("learned", "knew", "arrays"):
+        for column in ("learned", "knew", "arrays", "shares"):
             db.execute(f"ALTER TABLE rounds DROP COLUMN {column}")
         db.execute("PRAGMA user_version = 2")
     assert report(Study.open()) == before

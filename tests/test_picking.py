@@ -58,10 +58,13 @@ def test_status_counts_picks_apart(study, buy, label_file):
     counts, coming = status(study)
     assert (counts.drawn, counts.picked, counts.rounds) == (5, 3, 2)
     assert (counts.labelled, counts.declined, counts.pending) == (6, 1, 1)
-    assert "picked    3 (by the largest score)" in text.status(
+    assert "picked    3 (by the largest score, or between groups without a floor)" in text.status(
         counts, coming, width=80, color=False
     )
-    assert "| picked | 3 (by the largest score) |" in markdown.status(counts)
+    assert (
+        "| picked | 3 (by the largest score, or between groups without a floor) |"
+        in markdown.status(counts)
+    )
     assert json.loads(as_json.status(counts))["counts"]["picked"] == 3
     buy(1, "draw")
     assert "next draws from 32 items" in status(study)[1]

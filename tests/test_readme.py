@@ -14,7 +14,10 @@ from activetest.cli import app, main
 from activetest.evidence import Choices
 from activetest.gates import parse
 from activetest.render import json as as_json
-from activetest.report import Counts, Gate, Line, Report, SimulatedStrategy
+from activetest.report import SimulatedStrategy
+from activetest.study import Study
+from activetest.workflow.init import init
+from activetest.workflow.report import report
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -128,13 +131,17 @@ def test_every_file_that_is_named_exists():
     assert missing == []
 
 
-def test_the_documented_json_has_the_keys_that_are_printed():
-    line = Line("error", "lure", 0.1, 0.0, 0.2, 0.95, "korn-graubard", 10, 100)
-    counts = Counts(100, 10, 10, 0, 0, 0, 1, None)
-    gate = Gate("error<=0.1", "error", "<=", 0.1, "pass", 0.95, "betting", 10)
-    choices = ("error", "agreement", "optimal", 0.35)
-    report = Report("p", "f", 1, *choices, counts, (line,), gates=(gate,))
-    printed = re.findall(r'"(\w+)":', as_json.render(report))
+def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    init(
+        ROOT / "sample_data" / "digits.parquet",
+        task="compare",
+        compare="3,8",
+        groups=("predicted",),
+        seed=1,
+    )
+    said = report(Study.open(), requirements=("error<=0.5",))
+    printed = re.findall(r'"(\w+)":', as_json.render(said))
     documented = next(block for block in code_blocks() if '"estimates"' in block)
     assert set(printed) == set(re.findall(r'"(\w+)"', documented))
     assert set(printed) <= fields_in_tables()

@@ -193,6 +193,30 @@ def test_whatever_the_draws_aimed_at(pool, truth, acquisition, surrogate, interv
     check(study, metric_of(pool, "f1[dog]"), 0, 0.6)
 
 
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize(("name", "value"), BETS)
+def test_draws_that_chose_between_groups(pool, truth, name, value, group):
+    between = {"acquisition": "thompson", "task": "identify", "floor": 0.1}
+    study = Study(pool, truth, replace(ERROR, **between)).draw(2).bring(1)
+    study.choices = replace(study.choices, metric="ece[2]", interval="anytime")
+    check(study.draw(3).draw(2), metric_of(pool, name), group, value)
+    study.choices = replace(study.choices, floor=0.0)
+    study.draw(2)
+    study.choices = ERROR
+    check(study.draw(1), metric_of(pool, name), group, value)
+    assert len(study.bets(metric_of(pool, name), group, value).value) == 8
+
+
+def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
+    between = {"acquisition": "thompson", "task": "identify", "floor": 0.1}
+    study = Study(pool, truth, replace(ERROR, **between)).draw(4)
+    (first,) = study.log.history
+    for shares in (replace(first.shares, group="ink"), replace(first.shares, strength=(0.1,))):
+        study.log = replace(study.log, history=(replace(first, shares=shares),))
+        with pytest.raises(NotEstimable, match="which are no groups any more"):
+            study.bets(metric_of(pool, "error"), 0, 0.0)
+
+
 def test_when_all_is_drawn_the_last_draw_has_one_item(pool, truth):
     study = Study(pool, truth, ERROR).draw(7).draw(5)
     check(study, metric_of(pool, "error"), 0, 0.0)

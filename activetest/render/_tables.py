@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from activetest.render import _words as words
 from activetest.report import Line, Report
+from activetest.report_groups import Assessment
 
 CONFUSION = "confusion"
 # Cells shown where a whole matrix has no room, the largest first.
@@ -18,21 +19,27 @@ class Table:
     """A title (or none), headings, and rows with a cell for each heading; a cell is one line.
 
     kept    headings of columns that no terminal is too narrow for
+    left    headings of columns that are written from the left, beside those that always are
     """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     kept: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A confusion matrix of C classes: lines[truth][prediction]."""
+    """A confusion matrix of C classes: lines[truth][prediction].
+
+    truths    names of the rows; the classes unless given
+    """
 
     title: str
     classes: tuple[str, ...]
     lines: tuple[tuple[Line, ...], ...]
+    truths: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -50,10 +57,12 @@ class Matrix:
             # One cell that is known very well must not widen its whole column.
             return value if len(value) <= _CELL else f"{line.estimate:.{_CELL - 2}f}"
 
-        names = [words.plain(name) for name in self.classes]
+        names, truths = (
+            [words.plain(name) for name in some] for some in (self.classes, self.truths)
+        )
         rows = (
             (name, *(cell(line) for line in row))
-            for name, row in zip(names, self.lines, strict=True)
+            for name, row in zip(truths or names, self.lines, strict=True)
         )
         title = f"{self.title}: truth in rows, prediction in columns"
         return Table(title, ("truth", *names), tuple(rows))
@@ -81,12 +90,17 @@ class Matrix:
 def tables(report: Report) -> list[Table | Matrix]:
     """Every estimate of a report but the headline, most important first.
 
-    Groups are shown by the headline's estimator. While the headline has no number, lines that have
-    none either are left out: its reason stands for theirs.
+    Groups are shown by the headline's estimator, but not those that the answer to a task ranks by
+    the same metric. While the headline has no number, lines that have none either are left out: its
+    reason stands for theirs.
     """
     first = words.headline(report)
     early = first is not None and first.estimate is None
-    lines = [line for line in report.estimates if not early or line.estimate is not None]
+    lines = [
+        line
+        for line in report.estimates
+        if not (early and line.estimate is None) and not _ranked(report.assessment, line)
+    ]
     kinds = {
         "": [line for line in lines if line.group is None and line.against is None],
         "differences": [line for line in lines if line.against is not None],
@@ -198,6 +212,17 @@ def _matrix(cells: Sequence[Line]) -> Matrix | None:
     title = ", ".join([CONFUSION, *filter(None, [words.group(cells[0])]), cells[0].estimator])
     lines = tuple(tuple(found[name] for name in row) for row in names)
     return Matrix(title, tuple(classes), lines)
+
+
+def _ranked(answer: Assessment | None, line: Line) -> bool:
+    """Whether the answer to a task has a row about this group and metric."""
+    return (
+        answer is not None
+        and line.against is None
+        and line.group is not None
+        and set(line.group) == {answer.column}
+        and words.metric(line) == words.plain(answer.metric)
+    )
 
 
 def _told(line: Line) -> bool:

@@ -10,7 +10,7 @@ from activetest.render._tables import Matrix, Table
 # What a narrow terminal can do without, the first to go first; the second row only where every
 # line says the same.
 _SPARE = ("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-")
-_SPARE += ("saved", "labels", "shrunk", "coverage")
+_SPARE += ("P(best)", "ranks", "saved", "labels", "shrunk", "coverage")
 _SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
 _LEFT = ("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict")
 _LEFT += ("difference", "differ", "truth", "truth as prediction")
@@ -21,16 +21,29 @@ _GAP = 2
 _STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 
 
-def show(console: Console, table: Table, *, gaps: bool = False) -> None:
+def show(console: Console, table: Table, *, gaps: bool = False, below: str = "") -> None:
     """Print a table with the columns there is room for; cells under each other where there is none.
 
-    gaps puts an empty line wherever the first column changes.
+    gaps puts an empty line wherever the first column changes; below is a line under the table.
     """
     widths = _fitting(table, console.width)
     if widths:
-        _print(console, table, widths, gaps=gaps)
+        _print(console, table, widths, gaps=gaps, below=below)
     else:
         _stacked(console, table)
+
+
+def show_any(console: Console, table: Table | Matrix) -> None:
+    """Print a table or a matrix."""
+    if isinstance(table, Matrix):
+        show_matrix(console, table)
+    else:
+        show(console, table)
+
+
+def fits(table: Table, width: int) -> bool:
+    """Whether all of its columns fit beside each other without folding."""
+    return _excess(_widths(table), width) <= 0
 
 
 def show_matrix(console: Console, matrix: Matrix) -> None:
@@ -52,20 +65,28 @@ def show_matrix(console: Console, matrix: Matrix) -> None:
 
 
 def _print(
-    console: Console, table: Table, widths: dict[int, int], *, gap: int = _GAP, gaps: bool = False
+    console: Console,
+    table: Table,
+    widths: dict[int, int],
+    *,
+    gap: int = _GAP,
+    gaps: bool = False,
+    below: str = "",
 ) -> None:
     """The columns that have a width."""
     _title(console, table)
     grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     for column, width in widths.items():
         heading = table.headings[column]
-        justify = "left" if heading in _LEFT else "right"
+        justify = "left" if heading in (*_LEFT, *table.left) else "right"
         grid.add_column(Text(heading), justify=justify, overflow="fold", width=width)
     for before, row in zip([None, *table.rows], table.rows, strict=False):
         if gaps and before is not None and before[0] != row[0]:
             grid.add_row()
         grid.add_row(*(_cell(table.headings[column], row[column]) for column in widths))
     console.print(grid)
+    if below:
+        console.print(Text(below, style="dim"), overflow="fold")
     console.print()
 
 

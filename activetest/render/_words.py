@@ -7,6 +7,7 @@ from activetest.report import Counts, Gate, Line, Report
 # Stands beside intervals that the labels do not carry yet.
 MARK = "(!)"
 _MOST_DECIMALS = 8
+_WITHOUT = "by the largest score, or between groups without a floor"
 _LEGEND = f"{MARK} marks what is not to be trusted yet: there are too few labels for it."
 
 
@@ -213,7 +214,7 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         ("pool", f"{count(counts.n_pool)} items"),
         ("rounds", count(counts.rounds)),
         ("drawn", count(counts.drawn)),
-        *([("picked", f"{count(counts.picked)} (by the largest score)")] if counts.picked else []),
+        *([("picked", f"{count(counts.picked)} ({_WITHOUT})")] if counts.picked else []),
         ("labelled", count(counts.labelled)),
         ("pending", count(counts.pending)),
         ("declined", count(counts.declined)),

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from activetest.render import _assessment
 from activetest.report import SCHEMA_VERSION, Counts, Gate, Line, Report
+from activetest.report_groups import Assessment
 
 
 def render(report: Report) -> str:
@@ -28,6 +30,7 @@ def render(report: Report) -> str:
             "notes": list(report.notes),
             "gates": [_gate(gate) for gate in report.gates],
         }
+        | _answer(report.assessment)
     )
 
 
@@ -39,6 +42,19 @@ def status(counts: Counts, coming: str = "") -> str:
 def simulation(results: Sequence[dict]) -> str:
     """One object per strategy, metric and budget."""
     return _document({"results": list(results)})
+
+
+def _answer(answer: Assessment | None) -> dict:
+    """The answer to the task; null for what it does not have."""
+    if answer is None:
+        return dict.fromkeys(("task", "groups", "comparison", "confusion", "reliability"))
+    fields = asdict(answer)
+    parts = {name: fields.pop(name) for name in ("groups", "comparison", "confusion")}
+    parts["reliability"] = fields.pop("reliability")
+    if parts["comparison"]:
+        parts["comparison"]["lambda"] = parts["comparison"].pop("probability")
+    fields["group"] = fields.pop("column")
+    return {"task": fields | {"answer": _assessment.sentence(answer)}} | parts
 
 
 def _estimate(line: Line) -> dict:

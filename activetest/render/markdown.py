@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activetest import gates
-from activetest.render import _gates, _tables
+from activetest.render import _assessment, _gates, _tables
 from activetest.render import _words as words
 from activetest.report import Counts, Line, Report
+from activetest.report_groups import Assessment
 
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000
@@ -39,11 +40,9 @@ def render(report: Report) -> str:
         if remarks := _gates.remarks(report.gates):
             parts.append(_list(remarks))
     parts += [_Part(_headline(line)), _list(map(": ".join, words.facts(report, line)))]
-    for table in _tables.tables(report):
-        if isinstance(table, _tables.Matrix):
-            wide = len(table.classes) > _WIDEST_MATRIX
-            table = table.largest() if wide else table.table(intervals=True)
-        parts.append(_table(table))
+    if report.assessment:
+        parts += _answer(report.assessment)
+    parts += map(_any_table, _tables.tables(report))
     notes = words.notes(report)
     end = [_Part("### Notes"), _list(notes)] if notes else []
     made_by = f"<sub>{_escape(words.made_by(report))}</sub>"
@@ -72,6 +71,24 @@ def _headline(line: Line | None) -> str:
         reason = "" if line is None or not line.reason else f": {_escape(line.reason)}"
         return f"**Not estimable yet**{reason}"
     return f"**{words.estimate(line)}** ({words.certainty(line)})"
+
+
+def _answer(answer: Assessment) -> list[_Part]:
+    """The answer to the task, and what it rests on."""
+    parts = [_Part(f"**{_escape(_assessment.sentence(answer))}**")]
+    parts += map(_any_table, _assessment.tables(answer))
+    if answer.reliability:
+        parts.append(_table(_assessment.bins(answer)))
+    if remarks := _assessment.remarks(answer):
+        parts.append(_list(remarks))
+    return parts
+
+
+def _any_table(table: _tables.Table | _tables.Matrix) -> _Part:
+    if isinstance(table, _tables.Matrix):
+        wide = len(table.classes) > _WIDEST_MATRIX
+        table = table.largest() if wide else table.table(intervals=True)
+    return _table(table)
 
 
 def _list(texts) -> _Part:

@@ -13,9 +13,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from activetest import gates
-from activetest.render import _gates, _tables, _text_tables
+from activetest.render import _assessment, _gates, _tables, _text_tables
 from activetest.render import _words as words
 from activetest.report import Counts, Gate, Line, Report
+from activetest.report_groups import Assessment
 
 
 def render(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
@@ -31,11 +32,10 @@ def render(report: Report, *, width: int | None = None, color: bool | None = Non
         console.print(_headline(report, line))
         console.print()
         _facts(console, words.facts(report, line))
+        if report.assessment:
+            _answer(console, report.assessment)
         for table in _tables.tables(report):
-            if isinstance(table, _tables.Matrix):
-                _text_tables.show_matrix(console, table)
-            else:
-                _text_tables.show(console, table)
+            _text_tables.show_any(console, table)
         _notes(console, words.notes(report))
         console.print(Text(words.made_by(report), style="dim"))
 
@@ -92,6 +92,30 @@ def _verdicts(console: Console, given: Sequence[Gate]) -> None:
     console.print()
     _text_tables.show(console, _gates.table(given))
     _notes(console, _gates.remarks(given))
+
+
+def _answer(console: Console, answer: Assessment) -> None:
+    """The answer to the task, and what it rests on."""
+    style = "bold green" if answer.decided else "bold"
+    console.print(Text(_assessment.sentence(answer), style=style), overflow="fold")
+    console.print()
+    for table in _assessment.tables(answer):
+        _text_tables.show_any(console, table)
+    if answer.reliability:
+        _reliability(console, answer)
+    _notes(console, _assessment.remarks(answer))
+
+
+def _reliability(console: Console, answer: Assessment) -> None:
+    """The diagram, as wide as there is room for, with fewer numbers where there is little."""
+    sizes = range(_assessment.WIDEST, _assessment.SMALL - 1, -1)
+    ways = [(width, without) for without in _assessment.LESS for width in sizes]
+    sizes = range(_assessment.WIDEST, _assessment.SMALLEST, -1)
+    ways += [(width, _assessment.LEAST) for width in sizes]
+    tables = (_assessment.bins(answer, *way) for way in ways)
+    least = _assessment.bins(answer, _assessment.SMALLEST, _assessment.LEAST)
+    fitting = (table for table in tables if _text_tables.fits(table, console.width))
+    _text_tables.show(console, next(fitting, least), below=_assessment.LEGEND)
 
 
 def _headline(report: Report, line: Line | None) -> Text:

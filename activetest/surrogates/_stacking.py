@@ -8,7 +8,8 @@ from importlib import import_module
 
 import numpy as np
 
-from activetest.evidence import Array, Known, Rows
+from activetest.evidence import Array, Rows
+from activetest.evidence_known import Known
 from activetest.expectation import moments
 from activetest.metrics._statistics import statistic
 from activetest.surrogates._gaussian import GaussianCommittee

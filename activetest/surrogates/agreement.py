@@ -15,7 +15,8 @@ from itertools import product
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Beliefs, Known, Rows
+from activetest.evidence import Array, Beliefs, Rows
+from activetest.evidence_known import Known
 from activetest.metrics._outcomes import other_classes, when_wrong
 from activetest.metrics._statistics import Statistic
 from activetest.surrogates._logistic import averaged, sigmoid

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Beliefs, Known, Rows
+from activetest.evidence import Array, Beliefs, Rows
+from activetest.evidence_known import Known
 from activetest.expectation import expectation, moments
 from activetest.metrics._statistics import Statistic
 from activetest.surrogates._classes import over_classes

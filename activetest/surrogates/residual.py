@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Beliefs, Known, Rows
+from activetest.evidence import Array, Beliefs, Rows
+from activetest.evidence_known import Known
 from activetest.expectation import expectation
 from activetest.metrics._statistics import Statistic
 from activetest.surrogates._gaussian import GUESS, over_nodes, reweighted, totals

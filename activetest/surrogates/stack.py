@@ -11,7 +11,8 @@ from importlib import import_module
 
 import numpy as np
 
-from activetest.evidence import Array, Beliefs, Known, Rows
+from activetest.evidence import Array, Beliefs, Rows
+from activetest.evidence_known import Known
 from activetest.metrics._statistics import Statistic
 from activetest.surrogates import _stacking
 from activetest.surrogates._classes import over_classes

@@ -58,6 +58,12 @@ def line(
     return _line(view, metric, estimator, group, level, kind)[0]
 
 
+def measured(view: View, metric: Metric, group: Group) -> tuple[Line, float]:
+    """The doubly robust line of a group, and the variance of its estimate; NaN without one."""
+    made, value = _line(view, metric, HEADLINE, group, view.choices.level, FIXED)
+    return made, np.nan if value is None else _variance(value)
+
+
 def differences(
     view: View, metrics: list[Metric], columns: tuple[str, ...], *, simultaneous: bool
 ) -> list[Line]:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from activetest import annotators
+from activetest.acquisition import ARMS
 from activetest.assess_view import FIXED, OWN_VIEW, POSTERIOR, View
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, LABELLED
+from activetest.evidence import DECLINED, LABELLED, Log
 from activetest.intervals._rare import RARE
 from activetest.metrics._losses import LOG_LOSS_FLOOR
 from activetest.metrics._metric import Metric
@@ -35,7 +36,7 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
         )
     headline = next(line for line in lines if line.headline)
     if headline.method != "exact":
-        said += _picks(int(log.picked.sum()), len(evidence.steps))
+        said += _picks(log, len(evidence.steps))
     brought = int((log.brought_status == LABELLED).sum())
     open_ended = headline.method not in ("exact", "betting")
     if brought and open_ended:
@@ -49,7 +50,8 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
             f"Items declined: {declined}. Every estimate is about the items that can be answered."
         )
     if open_ended and headline.estimate is not None and headline.estimator != OWN_VIEW:
-        said += _doubts(headline, _tally(view, metric))
+        between = view.choices.acquisition in ARMS
+        said += _doubts(headline, _tally(view, metric), between=between)
     said += _too_early(lines)
     said += _disagreements(lines)
     if any(line.metric == "log-loss" for line in lines):
@@ -121,20 +123,33 @@ def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:
     return f"The interval of {name} needs about {labels} to be +- {half_width:g} wide."
 
 
-def _picks(picked: int, drawn: int) -> list[str]:
-    """What items that were picked are good for, beside `drawn` ones that estimates use."""
-    if not picked:
-        return []
-    said = (
-        f"Items picked by the largest score, not drawn: {picked}. They inform the surrogate and "
-        "count as known; "
-    )
+def _picks(log: Log, drawn: int) -> list[str]:
+    """What items without a probability are good for, beside `drawn` ones that estimates use."""
+    between = sum(len(each.rows) for each in log.history if each.picked and each.shares)
+    top = int(log.picked.sum()) - between
+    said = []
+    if top:
+        said.append(
+            f"Items picked by the largest score, not drawn: {top}. They inform the surrogate and "
+            f"count as known; {_rest(drawn, 'drawn ones', '--selection draw gives draws')}"
+        )
+    if between:
+        remedy = "--floor 0.1 gives every item a chance"
+        said.append(
+            f"Items drawn between groups without a floor: {between}. They speak for their groups, "
+            f"inform the surrogate and count as known; {_rest(drawn, 'others', remedy)}"
+        )
+    return said
+
+
+def _rest(drawn: int, others: str, remedy: str) -> str:
+    """What estimates from draws rest on, or what gives some."""
     if drawn >= 2:
-        return [said + f"estimates from draws rest on the {drawn} drawn ones."]
-    return [
-        said + "no estimate from draws exists without at least two drawn ones. The surrogate's own "
-        "view (ase) is as good as the surrogate; activetest init POOL --selection draw gives draws."
-    ]
+        return f"estimates from draws rest on the {drawn} {others}."
+    return (
+        f"no estimate from draws exists without at least two {others}. The surrogate's own "
+        f"view (ase) is as good as the surrogate; activetest init POOL {remedy}."
+    )
 
 
 def _tally(view: View, metric: Metric) -> float:
@@ -161,8 +176,11 @@ def _too_early(lines: list[Line]) -> list[str]:
     ]
 
 
-def _doubts(line: Line, tally: float) -> list[str]:
-    """Reasons to trust the headline's interval, or the way its labels were drawn, a little less."""
+def _doubts(line: Line, tally: float, *, between: bool) -> list[str]:
+    """Reasons to trust the headline's interval, or the way its labels were drawn, a little less.
+
+    between says whether draws choose between groups.
+    """
     said = []
     if line.method == "korn-graubard" and tally < _FEW_RARE:
         said.append(
@@ -170,9 +188,11 @@ def _doubts(line: Line, tally: float) -> list[str]:
             "draws or the surrogate make it, whichever is wider."
         )
     if tally >= RARE and line.labels_saved is not None and line.labels_saved < 1:
+        worth = f"{line.n_labeled} of them are worth {line.n_eff:.0f} random ones"
         said.append(
-            f"So far active draws brought nothing: {line.n_labeled} of them are worth "
-            f"{line.n_eff:.0f} random ones. This can change with more labels; "
+            f"Draws serve the groups: for the whole pool {worth}."
+            if between
+            else f"So far active draws brought nothing: {worth}. This can change with more labels; "
             "activetest init POOL --floor 1 draws at random."
         )
     if line.max_weight_share is not None and line.max_weight_share > _HEAVY:

@@ -1,11 +1,14 @@
 """What a simulation does: every strategy that is compared, and where it is looked at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 
-from activetest.acquisition import SIMULATED
+from activetest.acquisition import ARMS, SIMULATED
+from activetest.arms_rewards import IDENTIFY
 from activetest.choices import checked
+from activetest.choices_task import NONE, usual_floor
+from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 
 DRAW, TOP = "draw", "top"
@@ -36,6 +39,37 @@ class Plan:
         return (self.seed * 1_000_003 + run) % 2**63
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the pool's groups: see Choices. compare is the text A,B."""
+
+    task: str
+    worst: int = Choices.worst
+    compare: str | None = None
+    prior: str = Choices.prior
+    strength: float | None = None
+    rope: float = Choices.rope
+
+    def choices(self) -> dict:
+        """As choices; which of several commas parts two values is seen later."""
+        apart = () if self.compare is None else self.compare.rpartition(",")[::2]
+        return asdict(self) | {"compare": apart}
+
+
+def asking(task: str | None, wishes: dict, *, grouped: bool = False) -> Asked | None:
+    """What is asked of groups, with these fields; None without a task.
+
+    Raises ChoiceError for wishes about no task, and for groups without one.
+    """
+    if task in (None, NONE):
+        idle = [*wishes, *(["group"] if grouped else [])]
+        if idle:
+            option = min(idle).replace("strength", "prior-strength")
+            raise ChoiceError(f"--{option} has no effect without a task", f"--task {IDENTIFY}")
+        return None
+    return Asked(task, **wishes)
+
+
 def strategies(
     common: dict,
     roles: dict,
@@ -47,18 +81,21 @@ def strategies(
 ) -> tuple[Choices, ...]:
     """One choice for every way to draw that these make, each once; common is what all share.
 
-    Equal scores have no top and no power, the order of scores no power, and draws with replacement
-    no top. Raises ChoiceError or UnknownMethod for what makes no sense in a pool with these roles.
+    Equal scores and choices between groups have no top and no power, the order of scores no power,
+    and draws with replacement no top. Without a floor every acquisition has its usual one. Raises
+    ChoiceError or UnknownMethod for what makes no sense in a pool with these roles.
     """
     found = {}
     for surrogate, acquisition, selection, power in product(
         surrogates, acquisitions, selections, powers
     ):
-        if acquisition == "uniform" or with_replacement(acquisition):
+        alike = acquisition == "uniform" or acquisition in ARMS
+        if alike or with_replacement(acquisition):
             selection = DRAW
-        if acquisition == "uniform" or selection == TOP:
+        if alike or selection == TOP:
             power = 1.0
-        entries = common | {"surrogate": surrogate, "acquisition": acquisition}
+        entries = {"floor": usual_floor(acquisition)} | common
+        entries |= {"surrogate": surrogate, "acquisition": acquisition}
         entries |= {"selection": selection, "power": power}
         made = checked(entries, roles, where="simulate", simulated=True)
         found[made] = None

@@ -2,7 +2,12 @@
 
 from dataclasses import asdict, replace
 
+from activetest import rounds_arms
+from activetest.acquisition import ARMS
+from activetest.arms import ACCURACY, CONFUSION
+from activetest.cache import Cache
 from activetest.choices import checked, metrics_of
+from activetest.choices_task import NONE, usual_floor
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.evidence import Choices
 from activetest.pool import Pool
@@ -79,10 +84,66 @@ def choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:
         metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
     )
     settled = replace(study.choices if study else default, groups=pool.schema.groups)
+    wanted = _about_task(wanted, settled, fresh=study is None and not regression)
     if "metric" in wanted:
         named = wanted["metric"]
-        named = (named,) if isinstance(named, str) else tuple(dict.fromkeys(named))
         # What draws aim at is reported, and recorded by rounds, besides the usual metrics.
         wanted |= {"metric": named[0], "also": named[1:]}
         wanted |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
     return checked(asdict(settled) | wanted, entries, where="activetest init")
+
+
+def fitted(choices: Choices, made: Cache, compare: str | None) -> Choices:
+    """The choices, with the two groups that --compare means now that the pool's are known.
+
+    Raises ChoiceError where the task asks for groups that the pool does not have.
+    """
+    if choices.task is None:
+        return choices
+    group = choices.groups[0]
+    if compare is not None:
+        values = made.group_values[made.group_names.index(group)]
+        choices = replace(choices, compare=rounds_arms.pair(compare, values, group))
+    rounds_arms.check(made, choices)
+    return choices
+
+
+def priors_note(choices: Choices, pool: Pool) -> tuple[str, ...]:
+    """What to know of priors that cannot be what was chosen."""
+    silent = pool.schema.kind == "pred"
+    if choices.task is None or choices.prior == "uniform" or not silent:
+        return ()
+    return ("the pool has no probabilities: priors of groups are uniform",)
+
+
+def _about_task(wanted: dict, settled: Choices, *, fresh: bool) -> dict:
+    """The wishes, with what follows from those about a task: see Choices."""
+    wanted = dict(wanted)
+    task = wanted.get("task", settled.task)
+    if task != settled.task:
+        wanted = {"target": "", "worst": 1, "compare": ()} | wanted
+    if task == NONE:
+        wanted["task"] = None
+        if settled.acquisition in ARMS:
+            wanted.setdefault("acquisition", Choices.acquisition)
+    elif settled.task is None and task:
+        wanted.setdefault("acquisition", "thompson")
+        if fresh:
+            wanted.setdefault("metric", ACCURACY)
+    if "compare" in wanted and isinstance(wanted["compare"], str):
+        # Which of several commas parts them is seen when the pool's values are known.
+        wanted["compare"] = wanted["compare"].rpartition(",")[::2]
+    if "metric" in wanted:
+        wanted |= _named(wanted["metric"], wanted.get("task", settled.task))
+    chosen = wanted.get("acquisition", settled.acquisition)
+    if (chosen in ARMS) != (settled.acquisition in ARMS):
+        wanted.setdefault("floor", usual_floor(chosen))
+    return wanted
+
+
+def _named(metric: tuple[str, ...] | str, task: str | None) -> dict:
+    """The metrics by name, and the target: a confusion matrix is none that draws can aim at."""
+    named = (metric,) if isinstance(metric, str) else tuple(dict.fromkeys(metric))
+    if named[0] != CONFUSION or task in (None, NONE):
+        return {"metric": named, "target": ""}
+    return {"metric": named[1:] or (ACCURACY,), "target": CONFUSION}

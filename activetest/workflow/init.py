@@ -11,13 +11,15 @@ from pathlib import Path
 
 from activetest import cache, convert, study_beside, supplements
 from activetest.cache import Cache
+from activetest.choices_task import NONE, told
 from activetest.costs import read as read_costs
 from activetest.errors import StudyError
 from activetest.evidence import Choices
+from activetest.groups import PREDICTED
 from activetest.pool import Pool
 from activetest.pool_schema import Schema
 from activetest.study import FOLDER, Study, storing
-from activetest.workflow._wishes import check_features, check_seed, kept
+from activetest.workflow._wishes import check_features, check_seed, fitted, kept, priors_note
 from activetest.workflow._wishes import choices as chosen
 
 _CACHE = "cache"
@@ -67,14 +69,22 @@ def init(
     refit: str | None = None,
     selection: str | None = None,
     power: float | None = None,
+    task: str | tuple[str, ...] | None = None,
+    worst: int | None = None,
+    compare: str | None = None,
+    prior: str | None = None,
+    strength: float | None = None,
+    rope: float | None = None,
     train: str | None = None,
     surrogates: str | None = None,
     **columns,
 ) -> Initialised:
     """Create a study of a pool, or change the choices of the study that is there.
 
-    columns are the wishes of Pool.open (id, outputs, features, groups, task, positive, threshold,
-    classes); None leaves them to convention or, in a study, as they are. train and surrogates are
+    columns are the wishes of Pool.open (id, outputs, features, groups, positive, threshold,
+    classes); None leaves them to convention or, in a study, as they are. task says what the pool
+    predicts, what is asked of its groups, or both: see choices_task.told; compare is the text A,B.
+    With a task and no groups these are the predicted classes. train and surrogates are
     files beside the pool, see supplements; an empty text forgets the one there is. Labels and past
     rounds are never touched. Raises PoolError for a pool or file that cannot serve, PoolChanged
     when the study is of another one or its rounds knew other features, ChoiceError for a choice
@@ -82,10 +92,14 @@ def init(
     """
     folder, study = _where(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
     check_seed(seed, study)
+    of_pool, asked = told(task)
     columns = {key: value for key, value in columns.items() if value is not None}
+    columns |= {"task": of_pool} if of_pool else {}
     wanted = {"metric": metric, "surrogate": surrogate, "acquisition": acquisition, "floor": floor}
     wanted |= {"level": level, "budget": budget, "annotators": annotators}
     wanted |= {"interval": interval, "refit": refit, "selection": selection, "power": power}
+    wanted |= {"task": asked, "worst": worst, "compare": compare, "prior": prior}
+    wanted |= {"strength": strength, "rope": rope}
     named = {"train": train and str(train), "surrogates": surrogates and str(surrogates)}
     beside = _beside(study, named)
     renamed = {key for key, given in named.items() if given is not None}
@@ -93,7 +107,8 @@ def init(
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = columns.get("id") or (study.pool.get("id") if study else None)
     with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
-        pool = Pool.open(path, **kept(path, study, columns), **columns)
+        asking = (asked or study and study.choices.task) not in (None, NONE)
+        pool = _opened(path, kept(path, study, columns) | columns, grouped=asking)
         pool.uri = source
         check_features(pool, study)
         if costs is not None:
@@ -104,6 +119,7 @@ def init(
         outcome = "checked" if dry_run else "updated" if study else "created"
         with _room(folder, dry_run=dry_run, fresh=study is None) as room:
             made = _looked(pool, room, study, choices.surrogate, beside, renamed)
+            choices = fitted(choices, made, compare)
             waiting = supplements.inspected(made, pool, **named)
             changed = study_beside.lasting(made)
             if not dry_run:
@@ -124,8 +140,16 @@ def init(
         choices,
         study.seed if study else seed,
         made.fingerprint,
-        pool.notices + made.notices + waiting + changed + said,
+        pool.notices + made.notices + priors_note(choices, pool) + waiting + changed + said,
     )
+
+
+def _opened(path: str, columns: dict, *, grouped: bool) -> Pool:
+    """The pool; by the predicted classes where it has to be grouped and nothing else is said."""
+    pool = Pool.open(path, **columns)
+    if grouped and not pool.schema.groups and pool.schema.task == "classification":
+        return Pool.open(path, **columns | {"groups": (PREDICTED,)})
+    return pool
 
 
 def _where(folder) -> tuple[Path, Study | None]:

@@ -10,6 +10,7 @@ from activetest.metrics._metric import Facts, Metric
 from activetest.report import Report
 from activetest.study import Study
 from activetest.workflow import _lines, _notes, _verdicts
+from activetest.workflow._assessment import assessment
 from activetest.workflow._lines import HEADLINE
 from activetest.workflow.status import status
 
@@ -93,6 +94,11 @@ def report(
         notes.append(f"Losses without a bound of their own are taken within {bound:g} (--bound).")
     if half_width is not None:
         notes.append(_notes.planned(view, shown[0], lines[0], half_width))
+    answer = None
+    if choices.task:
+        learned = view.evidence.surrogate
+        answer, said = assessment(log, cache, choices, seed=study.seed, surrogate=learned)
+        notes += said
     counts, _ = status(study)
     return Report(
         pool=study.pool["uri"],
@@ -110,6 +116,7 @@ def report(
         estimates=tuple(lines),
         notes=tuple(notes),
         gates=judged,
+        assessment=answer,
     )
 
 

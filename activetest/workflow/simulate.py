@@ -24,9 +24,10 @@ from activetest.report import SimulatedStrategy
 from activetest.rounds_learn import surrogate_of
 from activetest.workflow._answers import answers
 from activetest.workflow._baseline import baseline, compared
-from activetest.workflow._plan import DRAW, Plan, strategies, with_replacement
+from activetest.workflow._plan import DRAW, Asked, Plan, strategies, with_replacement
 from activetest.workflow._replaced import played
 from activetest.workflow._saved import Found, SavedRuns, Task, header
+from activetest.workflow._wishes import fitted
 from activetest.workflow._workers import finished
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
@@ -51,8 +52,9 @@ def simulate(
     aim: str | None = None,
     interval: str = FIXED,
     costs=None,
-    floor: float = Choices.floor,
+    floor: float | None = None,
     level: float = Choices.level,
+    asked: Asked | None = None,
     train: str | None = None,
     others: str | None = None,
     save: str | Path | None = None,
@@ -64,6 +66,7 @@ def simulate(
     key     a label file with a row for every item
     train   a file of labelled rows from elsewhere, others one of other models' outputs: see
             supplements
+    asked   what is asked of the pool's groups; for acquisitions that choose between them
     save    a file of finished runs: those in it are not made again, and the others are added
 
     Strategies are all pairs of surrogates, acquisitions, selections and powers. Same seed, same
@@ -85,7 +88,8 @@ def simulate(
     roles = pool.schema.to_dict() | {"uri": pool.uri}
     metrics = metrics or metrics_of(roles)
     common = {"metric": aim or metrics[0], "metrics": metrics, "refit": refit, "costs": costs}
-    common |= {"floor": floor, "level": level}
+    common |= {"level": level} | ({} if floor is None else {"floor": floor})
+    common |= {"groups": pool.schema.groups} | (asked.choices() if asked else {})
     common |= {"interval": ANYTIME if interval == ANYTIME else FIXED}
     for name in estimators:
         catalog.load("estimators", name)
@@ -113,6 +117,9 @@ def simulate(
                 f"a budget of {plan.budgets[-1]} is more than the pool's {made.size} items",
                 "ask for less",
             )
+        compare = asked.compare if asked else None
+        meant = tuple(fitted(each, made, compare) for each in plan.strategies)
+        plan = replace(plan, strategies=meant)
         names = {each.surrogate for each in plan.strategies}
         made = supplements.equip(made, pool, names, train=train, surrogates=others)
         tasks = list(product(range(len(plan.strategies)), range(runs)))

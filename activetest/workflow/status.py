@@ -1,5 +1,6 @@
 """activetest status: where the study stands, and what `next` would do."""
 
+from activetest.choices_task import sentence
 from activetest.evidence import DECLINED, LABELLED
 from activetest.report import Counts
 from activetest.study import Study, settled
@@ -40,6 +41,7 @@ def _coming(counts: Counts, brought: int, study: Study) -> str:
             f"next {verb} {which}from {left:,} items: surrogate {choices.surrogate}, acquisition "
             f"{choices.acquisition} for {choices.metric}"
         )
+        coming += f", to {sentence(choices)}" if choices.task else ""
     if choices.budget is not None and counts.labelled + counts.pending >= choices.budget:
         return f"the budget of {choices.budget} labels is used up; {coming}"
     return coming

@@ -5,7 +5,8 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.acquisition import entropy, expected_loss
-from activetest.evidence import Beliefs, Known, Outputs, Rows
+from activetest.evidence import Beliefs, Outputs, Rows
+from activetest.evidence_known import Known
 from activetest.metrics._statistics import statistic
 
 

@@ -107,7 +107,12 @@ def glide(scene: Scene, budget: int) -> Callable:
     def once(seed: int):
         shares, drawn = ActiveSampler().sample(doubt, n_samples=budget, random_seed=seed)
         known = np.where(drawn == 1, scene.loss, np.nan)
-        found = ASIMeanEstimator().estimate(known, scene.guess, shares).confidence_interval
+        try:
+            found = ASIMeanEstimator().estimate(known, scene.guess, shares).confidence_interval
+        except ValueError:
+            # Where all losses are alike it fails to say what they are worth: its mean, no interval.
+            off = np.divide(scene.loss - scene.guess, shares, out=0.0 * shares, where=drawn == 1)
+            return np.array([(scene.guess + off).mean(), np.nan, np.nan])
         return np.array([found.mean, found.lower_bound, found.upper_bound])
 
     return once

@@ -185,6 +185,15 @@ def test_a_group_is_unbiased_from_the_same_draws(pool, truth, estimator, group):
     assert mean == pytest.approx(target, rel=1e-6)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("group", [0, 1])
+def test_a_choice_between_groups_leaves_it_unbiased_with_a_floor(pool, truth, estimator, group):
+    between = {"acquisition": "thompson", "task": "identify", "groups": ("place",)}
+    choices = replace(CHOICES, **between)
+    mean, target = expectation(pool, truth, choices, estimator, "error", group=group)
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
 # --- several means, and what rounds did not record
 
 

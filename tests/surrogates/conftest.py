@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from activetest.evidence import Known, Outputs, Rows, Train
+from activetest.evidence import Outputs, Rows
+from activetest.evidence_known import Known, Train
 from activetest.metrics import CLASSIFICATION, REGRESSION, STATISTICS
 from activetest.metrics._outcomes import right_and_wrong
 from activetest.metrics._statistics import statistic

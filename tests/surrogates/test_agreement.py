@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence import Known, Outputs, Rows
+from activetest.evidence import Outputs, Rows
+from activetest.evidence_known import Known
 from activetest.expectation import moments
 from activetest.metrics._outcomes import right_and_wrong
 from activetest.metrics._statistics import statistic

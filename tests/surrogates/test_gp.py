@@ -8,7 +8,7 @@ from scipy.special import digamma, polygamma
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from activetest.evidence import Train
+from activetest.evidence_known import Train
 from activetest.metrics._statistics import statistic
 from activetest.surrogates import _matern, gp
 from activetest.surrogates._box import log_probs

@@ -7,7 +7,8 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Known, Outputs, Rows
+from activetest.evidence import Outputs, Rows
+from activetest.evidence_known import Known
 from activetest.expectation import moments
 from activetest.metrics._statistics import statistic
 from activetest.surrogates import model

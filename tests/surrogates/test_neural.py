@@ -12,7 +12,8 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.evidence import Rows, Train
+from activetest.evidence import Rows
+from activetest.evidence_known import Train
 from activetest.expectation import moments
 from activetest.metrics._statistics import statistic
 from activetest.surrogates._inputs import lesson

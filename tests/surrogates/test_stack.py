@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence import Known
+from activetest.evidence_known import Known
 from activetest.expectation import moments
 from activetest.metrics import CLASSIFICATION, REGRESSION, STATISTICS
 from activetest.metrics._statistics import statistic

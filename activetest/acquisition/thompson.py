@@ -1,0 +1,16 @@
+"""Thompson sampling: an option is chosen as often as it is the best one, as far as is known.
+
+Active Bayesian Assessment (Ji 2021), Algorithm 1. To identify the m worst groups every sample plays
+its m best options: multiple plays (Komiyama, Honda and Nakagawa 2015).
+"""
+
+import numpy as np
+
+from activetest.acquisition._bandits import sampled, winners
+from activetest.arms_rewards import Game
+from activetest.evidence import Array
+
+
+def shares(game: Game, samples: int, rng: np.random.Generator) -> Array:
+    """(..., K) share of posterior samples in which each option is played."""
+    return winners(sampled(game, samples, rng), game.plays).mean(axis=0)

@@ -1,0 +1,81 @@
+"""How groups rank: draws of their values, and how often each is the worst or among the worst."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.arms import Arms, samples
+from activetest.evidence import Array
+
+# Numbers that are drawn at a time, and altogether: cells times outcomes times draws.
+_BLOCK, _MOST = 2**20, 2**25
+_FEWEST = 1_000
+# Less than any two different values are apart, more than rounding makes of equal ones.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Of A arms, over posterior draws; rank 1 is the worst.
+
+    worst, best, among   (A,) probability of being the worst, the best, among the m worst
+    lower, upper         (A,) ends of the equal-tailed interval of the rank
+    named                probability that the first m are the m worst
+    """
+
+    worst: Array
+    best: Array
+    among: Array
+    lower: Array
+    upper: Array
+    named: float
+
+
+def draws(arms: Arms, count: int, rng: np.random.Generator) -> Array:
+    """(S, A) draws of the arms' values from the posterior of the finite pool.
+
+    `count` of them, or as many as 33 million random numbers make, but at least 1,000.
+    """
+    count = max(min(count, _MOST // arms.prior.size), min(count, _FEWEST))
+    values = np.empty((count, len(arms.meaning)))
+    block = max(_BLOCK // arms.prior.size, 1)
+    for start in range(0, count, block):
+        part = values[start : start + block]
+        part[:] = samples(arms, len(part), rng)
+    return values
+
+
+def ranks(
+    values: Array, order: Array, worse: int, worst: int, level: float, rng: np.random.Generator
+) -> Ranks:
+    """How some columns of draws (S, A) rank among each other, in this order.
+
+    order   (A,) the columns, the first `worst` of which are named as the worst
+    worse   1 where larger values are worse, -1 where smaller ones are
+
+    Equal values are told apart at random.
+    """
+    count, arms = len(values), len(order)
+    counts = np.zeros(arms * arms, np.int64)
+    named, block = 0, max(_BLOCK // arms, 1)
+    for start in range(0, count, block):
+        part = -worse * values[start : start + block, order]
+        part += _TIE * max(np.abs(part).max(), 1) * rng.random(part.shape)
+        sorted_by = np.argsort(part, axis=1)
+        place = np.empty_like(sorted_by)
+        np.put_along_axis(place, sorted_by, np.arange(arms)[None], axis=1)
+        counts += np.bincount((place + arms * np.arange(arms)).ravel(), minlength=arms * arms)
+        named += int((place[:, :worst] < worst).all(axis=1).sum())
+    share = counts.reshape(arms, arms) / count
+    below = np.cumsum(share, axis=1)
+    tail = (1 - level) / 2
+    # Rounding must not make certainty a little less than certain.
+    lower, upper = ((below < end - 1e-9).sum(axis=1) + 1 for end in (tail, 1 - tail))
+    return Ranks(
+        worst=share[:, 0],
+        best=share[:, -1],
+        among=np.minimum(below[:, min(worst, arms) - 1], 1.0),
+        lower=np.minimum(lower, arms),
+        upper=np.minimum(upper, arms),
+        named=named / count,
+    )

@@ -1,0 +1,115 @@
+"""Rounds that choose between groups: how likely each group is drawn, and with it every row of it.
+
+Active Bayesian Assessment (Ji 2021), Algorithm 1: a group by the acquisition, then any of its rows.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.arms_cells import Partition
+from activetest.arms_rewards import COMPARE, IDENTIFY, Game
+from activetest.arms_survey import Survey, survey, task_group
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.evidence import PENDING, Array, Choices, Log, Rows, Shares
+from activetest.rounds_learn import generator
+
+# Posterior samples: fewer of many cells, as long as shares are still shares.
+_SAMPLES, _FEWEST, _NUMBERS = 1000, 100, 2**17
+
+
+def chosen(log: Log, cache, choices: Choices, *, seed: int, number: int) -> tuple[Shares, Array]:
+    """The shares of a round, and (N,) the probability of every row in its first draw.
+
+    A group's probability is the share that the acquisition gives it, mixed with a draw from all
+    rows that are free, neither drawn nor brought; inside a cell all of these are alike:
+    ((1 - floor) P + floor rest / all) / rest. Raises NotEstimable where only groups that the task
+    does not ask about have rows left, and no floor allows to draw from them.
+    """
+    found = survey(log, cache, choices)
+    taken = np.concatenate([log.rows, log.brought_rows])
+    status = np.concatenate([log.status, log.brought_status])
+    waiting = found.cells[taken[status == PENDING]]
+    rest = found.arms.rest - np.bincount(waiting, minlength=len(found.arms.size))
+    arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest)
+    playing = game(replace(found, arms=arms), cache, choices)
+    samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
+    acquisition = catalog.load("acquisition", choices.acquisition)
+    shares = acquisition.shares(playing, samples, generator(seed, number, "arms"))
+    cells = playing.cells(shares)
+    if not choices.floor and not cells.any():
+        raise NotEstimable(
+            "every item of the groups that the task asks about is drawn or labelled",
+            hint="activetest report; --floor 0.1 draws from other groups too",
+        )
+    by_cell = (1 - choices.floor) * cells + choices.floor * rest / rest.sum()
+    strength = by_cell / by_cell.sum() / np.maximum(rest, 1)
+    by_row = strength[found.cells]
+    by_row[taken] = 0.0
+    partition = found.partition
+    return Shares(partition.group, partition.strata, tuple(strength.tolist())), by_row
+
+
+def strengths(shares: Shares, rows: Rows, cache) -> Array:
+    """(R,) strength of rows in a round with these shares, had they been free.
+
+    Raises NotEstimable where the groups are not what they were.
+    """
+    partition = Partition(shares.group, shares.strata)
+    known = shares.group in cache.group_names
+    if not known or len(partition.owner(cache)) != len(shares.strength):
+        raise NotEstimable(
+            f"rounds chose between the groups of {shares.group!r}, which are no groups any more",
+            hint=f"activetest init POOL --group '{shares.group}', or use --interval fixed",
+        )
+    return np.array(shares.strength)[partition.cells(rows, cache)]
+
+
+def game(found: Survey, cache, choices: Choices) -> Game:
+    """What the task asks of these groups. Raises ChoiceError where they are not all there."""
+    check(cache, choices, group=found.partition.group)
+    values = [meaning[found.partition.group] for meaning in found.arms.meaning]
+    pair = None
+    if choices.task == COMPARE:
+        one, two = choices.compare
+        pair = values.index(one), values.index(two)
+    return Game(found.arms, choices.task, choices.worst, pair, choices.rope)
+
+
+def check(cache, choices: Choices, group: str | None = None) -> None:
+    """Raises ChoiceError where the task asks for groups that the pool does not have."""
+    group = group or task_group(choices)
+    values = cache.group_values[Partition(group).column(cache)]
+    if choices.task == COMPARE:
+        for value in choices.compare:
+            if value not in values:
+                raise ChoiceError(
+                    f"--compare: {value!r} is no value of {group!r}",
+                    f"its values are {_few(values)}",
+                )
+    if choices.task == IDENTIFY and choices.worst > len(values):
+        raise ChoiceError(
+            f"--worst {choices.worst}: {group!r} has {len(values)} groups", "ask for fewer"
+        )
+
+
+def pair(text: str, values: list[str], group: str) -> tuple[str, str]:
+    """The two values that A,B means; they may hold commas themselves.
+
+    Raises ChoiceError where it is not two of the values, or could be several pairs.
+    """
+    parts = text.split(",")
+    ways = [(",".join(parts[:place]), ",".join(parts[place:])) for place in range(1, len(parts))]
+    fitting = [way for way in ways if way[0] in values and way[1] in values]
+    if len(fitting) != 1:
+        said = "could be several pairs of" if fitting else "is not two"
+        raise ChoiceError(
+            f"--compare {text!r} {said} values of {group!r}", f"its values are {_few(values)}"
+        )
+    return fitting[0]
+
+
+def _few(values: list[str]) -> str:
+    more = f" and {len(values) - 20} more" if len(values) > 20 else ""
+    return ", ".join(values[:20]) + more

@@ -1,0 +1,168 @@
+"""The answer to a study's task, from posteriors of its groups (Ji 2021)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest import acquisition, catalog, specs
+from activetest.arms import spread
+from activetest.arms_comparison import regions
+from activetest.arms_rewards import COMPARE, IDENTIFY, Game
+from activetest.arms_survey import Survey, survey, task_group
+from activetest.assess_view import View, look
+from activetest.errors import ChoiceError
+from activetest.evidence import Array, Choices
+from activetest.metrics._metric import Facts, Metric
+from activetest.planning_groups import decision_labels
+from activetest.report_groups import Assessment, Comparison
+from activetest.rounds_learn import generator
+from activetest.workflow import _assessment_cells as cells
+from activetest.workflow import _assessment_words as words
+from activetest.workflow._assessment_groups import Standing, ranking, standing
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Everything that is counted: of the task's groups, of predicted classes, of bins.
+
+    binned    None where the pool has no probabilities
+    view      sees what is estimated by weight; None where nothing is
+    """
+
+    groups: Survey
+    matrix: Survey
+    binned: Survey | None
+    view: View | None
+
+
+def assessment(
+    log, cache, choices: Choices, *, seed: int, surrogate
+) -> tuple[Assessment, list[str]]:
+    """The answer, and what to know before believing it.
+
+    surrogate is the one that knows every label. Raises ChoiceError where the task cannot be asked
+    of this pool.
+    """
+    facts = specs.facts(cache.roles, choices.costs, cache)
+    metric, level = specs.one(choices.metric, facts), choices.level
+    known = _known(log, cache, choices, facts, seed, surrogate)
+    arms = known.groups.arms
+    rng = generator(seed, len(log.history) + 1, "groups")
+    stands = standing(known.groups, known.view, metric, level, rng)
+    groups, ranks = ranking(stands, choices.worst, level, rng)
+    game = Game(arms, choices.task, choices.worst, _pair(arms.meaning, choices), choices.rope)
+    compared = _comparison(game, stands, choices) if game.pair else None
+    probability = ranks.named if choices.task == IDENTIFY else None
+    probability = compared.probability if compared else probability
+    decided = None if probability is None else probability >= level
+    binned = None
+    if known.binned:
+        binned = cells.reliability(known.binned, known.view, _ece(facts), level, rng)
+    answer = Assessment(
+        task=choices.task,
+        metric=metric.title,
+        target=choices.target,
+        column=task_group(choices),
+        worst=choices.worst,
+        rope=choices.rope,
+        prior="informative" if known.groups.informed else "uniform",
+        strength=float(arms.prior[0].sum()),
+        level=level,
+        groups=groups,
+        comparison=compared,
+        confusion=cells.confusion(known.matrix, known.view, cache.classes, level),
+        reliability=binned,
+        decided=decided,
+        probability=probability,
+        more=_more(game, choices, stands, ranks.among, rng) if decided is False else None,
+        rmse=_matrix_rmse(known.matrix) if choices.target else stands.rmse,
+    )
+    return answer, words.notes(answer)
+
+
+def _known(log, cache, choices: Choices, facts: Facts, seed: int, surrogate) -> _Known:
+    groups = survey(log, cache, choices, kind=choices.metric)
+    matrix = cells.by_class(log, cache, choices)
+    binned = cells.by_confidence(log, cache, choices) if facts.probabilities else None
+    asked = [specs.one(choices.metric, facts)] if groups.weighted.any() else []
+    for column in cells.confusion_metrics(matrix, cache.classes).values():
+        asked += column
+    if binned and cells.uneven(binned).any():
+        asked += [_ece(facts), *cells.bin_metrics(binned).values()]
+    if not asked:
+        return _Known(groups, matrix, binned, None)
+    view = look(log, cache, choices, asked, seed=seed, own_view=False, surrogate=surrogate)
+    return _Known(groups, matrix, binned, view)
+
+
+def _ece(facts: Facts) -> Metric:
+    return specs.one(cells.BINS_KIND, facts)
+
+
+def _pair(meaning: tuple[dict, ...], choices: Choices) -> tuple[int, int] | None:
+    """The two arms that are compared. Raises ChoiceError where there is no such group."""
+    if choices.task != COMPARE:
+        return None
+    column, places = task_group(choices), []
+    for value in choices.compare:
+        if {column: value} not in meaning:
+            raise ChoiceError(
+                f"no item of the pool has {column}={value}, and it is to be compared",
+                "name two others: activetest init POOL --compare A,B",
+            )
+        places.append(meaning.index({column: value}))
+    return tuple(places)
+
+
+def _comparison(game: Game, stands: Standing, choices: Choices) -> Comparison:
+    one, two = game.pair
+    apart = stands.draws[:, one] - stands.draws[:, two]
+    tail = (1 - choices.level) / 2
+    lower, upper = np.quantile(apart, [tail, 1 - tail])
+    mean = float(stands.estimate[one] - stands.estimate[two])
+    shares = regions(apart, game.rope)
+    region = ("below", "within", "above")[int(shares.argmax())]
+    groups = game.arms.meaning[one], game.arms.meaning[two]
+    return Comparison(
+        *groups,
+        difference=mean,
+        lower=min(float(lower), mean),
+        upper=max(float(upper), mean),
+        p_below=float(shares[0]),
+        p_within=float(shares[1]),
+        p_above=float(shares[2]),
+        probability=float(shares.max()),
+        region=region,
+        words=words.compared(*groups, region, game.arms.worse, game.rope),
+        rope=game.rope,
+    )
+
+
+def _more(game: Game, choices: Choices, stands: Standing, among: Array, rng) -> int | None:
+    """Labels still expected until the task is decided."""
+    active = choices.acquisition in acquisition.ARMS
+    likely = np.zeros(len(game.arms.meaning))
+    likely[stands.order[: stands.there]] = among
+    return decision_labels(
+        game,
+        catalog.load("acquisition", choices.acquisition).shares if active else None,
+        likely=likely,
+        floor=choices.floor,
+        level=choices.level,
+        rng=rng,
+    )
+
+
+def _matrix_rmse(made: Survey) -> float | None:
+    """Root of the mean over items of the summed variances of their predicted class's column.
+
+    None where some column is estimated by weight.
+    """
+    arms = made.arms
+    if cells.uneven(made).any():
+        return None
+    total = 0.0
+    for worth in np.eye(arms.prior.shape[1]):
+        one = np.broadcast_to(worth, arms.worth.shape)
+        total = total + spread(arms.posterior, arms.rest, arms.size, one)
+    return float(np.sqrt(total @ arms.size / max(arms.size.sum(), 1)))

@@ -1,0 +1,75 @@
+"""Epsilon-greedy: nine times in ten the best, once any."""
+
+import numpy as np
+import pytest
+
+from activetest.acquisition import epsilon_greedy
+from activetest.arms import Arms, variances
+from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Game
+
+
+def accuracies(known, size) -> Arms:
+    """Groups with uniform priors."""
+    known = np.asarray(known, float)
+    cells = known.shape[-2]
+    return Arms(
+        kind="accuracy",
+        meaning=tuple({"group": str(number)} for number in range(cells)),
+        owner=np.arange(cells),
+        size=np.broadcast_to(size, cells),
+        worth=np.tile([1.0, 0.0], (cells, 1)),
+        score=np.zeros(cells),
+        known=known,
+        evidence=known,
+        prior=np.ones((cells, 2)),
+    )
+
+
+def shares(game: Game) -> np.ndarray:
+    return epsilon_greedy.shares(game, 1, np.random.default_rng(29))
+
+
+KNOWN = [[3, 3], [9, 2], [1, 2], [0, 4], [8, 3]]
+
+
+def test_the_least_accurate_group_with_room_is_played_and_any_other_once_in_ten():
+    game = Game(accuracies(KNOWN, [50, 50, 50, 4, 50]), IDENTIFY)
+    np.testing.assert_allclose(shares(game), [0.025, 0.025, 0.925, 0, 0.025])
+
+
+def test_the_m_worst_share_the_plays():
+    game = Game(accuracies(KNOWN, 50), IDENTIFY, worst=2)
+    np.testing.assert_allclose(shares(game), [0.02, 0.02, 0.47, 0.47, 0.02])
+
+
+def test_groups_that_look_alike_share():
+    game = Game(accuracies([[2, 2], [5, 5], [9, 1]], 100), IDENTIFY)
+    np.testing.assert_allclose(shares(game), [0.1 / 3 + 0.45, 0.1 / 3 + 0.45, 0.1 / 3])
+
+
+def test_estimation_plays_where_the_variance_is_expected_to_fall_most():
+    arms = accuracies(KNOWN, [50, 80, 50, 4, 400])
+    found = shares(Game(arms, ESTIMATE))
+    # The variance of an accuracy's expectation after one more label.
+    strength = arms.posterior.sum(axis=1)
+    falls = arms.size * variances(arms) * (strength + arms.rest) / np.maximum(arms.rest, 1)
+    assert found.argmax() == (falls / (strength + 1)).argmax()
+    np.testing.assert_allclose(np.sort(found), [0, 0.025, 0.025, 0.025, 0.925])
+
+
+def test_comparison_plays_the_group_that_promises_more_confidence():
+    game = Game(accuracies([[9, 1], [5, 3], [250, 150]], 10**5), COMPARE, pair=(2, 1))
+    np.testing.assert_allclose(shares(game), [0.05, 0.95])
+
+
+def test_with_nothing_left_nothing_is_played():
+    assert (shares(Game(accuracies([[2, 2], [3, 1]], 4), IDENTIFY)) == 0).all()
+
+
+@pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY, COMPARE])
+def test_many_studies_at_once_are_each_as_if_alone(task):
+    known = np.random.default_rng(1).integers(0, 9, (6, 4, 2))
+    found = shares(Game(accuracies(known, 40), task, pair=(0, 3)))
+    for study in range(6):
+        alone = shares(Game(accuracies(known[study], 40), task, pair=(0, 3)))
+        np.testing.assert_allclose(found[study], alone)

@@ -1,0 +1,232 @@
+"""Active Bayesian Assessment (Ji 2021): how good is each group, by few labels.
+
+    python tests/benchmarks/reproduce_bayesian_estimation.py FOLDER [--runs 500] [--studies 200]
+        [--pools NAME,...] [--tables accuracy,confusion,floors] [--seed 0]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. K groups that have items, and N
+labels. Accuracies are posterior means in the finite pool; priors come from all scores and stay.
+
+--tables accuracy: the root of the mean over items of the squared error of their group's accuracy,
+in percent (Tables 3 and 8); how often 95 % credible intervals of groups hold, in percent, over
+groups and over items; the error of the ECE with bins as groups, in percent of the ECE (Table 5),
+by the posterior mean accuracy of every bin as in the paper, and by the posterior mean of the ECE.
+--tables confusion: the same root for the columns of the confusion matrix, over that without any
+label (Table 4), by Dirichlets that count as one label. --tables floors: the first root again, where
+informative priors and Thompson sampling have a floor.
+
+The last column is what the tool reports without a task, from --studies studies: uniform draws ten
+at a time, surrogate agreement, the doubly robust estimate, groups drawn towards what the surrogate
+foresees. Numbers are means over runs ± their standard errors; the lowest of the first four is bold,
+and the last one where it is lower than all.
+"""
+
+import argparse
+from pathlib import Path
+
+import bandit_design
+import numpy as np
+from bandit_runs import (
+    EQUAL_COUNT,
+    EQUAL_WIDTH,
+    FLOORS,
+    INFORMATIVE,
+    PAPERS,
+    PREDICTED,
+    THOMPSON,
+    Board,
+    Seat,
+    Way,
+    board,
+    estimates,
+    merged,
+    noted,
+    played,
+    seated,
+)
+
+from activetest.arms import CONFUSION, expected, samples, values
+
+PER_GROUP = (2, 5, 10)
+SAMPLES, LEVEL = 1000, 0.95
+# The ECE of this tool over the same bins.
+ECES = {EQUAL_COUNT: "ece[equal-count,10]", EQUAL_WIDTH: "ece[10]"}
+COLUMNS = {"adult": ("sex_race", *ECES)}
+WITH_DESIGN = [*(way.name for way in PAPERS), "uniform draws, no task"]
+TITLES = {
+    "accuracy": "RMSE of accuracy, percent",
+    "covered": "Coverage of 95 % intervals, percent: over groups, over items",
+    "ece": "Error of the ECE, percent of it, by posterior mean accuracies",
+    "mean": "Error of the ECE, percent of it, by its posterior mean",
+    "confusion": "RMSE of the confusion matrix, over that without labels",
+    "floors": "RMSE of accuracy, percent, by informative + Thompson with a floor",
+}
+
+
+def main() -> None:
+    """Print the tables, all of them at the end, and how often Thompson sampling is best."""
+    options = arguments()
+    tables: dict[str, list[tuple[str, list]]] = {title: [] for title in TITLES}
+    for name in options.pools.split(","):
+        columns = COLUMNS.get(name, (PREDICTED, *ECES))
+        with seated(options.folder / f"{name}.parquet", columns) as seat:
+            if "accuracy" in options.tables:
+                accuracies(name, seat, columns, options, tables)
+            if "confusion" in options.tables and PREDICTED in columns:
+                confusions(name, seat, options, tables)
+            if "floors" in options.tables:
+                floors(name, seat, columns, options, tables)
+    for title, rows in tables.items():
+        if rows:
+            show(title, rows)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--studies", type=int, default=200)
+    parser.add_argument("--pools", default="digits,cifar10,mnist_missing7,adult")
+    parser.add_argument("--tables", default="accuracy,confusion,floors")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def accuracies(name: str, seat: Seat, columns, options: argparse.Namespace, tables: dict) -> None:
+    """Rows of the tables of accuracy, coverage and ECE."""
+    boards = {column: board(seat, "accuracy", column) for column in columns}
+    asked = {
+        column: (on, ECES.get(column), tuple(each * len(on.names) for each in PER_GROUP))
+        for column, on in boards.items()
+    }
+    seeds = range(options.seed * 1_000_003, options.seed * 1_000_003 + options.studies)
+    studies = [bandit_design.groupwise(seat, asked, seed) for seed in seeds]
+    for column, (on, ece, budgets) in asked.items():
+        rng = np.random.default_rng(options.seed)
+        found = [estimated(on, way, budgets, column in ECES, options.runs, rng) for way in PAPERS]
+        actual = bandit_design.truth(seat, ece) if ece else np.nan
+        for place, budget in enumerate(budgets):
+            start = f"{name} | {column} | {PER_GROUP[place]} | {budget}"
+            errors = [one[place][0] for one in found]
+            if studies:
+                said = np.array([one[column][place][0] for one in studies])
+                errors.append(100 * distance(on, said))
+            tables["accuracy"].append((start, [errors]))
+            covers = [[one[place][which] for one in found] for which in (1, 2)]
+            tables["covered"].append((start, covers))
+            if ece:
+                plugged = [one[place][3] for one in found]
+                meant = [one[place][4] for one in found]
+                said = np.array([one[column][place][1] for one in studies])
+                if studies:
+                    plugged.append(100 * np.abs(said - actual) / actual)
+                tables["ece"].append((start, [plugged]))
+                tables["mean"].append((start, [meant]))
+
+
+def estimated(
+    on: Board, way: Way, budgets: tuple[int, ...], binned: bool, runs: int, rng
+) -> list[tuple[np.ndarray, ...]]:
+    """Of every budget, (R,) each: error, coverage over groups and items, errors of the ECE."""
+    found, tail = [], (1 - LEVEL) / 2
+    for labels, arms in played(on, way, runs, rng, task="estimate"):
+        if labels not in budgets:
+            continue
+        low, high = np.quantile(samples(arms, SAMPLES, rng), [tail, 1 - tail], axis=0)
+        holds = (low - 1e-12 <= on.truth) & (on.truth <= high + 1e-12)
+        numbers = [100 * distance(on, estimates(arms))]
+        numbers += [100 * holds.mean(axis=1), 100 * holds @ on.weight]
+        if binned:
+            one = merged(arms)
+            actual = values(one, on.shares)
+            means = (estimates(one), samples(one, SAMPLES, rng).mean(axis=0))
+            numbers += [100 * np.abs(mean / actual - 1)[:, 0] for mean in means]
+        found.append(tuple(numbers))
+        if labels == budgets[-1]:
+            return found
+    raise ValueError(f"a pool of {len(on.cell)} items has no {budgets[-1]} labels")
+
+
+def confusions(name: str, seat: Seat, options: argparse.Namespace, tables: dict) -> None:
+    """Rows of the table of confusion matrices."""
+    on = board(seat, CONFUSION, PREDICTED)
+    budgets = tuple(each * len(on.names) for each in PER_GROUP)
+    unlabelled = spread(on, expected(on.arms[INFORMATIVE])[None])[0]
+    found = []
+    for way in PAPERS:
+        rng, rows = np.random.default_rng(options.seed), []
+        for labels, arms in played(on, way, options.runs, rng, task="estimate"):
+            if labels in budgets:
+                rows.append(spread(on, expected(arms)) / unlabelled)
+            if labels == budgets[-1]:
+                break
+        found.append(rows)
+    if options.studies:
+        seeds = range(options.seed * 1_000_003, options.seed * 1_000_003 + options.studies)
+        studies = np.array([bandit_design.confused(seat, on, budgets, seed) for seed in seeds])
+        found.append([spread(on, studies[:, place]) / unlabelled for place in range(len(budgets))])
+    for place, budget in enumerate(budgets):
+        start = f"{name} | {PREDICTED} | {PER_GROUP[place]} | {budget}"
+        tables["confusion"].append((start, [[one[place] for one in found]]))
+
+
+def floors(name: str, seat: Seat, columns, options: argparse.Namespace, tables: dict) -> None:
+    """Rows of the table of floors."""
+    for column in columns:
+        on, found = board(seat, "accuracy", column), []
+        budgets = [each * len(on.names) for each in PER_GROUP]
+        for way in FLOORS:
+            rng = np.random.default_rng(options.seed)
+            going = played(on, way, options.runs, rng, task="estimate")
+            every = zip(range(budgets[-1] + 1), going, strict=False)
+            found.append(
+                [100 * distance(on, estimates(arms)) for at, (_, arms) in every if at in budgets]
+            )
+        for place, budget in enumerate(budgets):
+            start = f"{name} | {column} | {PER_GROUP[place]} | {budget}"
+            tables["floors"].append((start, [[one[place] for one in found]]))
+
+
+def distance(on: Board, means: np.ndarray) -> np.ndarray:
+    """(R,) root of the weighted mean of squared errors of the groups' values (R, A)."""
+    return np.sqrt((means - on.truth) ** 2 @ on.weight)
+
+
+def spread(on: Board, shares: np.ndarray) -> np.ndarray:
+    """(R,) the same for columns (R, L, J) of a confusion matrix, errors of a column summed."""
+    return np.sqrt(((shares - on.shares) ** 2).sum(axis=-1) @ on.weight)
+
+
+def show(title: str, rows: list[tuple[str, list]]) -> None:
+    """Print one table; a cell has as many numbers as there are lists of columns (R,)."""
+    widest = max(len(columns) for _, cells in rows for columns in cells)
+    names = [way.name for way in FLOORS] if title == "floors" else WITH_DESIGN[:widest]
+    print(f"\n{TITLES[title]}\n\n| pool | groups by | N/K | N | {' | '.join(names)} |")
+    print(f"|{'---|' * (4 + widest)}")
+    digits = {"covered": 1, "ece": 1, "mean": 1, "confusion": 3}.get(title, 2)
+    best = []
+    for start, lists in rows:
+        marked = [marks(columns, digits, title not in ("covered", "floors")) for columns in lists]
+        padded = [[*cells, *[""] * (widest - len(cells))] for cells in marked]
+        cells = [", ".join(filter(None, each)) for each in zip(*padded, strict=True)]
+        print(f"| {start} | {' | '.join(cells)} |")
+        best.append(np.argmin([column.mean() for column in lists[0][: len(PAPERS)]]))
+    thompson = [way.acquisition == THOMPSON and way.prior == INFORMATIVE for way in PAPERS]
+    if title not in ("covered", "floors"):
+        won = sum(thompson[each] for each in best)
+        print(f"\nInformative + Thompson is the lowest of the four in {won} of {len(rows)} rows.")
+
+
+def marks(columns: list[np.ndarray], digits: int, low: bool) -> list[str]:
+    """Cells of a row; bold the lowest of the papers' ways, and what is lower than all of them."""
+    means = [column.mean() for column in columns]
+    least = min(means[: len(PAPERS)])
+    bold = [low and (mean <= least) for mean in means]
+    return [
+        f"**{noted(column, digits)}**" if strong else noted(column, digits)
+        for column, strong in zip(columns, bold, strict=True)
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Active Bayesian Assessment (Ji 2021): labels until the worst groups are found.
+
+    python tests/benchmarks/reproduce_bayesian_identification.py FOLDER [--judged accuracy|cost|ece]
+        [--ways papers|floors|others] [--runs 500] [--pools NAME,...] [--worst 1,3] [--seed 0]
+
+FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Judged by accuracy: Table 6 and
+Figure 16 (--ways papers), floors as studies have them, and other acquisitions (Figure 15). By cost:
+Figure 3, with two matrices, in which an expensive mistake costs 10 and another 1: one where those
+about some true classes are expensive ("Human" in the paper), one where those across superclasses
+are. By ece: Table 9, ten bins of equal width in each predicted class.
+
+As in the paper's code, groups are identified when the mean over runs of the mean reciprocal rank
+exceeds 0.99. The mean can do so by chance, and before any label; so both are given, in percent of
+the pool: when it first does, and, with a bootstrap standard error, since when it always does. The
+last table is about single runs: since when the groups are ranked right in each, on average.
+Nothing is played further once the mean was above for as many labels again, and 5 % of the pool.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from bandit_runs import (
+    FLOORS,
+    INFORMATIVE,
+    PAPERS,
+    PREDICTED,
+    THOMPSON,
+    Board,
+    Way,
+    board,
+    noted,
+    played,
+    reciprocal_rank,
+    seated,
+    worst_first,
+)
+
+ENOUGH, PATIENCE = 0.99, 0.05
+GROUPS = {"adult": "sex_race"}
+POOLS = "digits,cifar10,mnist_missing7,adult"
+# Where one sample does not do, ten labels are drawn by the shares of a hundred.
+OTHERS = (
+    Way("Thompson", INFORMATIVE, THOMPSON, 0.0),
+    Way("Thompson, 10 at a time", INFORMATIVE, THOMPSON, 0.0, 100, 10),
+    Way("top-two, 10 at a time", INFORMATIVE, "top-two-thompson", 0.0, 100, 10),
+    Way("epsilon-greedy", INFORMATIVE, "epsilon-greedy", 0.0),
+    Way("Bayes-UCB, 10 at a time", INFORMATIVE, "bayes-ucb", 0.0, 100, 10),
+)
+WAYS = {"papers": PAPERS, "floors": FLOORS, "others": OTHERS}
+# CIFAR-10: airplane, automobile, ship and truck; digits: those that are easily taken for each other
+# by their strokes, and loops, lines and bows.
+VEHICLES = (0, 1, 8, 9)
+DEAR = {"cifar10": VEHICLES, "digits": (1, 7), "mnist_missing7": (1, 7)}
+KINDS = {
+    "cifar10": (VEHICLES, (2, 3, 4, 5, 6, 7)),
+    "digits": ((0, 6, 8, 9), (1, 4, 7), (2, 3, 5)),
+    "mnist_missing7": ((0, 6, 8, 9), (1, 4, 7), (2, 3, 5)),
+}
+
+
+def main() -> None:
+    """Print one table for the mean over runs, and one for single runs."""
+    options = arguments()
+    ways = WAYS[options.ways]
+    head = f"| pool | groups by | m | worst | {' | '.join(way.name for way in ways)} |"
+    print(f"{head}\n|{'---|' * (4 + len(ways))}", flush=True)
+    alone = []
+    for name in options.pools.split(","):
+        with seated(options.folder / f"{name}.parquet", (GROUPS.get(name, PREDICTED),)) as seat:
+            for title, on in boards(name, seat, options.judged):
+                for worst in map(int, options.worst.split(",")):
+                    found = [identified(on, way, worst, options) for way in ways]
+                    names = " ".join(on.names[each] for each in worst_first(on)[:worst])
+                    start = f"| {name} | {title} | {worst} | {names} |"
+                    print(f"{start} {' | '.join(cells for cells, _ in found)} |", flush=True)
+                    alone.append(f"{start} {' | '.join(each for _, each in found)} |")
+    print(f"\n{head}\n|{'---|' * (4 + len(ways))}")
+    print("\n".join(alone))
+
+
+def arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--judged", choices=("accuracy", "cost", "ece"), default="accuracy")
+    parser.add_argument("--ways", choices=tuple(WAYS), default="papers")
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--pools", default="")
+    parser.add_argument("--worst", default="1,3")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    usual = POOLS if options.judged == "accuracy" else POOLS.removesuffix(",adult")
+    options.pools = options.pools or usual
+    return options
+
+
+def boards(name: str, seat, judged: str) -> list[tuple[str, Board]]:
+    """What is played in a pool: (title, board)."""
+    group = GROUPS.get(name, PREDICTED)
+    if judged == "accuracy":
+        return [(group, board(seat, "accuracy", group))]
+    if judged == "ece":
+        return [(f"{group}, ECE", board(seat, "ece[10]", group))]
+    return [
+        (f"{group}, {title}", board(seat, "cost", group, costs(len(seat.made.classes), dear)))
+        for title, dear in (
+            ("dear classes", [(each, set(DEAR[name])) for each in range(10)]),
+            ("superclasses", [(each, _others(KINDS[name], each)) for each in range(10)]),
+        )
+    ]
+
+
+def costs(classes: int, dear: list[tuple[int, set[int]]]) -> tuple[tuple[float, ...], ...]:
+    """(C, C) cost of a prediction (row) by truth; dear names the expensive truths of each row."""
+    matrix = np.ones((classes, classes))
+    for said, truths in dear:
+        if said < classes:
+            matrix[said, sorted(truths)] = 10
+    np.fill_diagonal(matrix, 0)
+    return tuple(map(tuple, matrix.tolist()))
+
+
+def identified(on: Board, way: Way, worst: int, options: argparse.Namespace) -> tuple[str, str]:
+    """Cells of both tables: first, for good; and of single runs."""
+    rng, size = np.random.default_rng([options.seed, worst]), len(on.cell)
+    ranks, low = [], 0
+    for labels, arms in played(on, way, options.runs, rng, task="identify", worst=worst):
+        ranks.append(reciprocal_rank(on, arms, worst).astype(np.float32))
+        if ranks[-1].mean() <= ENOUGH:
+            low = labels
+        if labels > 2 * low + PATIENCE * size:
+            break
+    ranks, percent = np.stack(ranks, axis=1), 100 * worst / size
+    curve = ranks.mean(axis=0)
+    first = int(np.argmax(curve > ENOUGH)) * percent
+    draws = rng.multinomial(options.runs, np.full(options.runs, 1 / options.runs), 200)
+    error = since(draws.astype(np.float32) @ ranks / options.runs).std(ddof=1) * percent
+    whole = f"{first:.1f}, {since(curve[None])[0] * percent:.1f} ± {error:.1f}"
+    return whole, noted(since(ranks) * percent, 1)
+
+
+def since(curves: np.ndarray) -> np.ndarray:
+    """(R,) steps after which curves (R, T) of ranks are above ENOUGH for good."""
+    enough = curves[:, ::-1] > ENOUGH
+    return curves.shape[1] - np.where(enough.all(axis=1), curves.shape[1], enough.argmin(axis=1))
+
+
+def _others(kinds: tuple[tuple[int, ...], ...], one: int) -> set[int]:
+    """The classes that are of another kind than this one."""
+    return {each for kind in kinds if one not in kind for each in kind}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""What the labels say of groups, against a walk through the pool, row by row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+from activetest import cache, rounds
+from activetest.arms_cells import Partition
+from activetest.arms_survey import survey
+from activetest.errors import ChoiceError
+from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.metrics._statistics import statistic
+from activetest.pool import Pool
+from activetest.rounds_learn import observed, unseen
+from activetest.workflow.simulate import answered
+
+SIZE = 60
+COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
+CHOICES = Choices(
+    "accuracy", ("accuracy",), "agreement", groups=("place",), task="identify", costs=COSTS
+)
+UNIFORM = replace(CHOICES, acquisition="uniform")
+OPTIMAL = replace(CHOICES, acquisition="optimal", floor=0.3)
+THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
+KINDS = ["accuracy", "error", "ece[4]", "ece[equal-count,4]", "cost", "confusion"]
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
+    groups = ("place", "predicted", "predicted*place")
+    return cache.build(Pool.open(str(path), groups=groups), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every third is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+
+
+@pytest.fixture
+def after(pool, truth):
+    """after((choices, 5), ...) is the log after these rounds, all answered."""
+
+    def made(*batches) -> Log:
+        log = Log.empty()
+        for choices, count in batches:
+            log = answered(log, rounds.plan(log, pool, choices, seed=1, count=count), truth)
+        return log
+
+    return made
+
+
+def with_status(log: Log, place: int, status: int) -> Log:
+    log = replace(log, status=log.status.copy(), labels=log.labels.copy())
+    log.status[place], log.labels[place] = status, np.nan
+    return log
+
+
+def brought(log: Log, rows, truth) -> Log:
+    return replace(
+        log,
+        brought_rows=rows,
+        brought_status=np.full(len(rows), LABELLED),
+        brought_labels=truth[rows],
+        brought_round=np.full(len(rows), len(log.history) + 1),
+    )
+
+
+def outcome_of(found, pred: int, label: float) -> int:
+    if found.arms.known.shape[1] == 2:
+        return int(pred != label)
+    return int(label)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("group", ["place", "predicted"])
+def test_counts_and_priors_are_those_of_a_walk(pool, truth, after, kind, group):
+    log = after((UNIFORM, 8), (UNIFORM, 6))
+    log = brought(log, np.flatnonzero(unseen(log, SIZE))[:3], truth)
+    log = with_status(with_status(log, 3, PENDING), 5, DECLINED)
+    found = survey(log, pool, replace(CHOICES, strength=3.0), kind=kind, group=group)
+    rows = pool.rows(0, SIZE)
+    cells = found.partition.cells(rows, pool)
+    assert (cells == found.cells).all()
+    pred, probs = rows.outputs.pred, rows.outputs.probs.astype(float)
+    shape = found.arms.known.shape
+    known, evidence, size = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
+    belief, conf = np.zeros(shape), np.zeros(shape[0])
+    answers = dict(zip(log.rows, zip(log.status, log.labels, strict=True), strict=True))
+    answers |= {row: (LABELLED, truth[row]) for row in log.brought_rows}
+    for row in range(SIZE):
+        status, label = answers.get(row, (PENDING, np.nan))
+        if status == DECLINED:
+            continue
+        size[cells[row]] += 1
+        conf[cells[row]] += probs[row, pred[row]]
+        if status == LABELLED:
+            place = cells[row], outcome_of(found, pred[row], label)
+            known[place] += 1
+            evidence[place] += row in log.rows
+        else:
+            right = probs[row, pred[row]]
+            belief[cells[row]] += [right, 1 - right] if shape[1] == 2 else probs[row]
+    assert found.arms.size == approx(size)
+    assert found.arms.known == approx(known)
+    assert found.arms.evidence == approx(evidence)
+    there = belief.sum(axis=1) > 0
+    wanted = 3 * belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-9)
+    assert found.arms.prior[there] == approx(wanted[there], abs=1e-6)
+    assert found.arms.prior.sum(axis=1) == approx(3.0)
+    assert found.arms.score[size > 0] == approx((conf / np.maximum(size, 1))[size > 0], abs=1e-6)
+    assert found.arms.rest.sum() == SIZE - 14 - 3 + 1
+    assert found.declined == 1
+    assert not found.weighted.any()
+    assert [*found.arms.meaning[0]] == [group]
+
+
+@pytest.mark.parametrize("kind", ["ece[4]", "ece[equal-count,3]"])
+def test_bins_are_those_of_the_metric(pool, truth, after, kind):
+    found = survey(Log.empty(), pool, CHOICES, kind=kind)
+    edges = [str(np.float32(edge)) for edge in found.partition.strata[1:]]
+    rows = pool.rows(0, SIZE)
+    stratum = found.cells % (len(edges) - 1)
+    for place, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+        inside = observed(rows, truth, (statistic(f"in_bin:{low}:{high}"),))[:, 0]
+        assert (inside == (stratum == place)).all()
+
+
+def test_costs_and_classes_follow_the_prediction_of_the_cell(pool):
+    for group in ("place", "predicted", "predicted*place"):
+        found = survey(Log.empty(), pool, CHOICES, kind="cost", group=group)
+        pred = pool.rows(0, SIZE).outputs.pred
+        assert (found.predicted[found.cells] == pred).all()
+        assert found.arms.worth[found.cells] == approx(np.array(COSTS)[pred])
+        matrix = survey(Log.empty(), pool, CHOICES, kind="confusion", group=group)
+        assert matrix.arms.worth[found.cells].argmax(axis=1).tolist() == pred.tolist()
+    assert survey(Log.empty(), pool, CHOICES, kind="cost", group="predicted").partition.strata == ()
+
+
+def test_a_uniform_prior_spreads_its_strength(pool):
+    choices = replace(CHOICES, prior="uniform")
+    assert survey(Log.empty(), pool, choices).arms.prior == approx(1.0)
+    assert survey(Log.empty(), pool, choices, kind="confusion").arms.prior == approx(1 / 3)
+    assert not survey(Log.empty(), pool, choices).informed
+
+
+# --- evidence: how labels were drawn
+
+
+def test_draws_by_score_count_by_weight(pool, truth, after):
+    """Pseudo-counts of Kish, from weights against a draw in which all items are alike."""
+    log = after((UNIFORM, 4), (OPTIMAL, 12))
+    found = survey(log, pool, CHOICES)
+    left = SIZE - np.arange(16)
+    weights = 1 / (log.probs * left)
+    assert weights[:4] == approx(1)
+    cells = found.cells[log.rows]
+    right = log.labels == pool.take(log.rows).outputs.pred
+    for cell in range(2):
+        even = np.flatnonzero((cells == cell) & (np.arange(16) < 4))
+        here = np.flatnonzero((cells == cell) & (np.arange(16) >= 4))
+        w = weights[here]
+        worth = w.sum() ** 2 / (w**2).sum()
+        share = w[right[here]].sum() / w.sum()
+        assert found.arms.evidence[cell, 0] == approx(right[even].sum() + worth * share)
+        assert found.arms.evidence[cell].sum() == approx(len(even) + worth)
+    assert found.weighted.all()
+    assert found.arms.known.sum() == 16
+
+
+def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after):
+    log = after((THOMPSON, 12))
+    for group, kind in (("place", "accuracy"), ("place", "ece[4]"), ("predicted*place", "cost")):
+        finer = survey(log, pool, CHOICES, kind=kind, group=group)
+        assert not finer.weighted.any()
+        assert finer.arms.evidence == approx(finer.arms.known)
+    other = survey(log, pool, CHOICES, group="predicted")
+    assert other.weighted[np.unique(other.arms.owner[other.cells[log.rows]])].all()
+    by_bins = after((replace(THOMPSON, metric="ece[4]", metrics=("ece[4]",)), 12))
+    assert survey(by_bins, pool, CHOICES).weighted.any()
+    assert survey(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
+    assert not survey(by_bins, pool, CHOICES, kind="ece[4]").weighted.any()
+
+
+def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(pool, truth, after):
+    log = after((replace(THOMPSON, floor=0.0), 8))
+    assert np.isnan(log.probs).all()
+    assert survey(log, pool, CHOICES).arms.evidence.sum() == 8
+    other = survey(log, pool, CHOICES, group="predicted")
+    assert (other.arms.evidence.sum(), other.arms.known.sum()) == (0, 8)
+    picked = after((replace(OPTIMAL, selection="top"), 5))
+    found = survey(picked, pool, CHOICES)
+    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (0, 5)
+
+
+def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, after):
+    log = after((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
+    assert survey(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10
+
+
+def test_factors_are_those_of_the_group_and_its_strata(pool, hard):
+    def factors(group, strata=(), cache=pool):
+        return Partition(group, strata).factors(cache)
+
+    both = factors("predicted*place", ("predicted",))
+    assert both == {("predicted",), "place"} >= factors("predicted")
+    bins, others = ("edges", 0.0, 0.5, 1.0), ("edges", 0.0, 0.4, 1.0)
+    assert factors("place") < factors("place", bins)
+    assert not factors("place", others) <= factors("place", bins)
+    # There it is no group, and would be a column of the pool.
+    assert not factors("predicted", cache=hard) <= factors("place", ("predicted",), cache=hard)
+
+
+# --- pools that say less
+
+
+@pytest.fixture
+def hard(tmp_path):
+    """Hard labels: classes that the model never says may come up."""
+    pred = ["cat", "dog"] * 10
+    table = {"id": [f"i{row}" for row in range(20)], "pred": pred, "place": ["a"] * 8 + ["b"] * 12}
+    pq.write_table(pa.table(table), tmp_path / "pool.parquet")
+    pool = Pool.open(str(tmp_path / "pool.parquet"), groups=("place",))
+    return cache.build(pool, tmp_path / "cache")
+
+
+def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard):
+    costs = ((0.0, 2.0), (7.0, 0.0))
+    choices = replace(CHOICES, costs=costs)
+    log = brought(Log.empty(), np.arange(2), np.array([-1.0, 1.0]))
+    found = survey(log, hard, choices, kind="cost")
+    assert not found.informed
+    assert found.arms.prior == approx(1 / 3)
+    assert found.arms.worth.tolist() == [[0, 2, 2], [7, 0, 7], [0, 2, 2], [7, 0, 7]]
+    assert found.arms.known.tolist()[:2] == [[0, 0, 1], [0, 1, 0]]
+    right = survey(log, hard, choices, kind="accuracy")
+    assert right.arms.known[0].tolist() == [1, 1]
+    with pytest.raises(ChoiceError, match="needs probabilities"):
+        survey(log, hard, choices, kind="ece")
+
+
+def test_what_cannot_judge_groups_is_refused(pool):
+    with pytest.raises(ChoiceError, match="cannot be judged by 'f1'"):
+        survey(Log.empty(), pool, CHOICES, kind="f1")
+    with pytest.raises(ChoiceError, match="'ink' is not a group of this study"):
+        survey(Log.empty(), pool, CHOICES, group="ink")
+    with pytest.raises(ChoiceError, match="matrix of costs"):
+        survey(Log.empty(), pool, replace(CHOICES, costs=None), kind="cost")

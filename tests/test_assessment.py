@@ -1,0 +1,214 @@
+"""What a report answers to a task: groups, two of them, mistakes and calibration."""
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom
+
+from activetest.evidence import LABELLED
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+from activetest.workflow.report import report
+
+SIZE = 90
+
+
+def counts(study, column="place") -> dict:
+    """{value: (right, wrong, items)} of a group column."""
+    cache, log = study.cache(), study.log(study.cache())
+    place = cache.group_names.index(column)
+    codes, pred = (
+        cache.rows(0, SIZE).codes[:, place],
+        cache.rows(0, SIZE).outputs.pred,
+    )
+    told = log.rows[log.status == LABELLED]
+    right = log.labels[log.status == LABELLED] == pred[told]
+    return {
+        value: (
+            int(right[codes[told] == code].sum()),
+            int((~right)[codes[told] == code].sum()),
+            int((codes == code).sum()),
+        )
+        for code, value in enumerate(cache.group_values[place])
+    }
+
+
+def remainder(right: int, wrong: int, size: int):
+    """What the rest of a group adds, with one right and one wrong label as the prior."""
+    return betabinom(size - right - wrong, 1 + right, 1 + wrong)
+
+
+def group(answer, **meaning):
+    (found,) = (each for each in answer.groups if each.group == meaning)
+    return found
+
+
+def test_a_study_without_a_task_has_no_answer(study):
+    assert report(study).assessment is None
+
+
+def test_groups_have_the_posterior_of_their_beta_binomials(begin, answers):
+    study = begin(task="identify", groups=("place",))
+    answers(study, 24)
+    answer = report(study).assessment
+    values = {}
+    for value, (right, wrong, size) in counts(study).items():
+        found, rest = group(answer, place=value), remainder(right, wrong, size)
+        assert (found.n_pool, found.n_labeled) == (size, right + wrong)
+        assert found.estimate == pytest.approx((right + rest.mean()) / size)
+        assert found.lower == pytest.approx((right + rest.ppf(0.025)) / size, abs=1.01 / size)
+        assert found.upper == pytest.approx((right + rest.ppf(0.975)) / size, abs=1.01 / size)
+        assert found.method == "posterior"
+        values[value] = (right + np.arange(size - right - wrong + 1)) / size, rest
+    (barn, of_barn), (tree, of_tree) = values["barn"], values["tree"]
+    apart = np.subtract.outer(barn, tree)
+    less = (apart < -1e-12) + (np.abs(apart) <= 1e-12) / 2
+    exact = of_barn.pmf(np.arange(len(barn))) @ less @ of_tree.pmf(np.arange(len(tree)))
+    assert group(answer, place="barn").p_worst == pytest.approx(exact, abs=0.02)
+    assert sum(each.p_worst for each in answer.groups) == pytest.approx(1)
+    assert answer.probability == answer.groups[0].p_worst
+
+
+def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin, answers):
+    study = begin(task="identify", groups=("place", "predicted"))
+    answers(study, 20)
+    first, again = (report(study).assessment for _ in range(2))
+    assert first == again
+    estimates = [each.estimate for each in first.groups]
+    assert estimates == sorted(estimates)
+    assert [each.rank for each in first.groups] == [1, 2]
+    assert all(each.rank_lower <= each.rank <= each.rank_upper for each in first.groups)
+
+
+def test_when_everything_is_labelled_all_is_known(begin, answers):
+    study = begin(task="identify", groups=("predicted",))
+    answers(study, SIZE, lambda row, said: said if said else row % 3)
+    said = report(study)
+    answer = said.assessment
+    assert [each.method for each in answer.groups] == ["exact"] * 3
+    right, _, size = counts(study, "predicted")["cat"]
+    worst = answer.groups[0]
+    assert worst.group == {"predicted": "cat"}
+    assert worst.estimate == worst.lower == worst.upper == pytest.approx(right / size)
+    assert (worst.p_worst, worst.p_best, worst.rank_lower, worst.rank_upper) == (1, 0, 1, 1)
+    assert (answer.decided, answer.probability, answer.more) == (True, 1.0, None)
+    assert answer.rmse == pytest.approx(0, abs=1e-9)
+    diagram = answer.reliability
+    assert diagram.method == "exact"
+    whole = report(study, metrics=("ece[10]",)).estimates[0]
+    assert diagram.ece == diagram.lower == diagram.upper == pytest.approx(whole.estimate)
+
+
+def test_labels_still_expected_are_said_until_it_is_decided(begin, answers):
+    study = begin(task="identify", groups=("place",))
+    answers(study, 6)
+    answer = report(study).assessment
+    assert answer.decided is False
+    assert 1 <= answer.more <= SIZE - 6
+
+
+def test_two_groups_are_compared_by_all_their_values(begin, answers):
+    study = begin(task="compare", compare="tree,barn", groups=("place",), rope=0.1)
+    answers(study, 30)
+    answer = report(study).assessment
+    made = answer.comparison
+    (one, first), (two, second) = (
+        ((right + np.arange(size - right - wrong + 1)) / size, remainder(right, wrong, size))
+        for right, wrong, size in (counts(study)[value] for value in ("tree", "barn"))
+    )
+    apart = np.subtract.outer(one, two)
+    chances = np.outer(first.pmf(np.arange(len(one))), second.pmf(np.arange(len(two))))
+    assert made.difference == pytest.approx((apart * chances).sum())
+    assert made.p_below == pytest.approx(chances[apart < -0.1].sum(), abs=0.02)
+    assert made.p_above == pytest.approx(chances[apart > 0.1].sum(), abs=0.02)
+    assert made.p_below + made.p_within + made.p_above == pytest.approx(1)
+    assert made.probability == max(made.p_below, made.p_within, made.p_above)
+    assert answer.probability == made.probability
+    assert made.lower < made.difference < made.upper
+
+
+@pytest.mark.parametrize(("metric", "region"), [("accuracy", "below"), ("error", "above")])
+def test_worse_is_a_smaller_accuracy_and_a_larger_error(begin, answers, metric, region):
+    study = begin(task="compare", compare="cat,dog", metric=metric)
+    answers(study, 80, lambda row, said: 1 if said == 0 else said)
+    answer = report(study).assessment
+    assert answer.decided
+    assert answer.comparison.region == region
+    said = "predicted=cat is worse than predicted=dog by more than 0.05"
+    assert answer.comparison.words == said
+
+
+def test_estimation_says_the_error_that_is_expected(begin, answers):
+    study = begin(task="estimate", groups=("place",))
+    answers(study, 24)
+    answer = report(study).assessment
+    assert (answer.decided, answer.probability, answer.more) == (None, None, None)
+    variances = [
+        remainder(right, wrong, size).var() / size**2 * size / SIZE
+        for right, wrong, size in counts(study).values()
+    ]
+    assert answer.rmse == pytest.approx(np.sqrt(sum(variances)), rel=0.03)
+
+
+def test_labels_drawn_unevenly_are_weighted_and_that_is_said(begin, answers):
+    study = begin(acquisition="optimal", metric="accuracy", groups=("place",))
+    answers(study, 30)
+    init("pool.parquet", task="identify", groups=("place", "predicted"), prior="uniform")
+    study = Study.open()
+    said = report(study, metrics=("accuracy",))
+    answer = said.assessment
+    lines = {
+        each.group["place"]: each for each in said.estimates if each.group and "place" in each.group
+    }
+    for value in ("barn", "tree"):
+        found, line = group(answer, place=value), lines[value]
+        assert found.method == "doubly-robust"
+        assert (found.estimate, found.lower, found.upper) == (line.estimate, line.lower, line.upper)
+    (note,) = (each for each in said.notes if each.startswith("Labels in 2 groups were not"))
+    assert "place=barn" in note
+    assert any(each.startswith("Labels of items predicted as") for each in said.notes)
+
+
+def like(right: int) -> float:
+    """What is expected of one more item after so many right ones, from a uniform prior."""
+    return (1 + right) / (2 + right)
+
+
+def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin, answers):
+    study = begin(acquisition="optimal", metric="accuracy", groups=("place",))
+    answers(study, 10, lambda row, said: said)
+    init("pool.parquet", task="identify", groups=("place",), prior="uniform")
+    study = Study.open()
+    said = report(study)
+    for value, (right, wrong, size) in counts(study).items():
+        found = group(said.assessment, place=value)
+        assert found.method == "pseudo-posterior"
+        assert wrong == 0
+        silent, even = ((right + (size - right) * mean) / size for mean in (1 / 2, like(right)))
+        assert silent < found.estimate <= even
+    assert any("pseudo-posterior" in each for each in said.notes)
+    silent = [each for each in said.assessment.confusion.columns if each.method == "none"]
+    assert all(each.reason.startswith("fewer than 10 labels") for each in silent)
+    assert silent
+
+
+def test_classes_are_ranked_by_their_calibration(begin, answers):
+    """Confidence is always above a third: a class that is never right is calibrated worst."""
+    study = begin(task="identify", metric="ece[5]", acquisition="uniform")
+    answers(study, 60, lambda row, said: 1 if said == 0 else said)
+    answer = report(study).assessment
+    worst = answer.groups[0]
+    assert worst.group == {"predicted": "cat"}
+    assert worst.p_worst > 0.5
+    assert all(each.lower <= each.estimate <= each.upper for each in answer.groups)
+
+
+def test_declined_items_leave_their_groups(begin, label_file):
+    study = begin(task="identify", groups=("place",))
+    ids = [each["id"] for each in choose(study, 20).rows]
+    lines = [f"{item},cat," for item in ids[:12]] + [f"{item},,declined" for item in ids[12:]]
+    ingest(study, label_file(*lines, header="id,label,status"))
+    answer = report(study).assessment
+    assert sum(each.n_pool for each in answer.groups) == SIZE - 8
+    assert sum(each.n_labeled for each in answer.groups) == 12

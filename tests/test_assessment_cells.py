@@ -1,0 +1,107 @@
+"""The confusion matrix and the reliability diagram of reports on a task."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+from activetest.workflow.report import report
+
+CLASSES = ("cat", "dog", "owl")
+
+
+def cell(matrix, truth, predicted):
+    (found,) = (each for each in matrix.cells if (each.truth, each.predicted) == (truth, predicted))
+    return found
+
+
+def test_the_confusion_posterior_counts_true_labels(begin, answers):
+    """A dog that is predicted to be a cat raises P(dog | cat), and leaves P(cat | dog) alone."""
+    study = begin(task="estimate", metric="confusion")
+    before = report(study).assessment.confusion
+    answers(study, 45, lambda row, said: 1 if said == 0 else said)
+    after = report(study).assessment.confusion
+    assert cell(before, "dog", "cat").estimate == pytest.approx(1 / 3)
+    assert cell(after, "dog", "cat").estimate > 0.9
+    assert cell(after, "cat", "dog").estimate < 0.1
+    for matrix in (before, after):
+        for said in CLASSES:
+            column = [each.estimate for each in matrix.cells if each.predicted == said]
+            assert sum(column) == pytest.approx(1)
+    (cats,) = (each for each in after.columns if each.predicted == "cat")
+    rest = (cats.n_pool - cats.n_labeled) * (cats.n_labeled + 1 / 3) / (cats.n_labeled + 1)
+    exact = (cats.n_labeled + rest) / cats.n_pool
+    assert cell(after, "dog", "cat").estimate == pytest.approx(exact)
+
+
+def test_labels_outside_the_classes_have_a_row(folder, label_file):
+    pq.write_table(pa.table({"id": list(range(30)), "pred": ["cat", "dog"] * 15}), "pool.parquet")
+    init("pool.parquet", seed=1, task="estimate")
+    study = Study.open()
+    ids = [each["id"] for each in choose(study, 20).rows]
+    labels = ["cow" if int(item) % 2 else "cat" for item in ids]
+    ingest(study, label_file(*map(",".join, zip(ids, labels, strict=True))))
+    answer = report(study).assessment
+    assert answer.confusion.truths == ("cat", "dog", "another class")
+    assert cell(answer.confusion, "another class", "dog").estimate > 0.8
+    assert answer.reliability is None
+    assert answer.prior == "uniform"
+
+
+def test_a_weighted_column_of_the_matrix_sums_to_one(begin, answers):
+    study = begin(acquisition="optimal", metric="accuracy", groups=("place",))
+    answers(study, 60)
+    init("pool.parquet", task="identify", groups=("place",), prior="uniform")
+    matrix = report(Study.open()).assessment.confusion
+    assert [each.method for each in matrix.columns] == ["doubly-robust"] * 3
+    for said in CLASSES:
+        column = [each.estimate for each in matrix.cells if each.predicted == said]
+        assert sum(column) == pytest.approx(1)
+        after = CLASSES[(CLASSES.index(said) + 1) % 3]
+        assert 0.1 < cell(matrix, after, said).estimate < 0.6
+
+
+def test_bins_of_the_confidence_are_the_whole_pool(begin, answers):
+    study = begin(task="estimate", groups=("predicted",), acquisition="uniform")
+    answers(study, 40)
+    diagram = report(study).assessment.reliability
+    assert sum(each.n_pool for each in diagram.bins) == 90
+    assert sum(each.n_labeled for each in diagram.bins) == 40
+    confidence = study.cache().rows(0, 90).outputs.confidence
+    for each in diagram.bins:
+        if each.n_pool:
+            assert each.low <= each.confidence <= each.high
+            assert each.lower <= each.accuracy <= each.upper
+            assert each.method == "posterior"
+    mean = sum(each.confidence * each.n_pool for each in diagram.bins if each.n_pool) / 90
+    assert mean == pytest.approx(confidence.mean())
+    assert 0 <= diagram.lower <= diagram.ece <= diagram.upper
+
+
+def test_bins_are_weighted_where_draws_chose_between_other_groups(begin, answers):
+    study = begin(task="estimate", groups=("predicted",))
+    answers(study, 60)
+    diagram = report(study).assessment.reliability
+    methods = {each.method for each in diagram.bins if each.n_labeled >= 10}
+    assert methods == {"doubly-robust"}
+    assert diagram.method == "doubly-robust"
+    for each in diagram.bins:
+        if 0 < each.n_labeled < 10 and each.n_labeled < each.n_pool:
+            assert each.accuracy is None
+            assert each.reason.startswith("fewer than 10 labels")
+
+
+def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin, answers):
+    study = begin(task="estimate", groups=("confidence",))
+    answers(study, 40)
+    answer = report(study).assessment
+    assert answer.reliability.method == "posterior"
+    for each in answer.reliability.bins:
+        if each.n_pool:
+            value = f"{each.low:.1f}-{each.high:.1f}"
+            (found,) = (one for one in answer.groups if one.group == {"confidence": value})
+            assert (each.n_pool, each.n_labeled) == (found.n_pool, found.n_labeled)
+            assert each.accuracy == pytest.approx(found.estimate)

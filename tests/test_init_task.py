@@ -1,0 +1,258 @@
+"""A study with a task: what init takes and says, and what next, status and report make of it."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.choices_task import told
+from activetest.cli import main
+from activetest.errors import ChoiceError
+from activetest.evidence import Choices
+from activetest.render import text
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+from activetest.workflow.report import report
+from activetest.workflow.status import status
+
+
+@pytest.fixture
+def pool(folder, write_pool) -> str:
+    write_pool(folder / "pool.parquet", 40)
+    return "pool.parquet"
+
+
+def chosen(**wishes) -> Choices:
+    init("pool.parquet", seed=1, **wishes)
+    return Study.open().choices
+
+
+def said(capsys, *words: str) -> str:
+    assert main(["init", "pool.parquet", *words]) == 0
+    (line,) = re.findall("^draws: .*$", capsys.readouterr().out, re.MULTILINE)
+    return line
+
+
+# --- what init settles
+
+
+def test_a_task_brings_its_groups_its_metric_its_acquisition_and_its_floor(pool):
+    made = chosen(task="identify")
+    assert (made.task, made.groups, made.metric) == ("identify", ("predicted",), "accuracy")
+    assert (made.acquisition, made.floor, made.worst) == ("thompson", 0.1, 1)
+    assert (made.prior, made.strength, made.rope) == ("informative", None, 0.05)
+
+
+def test_what_is_said_with_a_task_counts(pool):
+    wishes = {"groups": ("place", "predicted"), "metric": "error", "floor": 0.2}
+    made = chosen(task="estimate", prior="uniform", strength=3.0, rope=0.1, **wishes)
+    assert (made.groups[0], made.metric, made.floor) == ("place", "error", 0.2)
+    assert (made.prior, made.strength, made.rope) == ("uniform", 3.0, 0.1)
+    optimal = chosen(task="estimate", acquisition="optimal")
+    assert (optimal.acquisition, optimal.floor) == ("optimal", Choices.floor)
+
+
+def test_a_task_can_be_changed_and_taken_away(pool):
+    assert chosen(groups=("place",)).task is None
+    made = chosen(task="identify", metric="accuracy", worst=2)
+    assert (made.worst, made.acquisition, made.floor) == (2, "thompson", 0.1)
+    made = chosen(task="compare", compare="barn,tree")
+    assert (made.task, made.compare, made.worst) == ("compare", ("barn", "tree"), 1)
+    assert chosen(level=0.9).compare == ("barn", "tree")
+    made = chosen(task="estimate", metric="confusion,error".split(","))
+    assert (made.compare, made.target, made.metric) == ((), "confusion", "error")
+    made = chosen(metric="accuracy")
+    assert (made.task, made.target) == ("estimate", "")
+    made = chosen(task="none")
+    assert (made.task, made.acquisition, made.floor) == (None, "optimal", Choices.floor)
+    assert made.groups == ("place",)
+
+
+def test_a_confusion_matrix_is_what_estimation_may_be_about(pool):
+    made = chosen(task="estimate", metric="confusion")
+    assert (made.target, made.metric, made.metrics.count("confusion")) == (
+        "confusion",
+        "accuracy",
+        0,
+    )
+
+
+def test_values_to_compare_may_hold_commas(folder):
+    places = ["a, b", "c", "a"] * 4
+    table = {"id": list(map(str, range(12))), "pred": ["x", "y"] * 6, "place": places}
+    pq.write_table(pa.table(table), folder / "pool.parquet")
+    assert chosen(task="compare", groups="place", compare="a, b,c").compare == ("a, b", "c")
+    assert chosen(compare="c,a").compare == ("c", "a")
+
+
+@pytest.mark.parametrize(
+    ("wishes", "problem"),
+    [
+        ({"task": "judge"}, "no task is called 'judge'"),
+        ({"task": ("identify", "compare")}, "--task is identify and compare"),
+        ({"acquisition": "thompson"}, "the study has no task"),
+        ({"worst": 2}, "--worst has no effect without a task"),
+        ({"compare": "barn,tree"}, "--compare has no effect without a task"),
+        ({"task": "estimate", "worst": 2}, "--worst has no effect on the task estimate"),
+        ({"task": "identify", "worst": 4}, "--worst 4: 'predicted' has 3 groups"),
+        ({"task": "identify", "worst": 0}, "worst is 0"),
+        ({"task": "compare"}, "needs two values of 'predicted'"),
+        ({"task": "compare", "compare": "cat"}, "'cat' is not two values of 'predicted'"),
+        ({"task": "compare", "compare": "cat,cow"}, "'cat,cow' is not two values of 'predicted'"),
+        ({"task": "compare", "compare": "cat,cat"}, "needs two values of 'predicted'"),
+        ({"task": "identify", "compare": "cat,dog"}, "--compare has no effect on the task"),
+        ({"task": "identify", "metric": "f1"}, "a task judges groups by accuracy, error, ece"),
+        ({"task": "identify", "metric": "cost"}, "needs a matrix of costs"),
+        ({"task": "identify", "metric": "confusion"}, "a confusion matrix is no single number"),
+        ({"task": "identify", "selection": "top"}, "neither a top"),
+        ({"task": "identify", "power": 2.0}, "nor a power"),
+        ({"task": "estimate", "acquisition": "bayes-ucb"}, "looks for the worst group"),
+        ({"task": "estimate", "acquisition": "top-two-thompson"}, "looks for the worst group"),
+        ({"task": "identify", "worst": 2, "acquisition": "top-two-thompson"}, "one group, not 2"),
+        ({"task": "identify", "prior": "flat"}, "prior is 'flat'"),
+        ({"task": "identify", "strength": 0.0}, "strength is 0.0"),
+        ({"task": "identify", "rope": -1.0}, "rope is -1.0"),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing(pool, folder, wishes, problem):
+    with pytest.raises(ChoiceError) as caught:
+        init(pool, **wishes)
+    assert problem in str(caught.value)
+    assert not (folder / ".activetest").exists()
+
+
+def test_study_toml_is_held_to_the_same_rules(pool, folder):
+    chosen(task="identify")
+    path = folder / ".activetest" / "study.toml"
+    path.write_text(path.read_text().replace("worst = 1", "worst = 9"))
+    with pytest.raises(ChoiceError, match="--worst 9: 'predicted' has 3 groups"):
+        choose(Study.open(), 3)
+    path.write_text(path.read_text().replace('"identify"', '"estimate"'))
+    with pytest.raises(ChoiceError, match="study.toml.*no effect on the task estimate"):
+        Study.open()
+
+
+def test_values_that_are_predicted_have_no_groups_to_ask_about(folder):
+    pq.write_table(pa.table({"id": ["a", "b"], "pred": [0.5, 1.5]}), folder / "pool.parquet")
+    with pytest.raises(ChoiceError, match="this pool predicts values"):
+        init("pool.parquet", task="identify")
+
+
+def test_hard_labels_have_no_calibration_and_uniform_priors(folder):
+    table = {"id": list("abcd"), "pred": ["cat", "dog"] * 2}
+    pq.write_table(pa.table(table), folder / "pool.parquet")
+    with pytest.raises(ChoiceError, match="needs probabilities"):
+        init("pool.parquet", task="identify", metric="ece")
+    made = init("pool.parquet", task="identify")
+    assert "the pool has no probabilities: priors of groups are uniform" in made.notices
+    again = init("pool.parquet", prior="uniform")
+    assert not any("priors" in notice for notice in again.notices)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (None, (None, None)),
+        ("classification", ("classification", None)),
+        (("compare",), (None, "compare")),
+        (("none", "regression"), ("regression", "none")),
+    ],
+)
+def test_a_task_is_of_the_pool_or_of_the_study(words, meant):
+    assert told(words) == meant
+
+
+# --- what it says
+
+
+def test_init_says_what_is_asked_in_plain_words(pool, capsys):
+    task = ("--task", "identify", "--worst", "2")
+    assert said(capsys, *task).endswith(
+        "; task: identify the 2 worst groups of predicted by accuracy, thompson, floor 0.1"
+    )
+    task = ("--task", "compare", "--compare", "cat,dog", "--acquisition", "uniform")
+    assert said(capsys, *task).endswith(
+        "; task: compare cat and dog of predicted by accuracy, uniform, floor 0.35"
+    )
+    task = ("--task", "estimate", "--metric", "confusion", "--acquisition", "thompson")
+    assert said(capsys, *task).endswith(
+        "; task: estimate confusion of every group of predicted, thompson, floor 0.1"
+    )
+    assert said(capsys, "--task", "none") == ("draws: optimal for accuracy, surrogate agreement")
+
+
+# --- what the other verbs make of it
+
+
+def labelled(label_file, count: int, **ways) -> list[str]:
+    study = Study.open()
+    ids = [row["id"] for row in choose(study, count, **ways).rows]
+    ingest(study, label_file(*(f"{item},{('cat', 'dog')[int(item[5:]) % 2]}" for item in ids)))
+    return ids
+
+
+def test_a_change_of_task_keeps_all_labels(pool, label_file):
+    chosen(task="identify")
+    labelled(label_file, 6)
+    chosen(task="compare", compare="cat,dog")
+    labelled(label_file, 6)
+    chosen(task="estimate", metric="ece[3]")
+    labelled(label_file, 6)
+    chosen(task="none", metric="error", groups=("place",))
+    labelled(label_file, 6)
+    shown = report(Study.open())
+    assert (shown.counts.labelled, shown.counts.rounds) == (24, 4)
+    assert shown.estimates[0].n_labeled == 24
+    assert shown.estimates[0].method == "korn-graubard"
+    chosen(task="identify", groups=("place", "predicted"), metric="accuracy")
+    labelled(label_file, 6)
+    assert report(Study.open(), interval="anytime").estimates[0].method == "betting"
+
+
+def test_draws_are_shown_again_until_they_are_answered_and_new_ones_beside_them(pool):
+    chosen(task="identify")
+    first = choose(Study.open(), 5)
+    assert choose(Study.open(), 5).rows == first.rows
+    second = choose(Study.open(), 5, new=True)
+    ids = [row["id"] for row in (*first.rows, *second.rows)]
+    assert len(set(ids)) == 10
+    assert "pending" in status(Study.open())[1]
+
+
+def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool):
+    chosen(task="identify")
+    Study.open().cache()
+    with ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(lambda _: choose(Study.open(), 4, new=True), range(4)))
+    ids = [row["id"] for batch in made for row in batch.rows]
+    assert len(set(ids)) == 16
+    assert sorted(batch.round for batch in made) == [1, 2, 3, 4]
+
+
+def test_without_a_floor_the_groups_are_the_answer(pool, label_file):
+    chosen(task="identify", floor=0.0)
+    labelled(label_file, 10)
+    study = Study.open()
+    shown = report(study)
+    assert shown.estimates[0].estimate is None
+    assert "drawn between groups without a floor and 0 with" in shown.estimates[0].reason
+    (note,) = (note for note in shown.notes if note.startswith("Items drawn between groups"))
+    assert "without a floor: 10." in note
+    assert "--floor 0.1" in note
+    assert not any("largest score" in note for note in shown.notes)
+    counts, coming = status(study)
+    assert (counts.drawn, counts.picked) == (0, 10)
+    assert coming.endswith(
+        "thompson for accuracy, to identify the worst group of predicted by accuracy"
+    )
+    assert "or between groups without a floor" in text.status(counts, coming, color=False)
+    chosen(floor=0.1)
+    labelled(label_file, 10)
+    again = report(Study.open())
+    assert again.estimates[0].n_labeled == 10
+    assert np.isfinite(again.estimates[0].lower)

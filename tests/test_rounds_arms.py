@@ -1,0 +1,200 @@
+"""Rounds that choose between groups: shares of groups become exact probabilities of rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import cache, catalog, rounds, rounds_arms
+from activetest.acquisition import ARMS
+from activetest.arms_survey import survey
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.evidence import LABELLED, PENDING, Choices, Log
+from activetest.pool import Pool
+from activetest.rounds_learn import generator, unseen
+from activetest.workflow.simulate import answered
+
+SIZE = 60
+IDENTIFY = Choices(
+    "accuracy",
+    ("accuracy",),
+    "agreement",
+    acquisition="thompson",
+    floor=0.1,
+    groups=("predicted*place",),
+    task="identify",
+)
+COMPARE = replace(IDENTIFY, task="compare", compare=("cat*barn", "dog*tree"))
+ESTIMATE = replace(IDENTIFY, task="estimate")
+TASKS = [
+    IDENTIFY,
+    replace(IDENTIFY, worst=3),
+    ESTIMATE,
+    COMPARE,
+    replace(IDENTIFY, metric="ece[3]"),
+    replace(ESTIMATE, metric="ece[3]"),
+    replace(ESTIMATE, target="confusion"),
+    replace(COMPARE, metric="cost", costs=((0.0, 1.0, 2.0), (3.0, 0.0, 1.0), (1.0, 1.0, 0.0))),
+]
+
+
+@pytest.fixture
+def pool(tmp_path, write_pool):
+    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
+    groups = ("predicted*place", "place")
+    return cache.build(Pool.open(str(path), groups=groups), tmp_path / "cache")
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every third is wrong."""
+    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
+    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+
+
+@pytest.fixture
+def after(pool, truth):
+    """after(choices, 5, 3) is the log after two rounds, all answered."""
+
+    def made(choices, *counts) -> Log:
+        log = Log.empty()
+        for count in counts:
+            log = answered(log, rounds.plan(log, pool, choices, seed=1, count=count), truth)
+        return log
+
+    return made
+
+
+@pytest.mark.parametrize("choices", TASKS, ids=range(len(TASKS)))
+def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, choices):
+    """METHODS: P = (1 - floor) share + floor rest / all, and every free row of it P / rest."""
+    log = after(choices, 6, 4)
+    frozen = rounds.freeze(log, pool, choices, seed=1)
+    free = unseen(log, SIZE)
+    assert frozen.strength.sum() == approx(1)
+    assert not frozen.strength[~free].any()
+    found = survey(log, pool, choices)
+    game = rounds_arms.game(found, pool, choices)
+    rng = generator(1, 3, "arms")
+    shares = game.cells(catalog.load("acquisition", "thompson").shares(game, 1000, rng))
+    rest = np.bincount(found.cells[free], minlength=len(shares))
+    for cell in np.flatnonzero(rest):
+        here = frozen.strength[free & (found.cells == cell)]
+        assert here == approx(here[0])
+        assert here.sum() == approx(0.9 * shares[cell] + 0.1 * rest[cell] / free.sum())
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool, after, name):
+    choices = replace(IDENTIFY, acquisition=name)
+    log = after(choices, 6, 4)
+    for each in log.history:
+        start = int(np.searchsorted(log.round, each.number))
+        strength = rounds_arms.strengths(each.shares, pool.rows(0, SIZE), pool)
+        strength[log.rows[:start]] = 0
+        for row, prob in zip(each.rows, each.probs, strict=True):
+            assert prob == approx(strength[row] / strength.sum())
+            strength[row] = 0
+
+
+def test_the_same_study_draws_the_same(pool, after):
+    one, two = after(IDENTIFY, 5, 5), after(IDENTIFY, 5, 5)
+    assert (one.rows == two.rows).all()
+    assert (one.probs == two.probs).all()
+    assert one.history[1].shares == two.history[1].shares
+    other = rounds.plan(Log.empty(), pool, IDENTIFY, seed=2, count=5)
+    assert (other.rows != one.rows[:5]).any()
+
+
+def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(pool, after):
+    """A group of which all is drawn or labelled gets nothing, and within others all stay alike."""
+    log = after(replace(IDENTIFY, acquisition="uniform"), 30)
+    log = replace(log, status=np.full(30, PENDING), labels=np.full(30, np.nan))
+    frozen = rounds.freeze(log, pool, IDENTIFY, seed=1)
+    free = unseen(log, SIZE)
+    assert frozen.strength.sum() == approx(1)
+    assert (frozen.strength > 0).tolist() == free.tolist()
+    cells = survey(log, pool, IDENTIFY).cells
+    for cell in np.unique(cells[free]):
+        here = frozen.strength[free & (cells == cell)]
+        assert here == approx(here[0])
+
+
+def test_without_a_floor_draws_have_no_probability_and_keep_to_the_groups_asked_for(pool, after):
+    choices = replace(COMPARE, floor=0.0)
+    log = after(choices, 5)
+    assert np.isnan(log.probs).all()
+    assert log.history[0].picked
+    cells, values = survey(log, pool, choices).cells, pool.group_values[0]
+    assert {values[cell] for cell in cells[log.rows]} <= set(COMPARE.compare)
+
+
+def test_groups_that_are_used_up_are_an_error_without_a_floor_and_else_a_uniform_draw(pool, truth):
+    cells = survey(Log.empty(), pool, COMPARE).cells
+    pair = [pool.group_values[0].index(value) for value in COMPARE.compare]
+    rows = np.flatnonzero(np.isin(cells, pair))
+    log = replace(
+        Log.empty(),
+        brought_rows=rows,
+        brought_status=np.full(len(rows), LABELLED),
+        brought_labels=truth[rows],
+        brought_round=np.ones(len(rows), np.int64),
+    )
+    with pytest.raises(NotEstimable, match="every item of the groups that the task asks about"):
+        rounds.freeze(log, pool, replace(COMPARE, floor=0.0), seed=1)
+    strength = rounds.freeze(log, pool, COMPARE, seed=1).strength
+    assert strength[unseen(log, SIZE)] == approx(1 / (SIZE - len(rows)))
+
+
+def test_fewer_rows_than_asked_for_come_where_only_these_have_a_chance(pool):
+    drawn = rounds.plan(Log.empty(), pool, replace(COMPARE, floor=0.0), seed=1, count=SIZE)
+    cells = survey(Log.empty(), pool, COMPARE).cells
+    pair = [pool.group_values[0].index(value) for value in COMPARE.compare]
+    assert sorted(drawn.rows) == np.flatnonzero(np.isin(cells, pair)).tolist()
+
+
+def test_draws_prefer_what_the_task_asks_about(pool, truth):
+    """All wrong in one group: nearly every draw of a later round is from it."""
+    worst = survey(Log.empty(), pool, IDENTIFY).cells == 0
+    labels = np.where(worst, (truth + 1) % 3, pool.rows(0, SIZE).outputs.pred)
+    log = Log.empty()
+    for _ in range(3):
+        drawn = rounds.plan(log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10)
+        log = answered(log, drawn, labels)
+    strength = rounds.freeze(log, pool, IDENTIFY, seed=1).strength
+    assert strength[worst].sum() > 2 * worst[unseen(log, SIZE)].mean()
+
+
+# --- what the task asks for and the pool does not have
+
+
+def test_groups_that_are_not_there_are_named(pool):
+    def refused(problem, **chosen):
+        with pytest.raises(ChoiceError, match=problem):
+            rounds_arms.check(pool, replace(COMPARE, **chosen))
+
+    refused("'owl' is no value of 'predicted.place'", compare=("cat*barn", "owl"))
+    refused("--worst 9: 'place' has 2 groups", task="identify", worst=9, groups=("place",))
+    refused("'ink' is not a group of this study", groups=("ink",))
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "wanted"),
+    [
+        ("a,b", ["a", "b", "c"], ("a", "b")),
+        ("a,b,c", ["a", "b,c"], ("a", "b,c")),
+        ("a,b,c", ["a,b", "c", "d"], ("a,b", "c")),
+    ],
+)
+def test_a_pair_may_hold_commas(text, values, wanted):
+    assert rounds_arms.pair(text, values, "place") == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("a", "is not two values"), ("a,d", "is not two"), ("a,b,c", "could be several pairs")],
+)
+def test_a_text_that_is_no_pair_is_refused(text, problem):
+    with pytest.raises(ChoiceError, match=problem):
+        rounds_arms.pair(text, ["a", "b,c", "a,b", "c"], "place")
