@@ -1,0 +1,128 @@
+"""What choosing between groups costs: one Thompson choice among 1,000 groups of a million items.
+
+    python tests/benchmarks/choice.py FOLDER [--rows 1000000] [--groups 1000] [--labels 2000]
+
+Makes FOLDER/choice-ROWS-GROUPS.parquet unless it is there, two classes and a group column whose
+groups differ in accuracy, and a study of it with so many labels. Then, in one process and on one
+thread, milliseconds after the study is loaded, medians of --repeats: the first choice reads the
+pool once, later ones do not; the draw adds keys and probabilities of all rows. Last, the whole
+command, Python's start and the surrogate's pass over the pool included.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from activetest import sampling
+from activetest.rounds_arms import chosen
+from activetest.rounds_learn import unseen
+from activetest.study import Study
+from activetest.workflow.ingest import ingest
+from activetest.workflow.init import init
+from activetest.workflow.next import choose
+
+_CHUNK = 131_072
+
+
+def main() -> None:
+    """Print a row per task and metric, then the whole command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--groups", type=int, default=1000)
+    parser.add_argument("--labels", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=15)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    pool = options.folder / f"choice-{options.rows}-{options.groups}.parquet"
+    truth = made(pool, options.rows, options.groups)
+    print("| task | metric | first choice | a choice | with the draw |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        study = played(pool, truth, Path(folder) / "study", options.labels)
+        for task in ("identify", "estimate"):
+            for metric in ("accuracy", "ece[10]"):
+                times = measured(study, task, metric, options.repeats)
+                cells = " | ".join(f"{one:.0f} ms" for one in times)
+                print(f"| {task} | {metric} | {cells} |", flush=True)
+        command = [sys.executable, "-m", "activetest", "next", "--new", "--n", "10"]
+        seconds = [
+            clocked(
+                lambda: subprocess.run(
+                    [*command, "--study", str(study)], check=True, capture_output=True
+                )
+            )
+            for _ in range(3)
+        ]
+    print(f"\nactivetest next --n 10: {statistics.median(seconds):.2f} s")
+
+
+def made(path: Path, rows: int, groups: int) -> np.ndarray:
+    """(N,) labels of the pool at path, which is written unless it is there."""
+    rng = np.random.default_rng(0)
+    score = rng.beta(4, 1, rows).astype(np.float32)
+    group = rng.integers(groups, size=rows)
+    skill = rng.uniform(0.5, 1.0, groups)[group]
+    pred = rng.integers(2, size=rows)
+    truth = np.where(rng.random(rows) < skill, pred, 1 - pred)
+    if not path.exists():
+        # The predicted class has the larger probability.
+        likely = 0.5 + score / 2
+        first = np.where(pred == 0, likely, 1 - likely)
+        columns = {"id": np.arange(rows), "prob_0": first, "prob_1": 1 - first}
+        columns["place"] = np.array([f"p{code}" for code in range(groups)])[group]
+        pq.write_table(pa.table(columns), path, row_group_size=_CHUNK)
+    return truth
+
+
+def played(pool: Path, truth: np.ndarray, folder: Path, labels: int) -> Path:
+    """A study with so many labels."""
+    init(str(pool), study_folder=folder, groups=("place",), task="identify", seed=1)
+    study = Study.open(folder)
+    batch = folder.with_suffix(".csv")
+    ids = [row["id"] for row in choose(study, labels).rows]
+    batch.write_text("id,label\n" + "".join(f"{id},{truth[int(id)]}\n" for id in ids))
+    ingest(study, str(batch))
+    return folder
+
+
+def measured(folder: Path, task: str, metric: str, repeats: int) -> list[float]:
+    """Milliseconds of the first choice, of a later one, and of one with its draw."""
+    study = Study.open(folder)
+    cache = study.cache()
+    log, choices = study.log(cache), replace(study.choices, task=task, metric=metric)
+    free = unseen(log, cache.size)
+
+    def choice() -> np.ndarray:
+        return chosen(log, cache, choices, seed=study.seed, number=2)[1]
+
+    def draw() -> None:
+        strength = np.where(free, choice(), 0.0)
+        drawn = sampling.race(cache.hashes, strength, 10, seed=study.seed, stream=2)
+        sampling.probabilities(strength, drawn)
+
+    first = clocked(choice)
+    later = [statistics.median(clocked(one) for _ in range(repeats)) for one in (choice, draw)]
+    return [1000 * each for each in (first, *later)]
+
+
+def clocked(work: Callable[[], object]) -> float:
+    """Seconds."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()
