@@ -1,7 +1,6 @@
 """The pool cut into cells by groups and by what the outputs say, and what they say of each."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -94,9 +93,12 @@ class Ground:
     belief: Array | None
 
 
-@lru_cache(maxsize=4)
 def surveyed(cache, partition: Partition, classes: bool, width: int) -> Ground:
-    """One pass over the pool. It depends on nothing that is labelled, so it is kept."""
+    """One pass over the pool. It depends on nothing that is labelled, so the cache keeps it."""
+    return cache.kept((partition, classes), lambda: _ground(cache, partition, classes, width))
+
+
+def _ground(cache, partition: Partition, classes: bool, width: int) -> Ground:
     count = len(partition.owner(cache))
 
     def on_piece(piece) -> tuple[list[Array], Array, Array | None]:

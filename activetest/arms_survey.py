@@ -5,15 +5,15 @@ they are where they were drawn uniformly inside it, and by weight where they wer
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from activetest import specs
 from activetest.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS, Arms
 from activetest.arms_cells import EDGES, Ground, Partition, believed, surveyed
+from activetest.arms_evidence import counts, heard
 from activetest.errors import ChoiceError
-from activetest.evidence import DECLINED, LABELLED, Array, Choices, Log, Outputs, Round, Rows
+from activetest.evidence import DECLINED, LABELLED, Array, Choices, Log, Outputs, Rows
 from activetest.groups import PREDICTED
 from activetest.metrics import _calibration
 
@@ -28,23 +28,23 @@ class Survey:
     arms        the counts
     partition   how the pool was cut into their cells
     cells       (N,) cell of every row
-    weighted    (A,) whether evidence of the group rests on labels that were not drawn uniformly
-                inside its cells, and so counts by weight
-    declined    items that were declined, in all groups
+    labelled    (L,) labels there are in each cell, whether they count or not
+    uneven      (L,) cells whose evidence rests on labels that were not drawn uniformly inside them,
+                and so counts by weight
     informed    whether priors come from the model's probabilities
-    predicted   (L,) code of the class that is predicted in each cell, for costs and confusion; None
-                for other kinds
-    uneven      (L,) as weighted, of every cell
     """
 
     arms: Arms
     partition: Partition
     cells: Array
-    weighted: Array
-    declined: int
-    informed: bool = True
-    predicted: Array | None = None
-    uneven: Array | None = None
+    labelled: Array
+    uneven: Array
+    informed: bool
+
+    @property
+    def weighted(self) -> Array:
+        """(A,) whether some cell of the group is uneven."""
+        return self.arms.total(self.uneven.astype(float)) > 0
 
 
 def survey(
@@ -67,13 +67,10 @@ def survey(
     rows = cache.take(positions)
     labels = np.concatenate([log.labels, log.brought_labels])
     cells, outcome = ground.cells[positions], _outcome(rows.outputs, labels, kind, width)
-    told, declined = status == LABELLED, status == DECLINED
     shape = ground.size.shape[0], width
-    known = _counts(cells[told], outcome[told], np.ones(told.sum()), shape)
+    declined = status == DECLINED
     size = ground.size - np.bincount(cells[declined], minlength=shape[0])
-    drawn = slice(0, len(log.rows))
-    counted = told[drawn]
-    evidence, heavy = _evidence(log, cache, partition, counted, cells[drawn], outcome[drawn], shape)
+    known, evidence, uneven = heard(log, cache, partition, cells, outcome, size, shape)
     owner = partition.owner(cache)
     values = partition.values(cache)
     predicted = _predicted(partition, cache, shape[0]) if kind in (COST, CONFUSION) else None
@@ -84,15 +81,18 @@ def survey(
         size=size,
         worth=_worth(kind, choices, predicted, shape),
         score=_score(ground, rows, cells, declined, size, predicted),
-        known=known,
+        known=counts(cells[known], outcome[known], np.ones(known.sum()), shape),
         evidence=evidence,
-        prior=_prior(ground, rows, cells, told | declined, choices, kind, width),
+        prior=_prior(ground, rows, cells, known | declined, choices, kind, width),
     )
-    weighted = np.bincount(owner, heavy, minlength=len(values)) > 0
-    informed = ground.belief is not None and choices.prior == "informative"
-    declines = int(declined.sum())
-    about = weighted, declines, informed, predicted, heavy
-    return Survey(arms, partition, ground.cells, *about)
+    return Survey(
+        arms=arms,
+        partition=partition,
+        cells=ground.cells,
+        labelled=np.bincount(cells[status == LABELLED], minlength=shape[0]),
+        uneven=uneven,
+        informed=ground.belief is not None and choices.prior == "informative",
+    )
 
 
 def judged(choices: Choices) -> str:
@@ -134,11 +134,14 @@ def _partition(asked: str, cache, group: str) -> Partition:
     return Partition(group)
 
 
-@lru_cache(maxsize=4)
 def _edges(cache, argument: str | None) -> tuple[float, ...]:
     """(B + 1,) edges of bins of the confidence; kept, for equal counts ask for all of them."""
-    facts = specs.facts(cache.roles, None, cache)
-    return tuple(map(float, _calibration.edges(ECE, facts, argument)))
+
+    def found() -> tuple[float, ...]:
+        facts = specs.facts(cache.roles, None, cache)
+        return tuple(map(float, _calibration.edges(ECE, facts, argument)))
+
+    return cache.kept(("edges", argument), found)
 
 
 def _is_class(group: str, cache) -> bool:
@@ -159,48 +162,6 @@ def _outcome(outputs: Outputs, labels: Array, kind: str, width: int) -> Array:
         return (labels != outputs.pred).astype(np.intp)
     codes = np.nan_to_num(labels, nan=0).astype(np.intp)
     return np.where(codes < 0, width - 1, codes)
-
-
-def _counts(cells: Array, outcome: Array, weights: Array, shape: tuple[int, int]) -> Array:
-    """(L, J) sums of weights by cell and outcome."""
-    places = cells.astype(np.intp) * shape[1] + outcome
-    return np.bincount(places, weights, minlength=shape[0] * shape[1]).reshape(shape)
-
-
-def _evidence(
-    log: Log, cache, partition: Partition, counted: Array, cells: Array, outcome: Array, shape
-) -> tuple[Array, Array]:
-    """(L, J) counts of drawn labels that speak for their cell, and (L,) where some are weighted.
-
-    counted (D,) is True for labelled draws. Weighted ones count as many as uniform draws would that
-    tell as much: (sum w)^2 / sum w^2 (Kish 1965), split as their weights are.
-    """
-    even, weights = np.zeros(len(cells), bool), np.zeros(len(cells))
-    for each in log.history:
-        here = slice(*np.searchsorted(log.round, [each.number, each.number + 1]))
-        if _even(each, partition, cache):
-            even[here] = True
-        elif not each.picked:
-            left = each.count[0] - np.arange(here.stop - here.start)
-            weights[here] = 1 / (log.probs[here] * left)
-    weights *= counted & ~even
-    plain = _counts(cells, outcome, (counted & even).astype(float), shape)
-    by_weight = _counts(cells, outcome, weights, shape)
-    total = by_weight.sum(axis=1)
-    squares = np.bincount(cells, weights**2, minlength=shape[0])
-    heavy = squares > 0
-    worth = np.divide(total, squares, out=np.zeros(shape[0]), where=heavy)
-    return plain + by_weight * worth[:, None], heavy
-
-
-def _even(each: Round, partition: Partition, cache) -> bool:
-    """Whether a round's draws were uniform inside every cell of the partition."""
-    if each.shares:
-        drawn = Partition(each.shares.group, each.shares.strata)
-        inside = drawn.factors(cache) <= partition.factors(cache)
-        return inside or (not each.picked and each.choices["floor"] == 1)
-    alike = each.choices["acquisition"] == "uniform" or each.choices["floor"] == 1
-    return alike and not each.picked
 
 
 def _predicted(partition: Partition, cache, count: int) -> Array:

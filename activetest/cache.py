@@ -1,7 +1,7 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import add
@@ -64,6 +64,7 @@ class Cache:
             for name, shape in self.manifest["arrays"].items()
         }
         self.hashes: Array = self._arrays["hashes"]
+        self._kept: dict = {}
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
@@ -115,6 +116,12 @@ class Cache:
     def center(self) -> float:
         """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
         return 0.0 if self.classes else float(self.rows(0, 65536).outputs.pred.mean())
+
+    def kept(self, key: Hashable, make: Callable):
+        """What make() returned when it was first asked for by this key: one pass serves all."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def made_from(self, pool) -> bool:
         """Whether the pool's files and the roles of its columns are those of the build."""

@@ -12,7 +12,7 @@ from activetest.arms_cells import Partition
 from activetest.arms_rewards import COMPARE, IDENTIFY, Game
 from activetest.arms_survey import Survey, survey, task_group
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.evidence import PENDING, Array, Choices, Log, Rows, Shares
+from activetest.evidence import Array, Choices, Log, Rows, Shares
 from activetest.rounds_learn import generator
 
 # Posterior samples: fewer of many cells, as long as shares are still shares.
@@ -28,10 +28,10 @@ def chosen(log: Log, cache, choices: Choices, *, seed: int, number: int) -> tupl
     does not ask about have rows left, and no floor allows to draw from them.
     """
     found = survey(log, cache, choices)
+    count = len(found.arms.size)
     taken = np.concatenate([log.rows, log.brought_rows])
-    status = np.concatenate([log.status, log.brought_status])
-    waiting = found.cells[taken[status == PENDING]]
-    rest = found.arms.rest - np.bincount(waiting, minlength=len(found.arms.size))
+    rest = np.bincount(found.cells, minlength=count)
+    rest -= np.bincount(found.cells[taken], minlength=count)
     arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest)
     playing = game(replace(found, arms=arms), cache, choices)
     samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)

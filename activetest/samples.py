@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.evidence import LABELLED, PENDING, Array, Choices, Log, Rows
+from activetest.evidence_log import used
 from activetest.evidence_numbers import Sample
 from activetest.expectation import moments
 from activetest.metrics._metric import Metric
@@ -93,12 +94,12 @@ def gather(
     if again:
         log = recall(log, cache, statistics)
     drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
-    used, whole = _used(log)
+    count, whole = used(log)
     groups = groups_of(cache)
     return Evidence(
         log=log,
-        used=used,
-        steps=np.flatnonzero(~log.picked[:used]),
+        used=count,
+        steps=np.flatnonzero(~log.picked[:count]),
         whole=whole,
         drawn=drawn,
         stats=_answered(drawn, log.labels, log.status, statistics),
@@ -170,15 +171,15 @@ def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
     each draw after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave
     out.
     """
-    used, _ = _used(log)
-    steps = np.flatnonzero(~log.picked[:used])
-    weights = np.zeros(used)
+    count, _ = used(log)
+    steps = np.flatnonzero(~log.picked[:count])
+    weights = np.zeros(count)
     weights[steps] = _weights(size, len(steps))
     ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
-    drawn[:used] = ahead[1:]
+    drawn[:count] = ahead[1:]
     drawn[steps] += weights[steps] / log.probs[steps]
-    brought = ahead[np.searchsorted(log.round[:used], log.brought_round)]
+    brought = ahead[np.searchsorted(log.round[:count], log.brought_round)]
     pending = (log.status == PENDING).any() or (log.brought_status == PENDING).any()
     if len(log.rows) + len(log.brought_rows) == size and not pending:
         # Everything is known, and every item counts alike.
@@ -210,26 +211,6 @@ def _label_variance(evidence, metric: Metric, weights: Array, member, brought_me
     )
     mean = (soft * tables).sum(axis=1)
     return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
-
-
-def _used(log: Log) -> tuple[int, bool]:
-    """Number of draws, picks among them, that estimates use, and whether they are whole rounds.
-
-    Steps need every earlier draw answered, and a fixed interval must not end inside a round: where
-    the answered beginning ends could depend on the answers. A label that a round knew and that was
-    then taken back ends it as well.
-    """
-    waiting = np.flatnonzero(log.status == PENDING)
-    answered = int(waiting[0]) if len(waiting) else len(log.rows)
-    taken_back = log.brought_round[log.brought_status == PENDING]
-    if len(taken_back):
-        answered = min(answered, int(np.searchsorted(log.round, taken_back.min())))
-    if answered == len(log.rows):
-        return answered, True
-    start = int(np.searchsorted(log.round, log.round[answered]))
-    if log.picked[:start].all() and not log.picked[answered]:
-        return answered, answered == start
-    return start, True
 
 
 def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:

@@ -62,13 +62,13 @@ def with_status(log: Log, place: int, status: int) -> Log:
     return log
 
 
-def brought(log: Log, rows, truth) -> Log:
+def brought(log: Log, rows, truth, round: int = 1) -> Log:
     return replace(
         log,
         brought_rows=rows,
         brought_status=np.full(len(rows), LABELLED),
         brought_labels=truth[rows],
-        brought_round=np.full(len(rows), len(log.history) + 1),
+        brought_round=np.full(len(rows), round),
     )
 
 
@@ -82,8 +82,8 @@ def outcome_of(found, pred: int, label: float) -> int:
 @pytest.mark.parametrize("group", ["place", "predicted"])
 def test_counts_and_priors_are_those_of_a_walk(pool, truth, after, kind, group):
     log = after((UNIFORM, 8), (UNIFORM, 6))
-    log = brought(log, np.flatnonzero(unseen(log, SIZE))[:3], truth)
-    log = with_status(with_status(log, 3, PENDING), 5, DECLINED)
+    log = brought(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
+    log = with_status(log, 5, DECLINED)
     found = survey(log, pool, replace(CHOICES, strength=3.0), kind=kind, group=group)
     rows = pool.rows(0, SIZE)
     cells = found.partition.cells(rows, pool)
@@ -115,8 +115,8 @@ def test_counts_and_priors_are_those_of_a_walk(pool, truth, after, kind, group):
     assert found.arms.prior[there] == approx(wanted[there], abs=1e-6)
     assert found.arms.prior.sum(axis=1) == approx(3.0)
     assert found.arms.score[size > 0] == approx((conf / np.maximum(size, 1))[size > 0], abs=1e-6)
-    assert found.arms.rest.sum() == SIZE - 14 - 3 + 1
-    assert found.declined == 1
+    assert found.arms.rest.sum() == SIZE - 14 - 3
+    assert found.labelled.sum() == 13 + 3
     assert not found.weighted.any()
     assert [*found.arms.meaning[0]] == [group]
 
@@ -136,7 +136,6 @@ def test_costs_and_classes_follow_the_prediction_of_the_cell(pool):
     for group in ("place", "predicted", "predicted*place"):
         found = survey(Log.empty(), pool, CHOICES, kind="cost", group=group)
         pred = pool.rows(0, SIZE).outputs.pred
-        assert (found.predicted[found.cells] == pred).all()
         assert found.arms.worth[found.cells] == approx(np.array(COSTS)[pred])
         matrix = survey(Log.empty(), pool, CHOICES, kind="confusion", group=group)
         assert matrix.arms.worth[found.cells].argmax(axis=1).tolist() == pred.tolist()
@@ -159,12 +158,13 @@ def test_draws_by_score_count_by_weight(pool, truth, after):
     found = survey(log, pool, CHOICES)
     left = SIZE - np.arange(16)
     weights = 1 / (log.probs * left)
-    assert weights[:4] == approx(1)
+    plain = np.arange(16) < 4
+    assert weights[plain] == approx(1)
     cells = found.cells[log.rows]
     right = log.labels == pool.take(log.rows).outputs.pred
     for cell in range(2):
-        even = np.flatnonzero((cells == cell) & (np.arange(16) < 4))
-        here = np.flatnonzero((cells == cell) & (np.arange(16) >= 4))
+        even = np.flatnonzero((cells == cell) & plain)
+        here = np.flatnonzero((cells == cell) & ~plain)
         w = weights[here]
         worth = w.sum() ** 2 / (w**2).sum()
         share = w[right[here]].sum() / w.sum()
@@ -172,6 +172,43 @@ def test_draws_by_score_count_by_weight(pool, truth, after):
         assert found.arms.evidence[cell].sum() == approx(len(even) + worth)
     assert found.weighted.all()
     assert found.arms.known.sum() == 16
+
+
+def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(after, pool):
+    log = after((OPTIMAL, 4), (UNIFORM, 36))
+    found = survey(log, pool, CHOICES)
+    assert not found.weighted.any()
+    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (36, 40)
+    others_are_more = survey(after((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
+    assert others_are_more.weighted.any()
+
+
+def test_labels_that_came_otherwise_later_are_taken_as_not_known(after, pool, truth):
+    """They were a part of the rest when the draws were made that speak for it."""
+    early = after((UNIFORM, 30))
+    alone = survey(early, pool, CHOICES).arms
+    drawn = survey(after((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
+    assert drawn.arms.known.tolist() == alone.known.tolist()
+    assert drawn.labelled.sum() == 36
+    free = np.flatnonzero(unseen(early, SIZE))
+    late = survey(brought(early, free[:6], truth, round=2), pool, CHOICES)
+    assert late.arms.rest.tolist() == alone.rest.tolist()
+    assert late.arms.prior == approx(alone.prior)
+    assert not late.weighted.any()
+    every = survey(brought(early, free, truth, round=2), pool, CHOICES)
+    assert every.arms.rest.tolist() == [0, 0]
+    assert every.arms.known.sum() == SIZE
+
+
+def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(after, pool):
+    log = with_status(after((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
+    found = survey(log, pool, CHOICES)
+    assert (
+        found.arms.known.tolist() == survey(after((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
+    )
+    assert found.labelled.sum() == 13
+    first = with_status(after((UNIFORM, 8)), 5, PENDING)
+    assert survey(first, pool, CHOICES).arms.evidence.sum() == 5
 
 
 def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after):

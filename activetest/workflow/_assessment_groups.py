@@ -82,7 +82,7 @@ def standing(
         drawn[:, place] = np.clip(normal, metric.lower, metric.upper)
         estimate[place], lower[place], upper[place] = line.estimate, line.lower, line.upper
     order = np.lexsort((-arms.worse * np.nan_to_num(estimate), items == 0))
-    known = arms.total(arms.known.sum(axis=-1))
+    known = arms.total(made.labelled)
     return Standing(arms, known, items, method, drawn, estimate, lower, upper, order)
 
 
