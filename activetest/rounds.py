@@ -65,14 +65,16 @@ def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=
     Deterministic in (log, pool, choices, seed, count). surrogate is what surrogate_of gives, where
     that is at hand. Raises NotEstimable when nothing is left to draw.
     """
-    frozen = freeze(log, cache, choices, seed=seed, surrogate=surrogate)
+    frozen = freeze(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
     choose = sampling.top if choices.selection == "top" else sampling.race
     drawn = choose(cache.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
     return record(frozen, drawn, cache)
 
 
-def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> Frozen:
-    """What the labels so far say about every row.
+def freeze(
+    log: Log, cache, choices: Choices, *, seed: int, count: int = 1, surrogate=None
+) -> Frozen:
+    """What the labels so far say about every row, for a batch of `count`.
 
     Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
     floor, would never draw some of it: no estimate could be unbiased then. A choice between groups
@@ -101,13 +103,13 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
     )
     shares = None
     if between:
-        shares, strength = chosen(log, cache, choices, seed=seed, number=number)
+        shares, strength = chosen(log, cache, choices, seed=seed, number=number, count=count)
     else:
         drawn = len(log.rows)
         choices, aims, strength = _by_scores(
             np.hstack(scores), cache, surrogate, choices, aims, free, drawn=drawn
         )
-    count = np.rint(sums[:, -1]).astype(np.int64)
+    rows = np.rint(sums[:, -1]).astype(np.int64)
     source = (earlier.learned, earlier.knew) if earlier else (number, len(labelled(log)[0]))
     return Frozen(
         number,
@@ -115,7 +117,7 @@ def freeze(log: Log, cache, choices: Choices, *, seed: int, surrogate=None) -> F
         surrogate,
         statistics,
         sums[:, :-1],
-        count,
+        rows,
         aims,
         strength,
         *source,

@@ -3,6 +3,7 @@
 Active Bayesian Assessment (Ji 2021), Algorithm 1: a group by the acquisition, then any of its rows.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,27 +18,33 @@ from activetest.rounds_learn import generator
 
 # Posterior samples: fewer of many cells, as long as shares are still shares.
 _SAMPLES, _FEWEST, _NUMBERS = 1000, 100, 2**17
+# Parts of a batch, each chosen as if the labels of those before had come as expected.
+_PARTS = 10
 
 
-def chosen(log: Log, cache, choices: Choices, *, seed: int, number: int) -> tuple[Shares, Array]:
-    """The shares of a round, and (N,) the probability of every row in its first draw.
+def chosen(
+    log: Log, cache, choices: Choices, *, seed: int, number: int, count: int = 1
+) -> tuple[Shares, Array]:
+    """The shares of a round of `count` draws, and (N,) the probability of every row in its first.
 
-    A group's probability is the share that the acquisition gives it, mixed with a draw from all
-    rows that are free, neither drawn nor brought; inside a cell all of these are alike:
+    A group's probability is the share of the batch that the acquisition gives it, mixed with a draw
+    from all rows that are free, neither drawn nor brought; inside a cell all of these are alike:
     ((1 - floor) P + floor rest / all) / rest. Raises NotEstimable where only groups that the task
     does not ask about have rows left, and no floor allows to draw from them.
     """
     found = survey(log, cache, choices)
-    count = len(found.arms.size)
     taken = np.concatenate([log.rows, log.brought_rows])
-    rest = np.bincount(found.cells, minlength=count)
-    rest -= np.bincount(found.cells[taken], minlength=count)
+    rest, gone = (
+        np.bincount(some, minlength=len(found.arms.size))
+        for some in (found.cells, found.cells[taken])
+    )
+    rest = rest - gone
     arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest)
     playing = game(replace(found, arms=arms), cache, choices)
     samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
     acquisition = catalog.load("acquisition", choices.acquisition)
-    shares = acquisition.shares(playing, samples, generator(seed, number, "arms"))
-    cells = playing.cells(shares)
+    rng = generator(seed, number, "arms")
+    cells = _of_batch(playing, acquisition.shares, samples, count, rng)
     if not choices.floor and not cells.any():
         raise NotEstimable(
             "every item of the groups that the task asks about is drawn or labelled",
@@ -49,6 +56,29 @@ def chosen(log: Log, cache, choices: Choices, *, seed: int, number: int) -> tupl
     by_row[taken] = 0.0
     partition = found.partition
     return Shares(partition.group, partition.strata, tuple(strength.tolist())), by_row
+
+
+def _of_batch(
+    playing: Game,
+    shares: Callable[[Game, int, np.random.Generator], Array],
+    samples: int,
+    count: int,
+    rng: np.random.Generator,
+) -> Array:
+    """(L,) share of a batch that each cell is given.
+
+    The first label of a batch may be worth most in one group and the tenth in another: after each
+    part, labels are taken to have come as the posterior expects them.
+    """
+    parts = min(count, _PARTS)
+    total = np.zeros(len(playing.arms.owner))
+    for _ in range(parts):
+        cells = playing.cells(shares(playing, samples // parts, rng))
+        total += cells / parts
+        arms = playing.arms
+        hoped = arms.evidence + (cells * count / parts)[:, None] * arms.mean
+        playing = replace(playing, arms=replace(arms, evidence=hoped))
+    return total
 
 
 def strengths(shares: Shares, rows: Rows, cache) -> Array:

@@ -198,3 +198,17 @@ def test_a_pair_may_hold_commas(text, values, wanted):
 def test_a_text_that_is_no_pair_is_refused(text, problem):
     with pytest.raises(ChoiceError, match=problem):
         rounds_arms.pair(text, ["a", "b,c", "a,b", "c"], "place")
+
+
+def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
+    """One label is worth most in one group; of forty, the other group's come to be worth more."""
+    estimate = replace(IDENTIFY, task="estimate", floor=0.0)
+
+    def shares(count) -> np.ndarray:
+        _, strength = rounds_arms.chosen(Log.empty(), pool, estimate, seed=1, number=1, count=count)
+        cells = survey(Log.empty(), pool, estimate).cells
+        return np.bincount(cells, strength)
+
+    assert shares(1).sum() == pytest.approx(1)
+    assert shares(40).sum() == pytest.approx(1)
+    assert shares(40).min() > shares(1).min() + 0.1

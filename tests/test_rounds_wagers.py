@@ -49,7 +49,7 @@ class Study:
 
     def draw(self, count: int, *, declined: int | None = None) -> "Study":
         """One more round; the draw at this place is declined."""
-        frozen = rounds.freeze(self.log, self.pool, self.choices, seed=1)
+        frozen = rounds.freeze(self.log, self.pool, self.choices, seed=1, count=count)
         drawn = rounds.plan(self.log, self.pool, self.choices, seed=1, count=count)
         self.frozen.append(frozen)
         self.log = answered(self.log, drawn, self.truth)
