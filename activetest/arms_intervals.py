@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import betaincinv
 
-from activetest.arms import ACCURACY, ECE, ERROR, Arms, expected
+from activetest.arms import ACCURACY, ECE, ERROR, Arms, expected, values
 from activetest.arms_comparison import described
 from activetest.arms_ranks import draws
 from activetest.evidence import Array
@@ -44,32 +44,32 @@ def entries(arms: Arms, level: float) -> tuple[Array, Array, Array]:
 
 
 def intervals(
-    arms: Arms, values: Array, level: float, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """(A,) ends of the intervals of the arms' values, of which these are draws (S, A).
+    arms: Arms, drawn: Array, level: float, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """(A,) the arms' values and the ends of their intervals, from draws of them (S, A).
 
-    Of accuracy and error those of entries; else equal-tailed, but for calibration: what doubt about
-    a bin's accuracy adds to the distances it adds to all draws, whatever the truth is, and their
-    interval can miss the truth always. There it is E0 -+ Q, with E0 the value at the posterior
-    means of all cells, and Q the quantile of the mean distance from these means: the error of E0 is
-    never more than that distance.
+    Values are those at the posterior means of all cells. Intervals of accuracy and error are those
+    of entries; else equal-tailed, but for calibration: what doubt about a bin's accuracy adds to
+    the distances it adds to all draws, whatever the truth is, and their mean and their interval can
+    miss the truth always. There it is E0 -+ Q, with E0 the value, and Q the quantile of the mean
+    distance from the means of the cells: the error of E0 is never more than that distance.
     """
     tail = (1 - level) / 2
     if arms.kind in (ACCURACY, ERROR):
-        _, lower, upper = entries(arms, level)
         counted = [ACCURACY, ERROR].index(arms.kind)
-        return lower[..., counted], upper[..., counted]
+        return tuple(each[..., counted] for each in entries(arms, level))
+    told = expected(arms)
+    value = values(arms, told)
     if arms.kind != ECE:
-        return _quantiles(values, (tail, 1 - tail))
-    mean = (expected(arms) * arms.worth).sum(axis=-1)
-    whole = np.maximum(arms.total(arms.size.astype(float)), 1)
-    centre = arms.total(np.abs(mean - arms.score) * arms.size) / whole
-    (reach,) = _quantiles(draws(replace(arms, score=mean), len(values), rng), (level,))
-    return np.maximum(centre - reach, 0), centre + reach
+        lower, upper = _quantiles(drawn, (tail, 1 - tail))
+        return value, np.minimum(lower, value), np.maximum(upper, value)
+    mean = (told * arms.worth).sum(axis=-1)
+    (reach,) = _quantiles(draws(replace(arms, score=mean), len(drawn), rng), (level,))
+    return value, np.maximum(value - reach, 0), np.minimum(value + reach, 1)
 
 
-def _quantiles(values: Array, ends) -> Array:
+def _quantiles(drawn: Array, ends) -> Array:
     """(E, A) quantiles of draws (S, A)."""
-    pieces = range(0, values.shape[1], _TOGETHER)
-    parts = [np.quantile(values[:, start : start + _TOGETHER], ends, axis=0) for start in pieces]
+    pieces = range(0, drawn.shape[1], _TOGETHER)
+    parts = [np.quantile(drawn[:, start : start + _TOGETHER], ends, axis=0) for start in pieces]
     return np.concatenate(parts, axis=1)

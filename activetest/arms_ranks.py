@@ -7,7 +7,7 @@ import numpy as np
 from activetest.arms import Arms, samples
 from activetest.evidence import Array
 
-# Numbers that are drawn at a time, and altogether: cells times outcomes times draws.
+# Numbers that are ranked at a time, and drawn altogether: cells times outcomes times draws.
 _BLOCK, _MOST = 2**20, 2**25
 _FEWEST = 1_000
 # Less than any two different values are apart, more than rounding makes of equal ones.
@@ -20,7 +20,7 @@ class Ranks:
 
     worst, best, among   (A,) probability of being the worst, the best, among the m worst
     lower, upper         (A,) ends of the equal-tailed interval of the rank
-    named                probability that the first m are the m worst
+    named                probability that no other arm is worse than any of the first m
     """
 
     worst: Array
@@ -37,12 +37,7 @@ def draws(arms: Arms, count: int, rng: np.random.Generator) -> Array:
     `count` of them, or as many as 33 million random numbers make, but at least 1,000.
     """
     count = max(min(count, _MOST // arms.prior.size), min(count, _FEWEST))
-    values = np.empty((count, len(arms.meaning)))
-    block = max(_BLOCK // arms.prior.size, 1)
-    for start in range(0, count, block):
-        part = values[start : start + block]
-        part[:] = samples(arms, len(part), rng)
-    return values
+    return samples(arms, count, rng)
 
 
 def ranks(
@@ -53,19 +48,21 @@ def ranks(
     order   (A,) the columns, the first `worst` of which are named as the worst
     worse   1 where larger values are worse, -1 where smaller ones are
 
-    Equal values are told apart at random.
+    Equal values are told apart at random, but for what is named: a tie does not speak against it.
     """
     count, arms = len(values), len(order)
     counts = np.zeros(arms * arms, np.int64)
     named, block = 0, max(_BLOCK // arms, 1)
     for start in range(0, count, block):
         part = -worse * values[start : start + block, order]
-        part += _TIE * max(np.abs(part).max(), 1) * rng.random(part.shape)
+        tie = _TIE * max(np.abs(part).max(), 1)
+        others = part[:, worst:].min(axis=1, initial=np.inf)
+        named += int((others >= part[:, :worst].max(axis=1) - tie).sum())
+        part += tie * rng.random(part.shape)
         sorted_by = np.argsort(part, axis=1)
         place = np.empty_like(sorted_by)
         np.put_along_axis(place, sorted_by, np.arange(arms)[None], axis=1)
         counts += np.bincount((place + arms * np.arange(arms)).ravel(), minlength=arms * arms)
-        named += int((place[:, :worst] < worst).all(axis=1).sum())
     share = counts.reshape(arms, arms) / count
     below = np.cumsum(share, axis=1)
     tail = (1 - level) / 2

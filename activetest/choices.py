@@ -15,6 +15,8 @@ from activetest.surrogates import FEATURES, TASKS
 
 # Beyond this, powers of small scores would be lost.
 _MOST_POWER = 16
+# A prior that counts as more labels leaves nothing to learn.
+_MOST_LABELS = 1_000_000
 _SHARE = "a number from 0 to 1"
 _RULES = {
     "metric": ("a name", lambda value: isinstance(value, str)),
@@ -41,8 +43,8 @@ _RULES = {
     "compare": ("a list of two values", lambda value: _names(value) and len(value) in (0, 2)),
     "prior": (f"one of {', '.join(PRIORS)}", lambda value: value in PRIORS),
     "strength": (
-        "a number above 0",
-        lambda value: value is None or _number(value) and 0 < value < math.inf,
+        f"a number above 0, at most {_MOST_LABELS:,}",
+        lambda value: value is None or _number(value) and 0 < value <= _MOST_LABELS,
     ),
     "rope": ("a number from 0 up", lambda value: _number(value) and 0 <= value < math.inf),
 }

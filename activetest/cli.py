@@ -216,16 +216,21 @@ def run() -> None:
 
 def _understood(made) -> str:
     """What init found and decided, in a few lines."""
-    from activetest.choices_task import sentence
+    from activetest.acquisition import ARMS
+    from activetest.choices_task import believed, sentence
 
     start = {"created": "created", "updated": "updated", "checked": "dry run: nothing written in"}
     choices = made.choices
-    aims = " and ".join((choices.metric, *choices.also))
+    named = (choices.metric, *choices.also)
+    aims = choices.judged if choices.acquisition in ARMS else " and ".join(named)
     verb = "picks" if choices.selection == "top" else "draws"
     draws = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
     draws += "".join(f", {odd}" for odd in _unusual(choices))
     if choices.task:
-        draws += f"; task: {sentence(choices)}, {choices.acquisition}, floor {choices.floor:g}"
+        asked = (sentence(choices), believed(choices), f"floor {choices.floor:g}")
+        draws += f"; task: {', '.join(filter(None, asked))}"
+        if choices.also:
+            draws += f"; groups are judged by {choices.judged} alone"
     seed = "drawn when the study is created" if made.seed is None else made.seed
     lines = (f"{start[made.outcome]} {made.folder}", *made.notices, draws, f"seed: {seed}")
     return "\n".join(lines) + "\n"

@@ -78,6 +78,11 @@ class Choices:
     strength: float | None = None
     rope: float = 0.05
 
+    @property
+    def judged(self) -> str:
+        """What the task's groups are judged by: the target, else the metric."""
+        return self.target or self.metric
+
 
 @dataclass(frozen=True)
 class Outputs:

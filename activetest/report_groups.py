@@ -10,8 +10,10 @@ class Ranked:
     group                    {column: value}
     n_pool                   items, without those that were declined
     n_labeled                labels that are known in it, whoever chose the items
-    estimate                 its value: the posterior mean of the finite pool, or what method says
-    lower, upper             its credible interval
+    estimate                 its value: the posterior mean of the finite pool (of a calibration
+                             error, the value at the posterior means of its bins), or what method
+                             says
+    lower, upper             its interval
     rank                     1 is the worst by the estimate
     p_worst, p_best          probability that the group is the worst or the best of all
     p_among_worst            that it is among the m worst, m as the task says
@@ -68,13 +70,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Column:
-    """All items of one predicted class; method and reason as for groups and estimates."""
+    """All items of one predicted class; method as for groups."""
 
     predicted: str
     n_pool: int
     n_labeled: int
     method: str
-    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Bin:
-    """The items whose confidence is in one interval; method and reason as for groups.
+    """The items whose confidence is in one interval; method as for groups.
 
     low, high      of the confidence
     confidence     mean of theirs; None without an item
@@ -124,15 +125,14 @@ class Bin:
     lower: float | None
     upper: float | None
     method: str
-    reason: str | None = None
 
 
 @dataclass(frozen=True)
 class Reliability:
     """Bins of the confidence, and the expected calibration error (ece) they make.
 
-    method    "posterior" or "exact"; "doubly-robust" where labels were not drawn uniformly inside
-              all bins; "none" with the reason
+    method    as for groups: "doubly-robust" where the accuracy of some bin is, and
+              "pseudo-posterior" where that of some bin is that; "none" with the reason
     """
 
     bins: tuple[Bin, ...]
@@ -157,12 +157,12 @@ class Assessment:
     comparison              of the two groups that are compared, or None
     confusion, reliability  None where the pool has none
     decided                 whether the question is answered; None for estimates, which have no end
-    probability             of the answer, None likewise
+    probability             of the answer, None likewise; groups that tie do not speak against it
     more                    labels still expected until it is decided; None where it is, and where
                             nobody can say
     rmse                    expected error of the groups' estimates (of the matrix, where that is
-                            the target): root of the mean over items of the posterior variances;
-                            None where a matrix is estimated by weight
+                            the target): root of the mean over items of the squared errors that
+                            the posterior expects; None where some column of it is doubly robust
     """
 
     task: str

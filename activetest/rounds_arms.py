@@ -108,7 +108,10 @@ def game(found: Survey, cache, choices: Choices) -> Game:
 
 
 def check(cache, choices: Choices, group: str | None = None) -> None:
-    """Raises ChoiceError where the task asks for groups that the pool does not have."""
+    """Raises ChoiceError where the task asks for groups that the pool does not have.
+
+    So it does where the worst groups would be all there are.
+    """
     group = group or task_group(choices)
     values = cache.group_values[Partition(group).column(cache)]
     if choices.task == COMPARE:
@@ -118,9 +121,11 @@ def check(cache, choices: Choices, group: str | None = None) -> None:
                     f"--compare: {value!r} is no value of {group!r}",
                     f"its values are {_few(values)}",
                 )
-    if choices.task == IDENTIFY and choices.worst > len(values):
+    if choices.task == IDENTIFY and choices.worst >= len(values):
+        count = f"{len(values)} group{'s' * (len(values) != 1)}"
         raise ChoiceError(
-            f"--worst {choices.worst}: {group!r} has {len(values)} groups", "ask for fewer"
+            f"--worst {choices.worst}: {group!r} has {count}",
+            "ask for fewer than there are" if len(values) > 1 else "choose another --group",
         )
 
 

@@ -61,11 +61,12 @@ def label_file(folder):
 
 @pytest.fixture
 def begin(folder, write_pool):
-    """begin(**wishes) is a study of 90 items with these choices and a uniform prior."""
+    """begin(**wishes) is a study of 90 items with these choices; the prior of a task is uniform."""
 
     def made(**wishes) -> Study:
         write_pool(folder / "pool.parquet", 90, seed=5)
-        init("pool.parquet", seed=1, **({"prior": "uniform"} | wishes))
+        prior = {"prior": "uniform"} if "task" in wishes else {}
+        init("pool.parquet", seed=1, **(prior | wishes))
         return Study.open()
 
     return made

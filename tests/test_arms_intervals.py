@@ -84,7 +84,7 @@ def test_what_is_fully_labelled_is_exact():
 def test_intervals_of_values_are_equal_tailed():
     some, rng = cell((6, 4), 500, (1, 1)), np.random.default_rng(0)
     drawn = samples(some, 40_000, rng)
-    lower, upper = intervals(some, drawn, 0.9, rng)
+    _, lower, upper = intervals(some, drawn, 0.9, rng)
     exact = betabinom(500, 7, 5)
     assert lower[0] == pytest.approx((6 + exact.ppf(0.05)) / 510, abs=0.006)
     assert upper[0] == pytest.approx((6 + exact.ppf(0.95)) / 510, abs=0.006)
@@ -94,7 +94,7 @@ def test_the_interval_of_a_calibration_error_holds_where_all_draws_are_too_large
     """A calibrated model: draws of the sum of distances lie above the truth nearly always."""
     rng = np.random.default_rng(1)
     score, size = np.linspace(0.05, 0.95, 10), np.full(10, 300)
-    held, above = 0, 0
+    held, above, apart = 0, 0, []
     for _ in range(40):
         right = rng.binomial(size, score)
         truth = np.mean(np.abs(right / size - score))
@@ -112,9 +112,12 @@ def test_the_interval_of_a_calibration_error_holds_where_all_draws_are_too_large
             prior=2 * np.stack([score, 1 - score], axis=1),
         )
         drawn = samples(some, 2000, rng)
-        (lower,), (upper,) = intervals(some, drawn, 0.95, rng)
+        (value,), (lower,), (upper,) = intervals(some, drawn, 0.95, rng)
         held += lower <= truth <= upper
         above += np.quantile(drawn, 0.025) > truth
-        assert lower <= drawn.mean() <= upper
+        apart.append((value - truth, drawn.mean() - truth))
+        assert lower <= value <= upper
     assert above >= 36
     assert held >= 38
+    of_means, of_draws = np.mean(apart, axis=0)
+    assert 0 < of_means < 0.75 * of_draws

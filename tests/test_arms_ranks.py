@@ -66,6 +66,16 @@ def test_equal_values_share_their_ranks():
     assert (made.lower.tolist(), made.upper.tolist()) == ([1] * 4, [4] * 4)
 
 
+def test_a_tie_does_not_speak_against_what_is_named():
+    rng = np.random.default_rng(0)
+    values = np.array([[0.5, 0.5], [0.4, 0.5], [0.5, 0.4], [0.3, 0.6]])
+    assert ranks(values, np.array([0, 1]), -1, 1, 0.95, rng).named == 0.75
+    assert ranks(values, np.array([0, 1]), 1, 1, 0.95, rng).named == 0.5
+    same = found(arms([[10, 20]] * 3, [30] * 3), worst=2)
+    assert same.named == 1
+    assert same.among == pytest.approx([2 / 3] * 3, abs=0.02)
+
+
 def test_being_among_the_worst_adds_up_to_how_many_there_are():
     some = arms([[5, 5], [6, 4], [7, 3], [9, 1], [10, 0]], [200] * 5)
     made = found(some, worst=2)

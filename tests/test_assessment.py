@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
+from activetest.errors import ChoiceError
 from activetest.evidence import LABELLED
+from activetest.render._assessment import sentence
 from activetest.study import Study
 from activetest.workflow.ingest import ingest
 from activetest.workflow.init import init
@@ -67,7 +69,17 @@ def test_groups_have_the_posterior_of_their_beta_binomials(begin, answers):
     exact = of_barn.pmf(np.arange(len(barn))) @ less @ of_tree.pmf(np.arange(len(tree)))
     assert group(answer, place="barn").p_worst == pytest.approx(exact, abs=0.02)
     assert sum(each.p_worst for each in answer.groups) == pytest.approx(1)
-    assert answer.probability == answer.groups[0].p_worst
+    # Where both are equally bad, either is rightly named.
+    assert answer.probability > answer.groups[0].p_worst
+    (worst,) = answer.groups[0].group.values()
+    even = (
+        of_barn.pmf(np.arange(len(barn)))
+        @ (np.abs(apart) <= 1e-12)
+        @ of_tree.pmf(np.arange(len(tree)))
+    )
+    assert answer.probability == pytest.approx(
+        (exact if worst == "barn" else 1 - exact) + even / 2, abs=0.02
+    )
 
 
 def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin, answers):
@@ -167,7 +179,8 @@ def test_labels_drawn_unevenly_are_weighted_and_that_is_said(begin, answers):
         assert (found.estimate, found.lower, found.upper) == (line.estimate, line.lower, line.upper)
     (note,) = (each for each in said.notes if each.startswith("Labels in 2 groups were not"))
     assert "place=barn" in note
-    assert any(each.startswith("Labels of items predicted as") for each in said.notes)
+    inside = "Labels were not drawn uniformly inside predicted classes: columns of the confusion"
+    assert any(each.startswith(inside) for each in said.notes)
 
 
 def like(right: int) -> float:
@@ -188,9 +201,13 @@ def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin, answ
         silent, even = ((right + (size - right) * mean) / size for mean in (1 / 2, like(right)))
         assert silent < found.estimate <= even
     assert any("pseudo-posterior" in each for each in said.notes)
-    silent = [each for each in said.assessment.confusion.columns if each.method == "none"]
-    assert all(each.reason.startswith("fewer than 10 labels") for each in silent)
-    assert silent
+    matrix = said.assessment.confusion
+    for each in matrix.columns:
+        assert each.method == "pseudo-posterior"
+        cells = [cell for cell in matrix.cells if cell.predicted == each.predicted]
+        assert sum(cell.estimate for cell in cells) == pytest.approx(1)
+        (right,) = (cell for cell in cells if cell.truth == each.predicted)
+        assert right.estimate > 0.5 or not each.n_labeled
 
 
 def test_classes_are_ranked_by_their_calibration(begin, answers):
@@ -202,6 +219,37 @@ def test_classes_are_ranked_by_their_calibration(begin, answers):
     assert worst.group == {"predicted": "cat"}
     assert worst.p_worst > 0.5
     assert all(each.lower <= each.estimate <= each.upper for each in answer.groups)
+
+
+def test_draws_of_calibration_errors_are_said_to_lean_towards_few_labels(begin, answers):
+    study = begin(task="identify", metric="ece[5]")
+    answers(study, 30)
+    leaning = "P(worst) leans towards groups with few labels."
+    assert any(note.endswith(leaning) for note in report(study).notes)
+    init("pool.parquet", metric="accuracy")
+    assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
+    init("pool.parquet", metric="ece[5]")
+    answers(Study.open(), 60)
+    assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
+
+
+def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin, answers):
+    study = begin(task="identify", groups=("place",))
+    answers(study, SIZE, lambda row, said: said)
+    answer = report(study).assessment
+    assert (answer.decided, answer.probability, answer.more) == (True, 1, None)
+    assert [each.p_worst for each in answer.groups] == pytest.approx([0.5, 0.5], abs=0.02)
+    assert sentence(answer) == ("worst group: tie: place=barn, place=tree, every label is known")
+
+
+def test_where_only_one_group_is_left_nothing_can_be_identified(begin, label_file):
+    study = begin(task="identify", groups=("place",))
+    cache = study.cache()
+    barn = cache.rows(0, SIZE).codes[:, 0] == 0
+    gone = [f"{item},,declined" for item in cache.ids(np.flatnonzero(barn))]
+    ingest(study, label_file(*gone, header="id,label,status"))
+    with pytest.raises(ChoiceError, match="--worst 1: 1 groups of 'place' have items that can"):
+        report(study)
 
 
 def test_declined_items_leave_their_groups(begin, label_file):

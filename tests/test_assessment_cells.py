@@ -64,6 +64,29 @@ def test_a_weighted_column_of_the_matrix_sums_to_one(begin, answers):
         assert 0.1 < cell(matrix, after, said).estimate < 0.6
 
 
+def test_a_weighted_class_outside_the_others_has_an_interval_of_its_own(folder, label_file):
+    """Every third item is a cow, which is never predicted."""
+    ids = [f"item-{number}" for number in range(240)]
+    pq.write_table(pa.table({"id": ids, "pred": ["cat", "dog"] * 120}), "pool.parquet")
+    init("pool.parquet", seed=1)
+    study = Study.open()
+    drawn = [each["id"] for each in choose(study, 120).rows]
+    labels = [
+        "cow" if int(item[5:]) % 3 == 0 else ("cat", "dog")[int(item[5:]) % 2] for item in drawn
+    ]
+    ingest(study, label_file(*map(",".join, zip(drawn, labels, strict=True))))
+    init("pool.parquet", task="identify")
+    matrix = report(Study.open()).assessment.confusion
+    assert [each.method for each in matrix.columns] == ["doubly-robust"] * 2
+    for said in ("cat", "dog"):
+        column = [each for each in matrix.cells if each.predicted == said]
+        assert sum(each.estimate for each in column) == pytest.approx(1)
+        assert all(0 <= each.lower <= each.estimate <= each.upper <= 1 for each in column)
+        outside = cell(matrix, "another class", said)
+        assert outside.lower < 1 / 3 < outside.upper
+        assert outside.lower > 0.1
+
+
 def test_bins_of_the_confidence_are_the_whole_pool(begin, answers):
     study = begin(task="estimate", groups=("predicted",), acquisition="uniform")
     answers(study, 40)
@@ -88,10 +111,30 @@ def test_bins_are_weighted_where_draws_chose_between_other_groups(begin, answers
     methods = {each.method for each in diagram.bins if each.n_labeled >= 10}
     assert methods == {"doubly-robust"}
     assert diagram.method == "doubly-robust"
-    for each in diagram.bins:
-        if 0 < each.n_labeled < 10 and each.n_labeled < each.n_pool:
-            assert each.accuracy is None
-            assert each.reason.startswith("fewer than 10 labels")
+    few = [each for each in diagram.bins if 0 < each.n_labeled < min(10, each.n_pool)]
+    assert {each.method for each in few} == {"pseudo-posterior"}
+    assert all(each.lower <= each.accuracy <= each.upper for each in few)
+
+
+def gaps(diagram) -> float:
+    """The calibration error at the accuracies that are shown."""
+    shown = [each for each in diagram.bins if each.n_pool]
+    return sum(each.n_pool * abs(each.accuracy - each.confidence) for each in shown) / 90
+
+
+@pytest.mark.parametrize(
+    ("acquisition", "method"), [("uniform", "posterior"), ("optimal", "pseudo-posterior")]
+)
+def test_the_calibration_error_is_that_of_the_accuracies_shown(begin, answers, acquisition, method):
+    """Draws of it would be larger; few uneven labels count by weight in it."""
+    study = begin(task="estimate", acquisition=acquisition, metric="accuracy")
+    answers(study, 12)
+    diagram = report(study).assessment.reliability
+    assert diagram.method == method
+    assert all(each.accuracy is not None for each in diagram.bins if each.n_pool)
+    assert diagram.ece == pytest.approx(gaps(diagram), abs=1e-6)
+    reach = diagram.upper - diagram.ece
+    assert diagram.lower == pytest.approx(max(diagram.ece - reach, 0))
 
 
 def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin, answers):

@@ -83,7 +83,7 @@ def test_choices_between_groups_have_neither_a_top_nor_a_power():
         (["--group", "place"], "--group has no effect without a task"),
         (["--task", "identify", "--worst", "4"], "--worst 4: 'predicted' has 3 groups"),
         (["--task", "compare", "--compare", "cat,cow"], "is not two values of 'predicted'"),
-        (["--task", "identify", "--aim", "log-loss"], "a task judges groups by"),
+        (["--task", "identify", "--aim", "log-loss"], "the task identify judges groups by"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words, capsys, more, problem):

@@ -1,5 +1,6 @@
 """How the answer to a task is put into words and tables, the same in every format for people."""
 
+import math
 from collections.abc import Sequence
 
 from activetest.render import _words as words
@@ -15,7 +16,9 @@ _WIDEST = 12
 LESS = ((), ("items",), ("items", "by"), ("items", "by", "labels"))
 LEAST = ("items", "by", "labels", "interval")
 WIDEST, SMALL, SMALLEST = 41, 21, 11
-_POSTERIOR = "posterior"
+_POSTERIOR, _EXACT = "posterior", "exact"
+# Methods that leave no doubt.
+_SURE = {_EXACT, "none"}
 
 
 def sentence(answer: Assessment) -> str:
@@ -26,15 +29,18 @@ def sentence(answer: Assessment) -> str:
         what = answer.target or f"{answer.metric} of the groups"
         return f"{what}: expected error {words.short(answer.rmse)} (root mean square over items)"
     if answer.comparison:
-        said = f"{answer.comparison.words} (probability {chance(answer.probability)})"
+        said = f"{answer.comparison.words} (probability {_sure(answer)})"
         return words.plain(f"comparison {_state(answer, 'decided')}: {said}{_more(answer)}")
     some = answer.groups[: answer.worst]
     which = "worst group" if answer.worst == 1 else f"{answer.worst} worst groups"
-    names = ", ".join(words.named(one.group) for one in some)
+    if answer.decided and (tied := _tied(answer)):
+        alone = [one for one in some if one not in tied]
+        names = f"{_names(alone)}; " if alone else ""
+        return f"{which}: {names}tie: {_names(tied)}, every label is known"
     if answer.decided:
-        return f"{which} identified with probability {chance(answer.probability)}: {names}"
+        return f"{which} identified with probability {_sure(answer)}: {_names(some)}"
     return (
-        f"{which} not identified yet: {names} with probability {chance(answer.probability)}"
+        f"{which} not identified yet: {_names(some)} with probability {_sure(answer)}"
         f"{_more(answer)}"
     )
 
@@ -68,14 +74,13 @@ def ranking(answer: Assessment) -> Table:
     }
     if answer.worst == 1:
         del columns[among]
-    methods = {one.method for one in groups}
-    alike = methods <= {_POSTERIOR, "exact"}
-    if alike:
+    methods = {one.method for one in groups} - _SURE
+    if len(methods) < 2:
         del columns["by"]
     shown = groups if len(groups) <= _MANY else groups[: max(_SHOWN, answer.worst)]
     rows = tuple(tuple(write(one) for write in columns.values()) for one in shown)
     title = f"{words.plain(answer.metric)} by {words.plain(answer.column)}, worst first"
-    title += f"{', posterior' * alike}, {words.percent(level)} credible intervals"
+    title += _certainty(methods, level, ece=answer.metric.startswith("ece"))
     if len(shown) < len(groups):
         title += f"; the {len(shown)} worst of {len(groups):,} (--format json has all)"
     return Table(title, tuple(columns), rows, kept=("P(worst)", among), left=("by",))
@@ -129,7 +134,8 @@ def bins(answer: Assessment, width: int = 0, without: Sequence[str] = ()) -> Tab
         "by": lambda one: one.method,
     }
     without = (*without, "mean" if width else _axis(width))
-    if {one.method for one in shown} <= {_POSTERIOR, "exact"}:
+    methods = {one.method for one in shown} - _SURE
+    if methods <= {_POSTERIOR}:
         without += ("by",)
     columns = {name: write for name, write in columns.items() if name not in without}
     rows = tuple(tuple(write(one) for write in columns.values()) for one in shown)
@@ -162,15 +168,9 @@ LEGEND = "o accuracy, |-| its interval, + mean confidence (* both)"
 
 
 def remarks(answer: Assessment) -> list[str]:
-    """Why cells and bins have no number."""
-    silent: dict[str, list[str]] = {}
-    for column in answer.confusion.columns if answer.confusion else ():
-        if column.reason:
-            silent.setdefault(column.reason, []).append(f"predicted {column.predicted}")
-    for one in answer.reliability.bins if answer.reliability else ():
-        if one.reason:
-            silent.setdefault(one.reason, []).append(f"confidence {_bin(one)}")
-    return [words.plain(f"no number for {', '.join(of)}: {why}") for why, of in silent.items()]
+    """Why there is no calibration error."""
+    made = answer.reliability
+    return [words.plain(f"no calibration error: {made.reason}")] if made and made.reason else []
 
 
 def chance(value: float | None) -> str:
@@ -180,6 +180,39 @@ def chance(value: float | None) -> str:
     if 0 < value < 0.005:
         return "<0.01"
     return ">0.99" if 0.995 <= value < 1 else f"{value:.2f}"
+
+
+def _sure(answer: Assessment) -> str:
+    """The probability of the answer: what no draw has shown is not impossible."""
+    return chance(answer.probability or 1e-9)
+
+
+def _tied(answer: Assessment) -> list[Ranked]:
+    """The groups that are as bad as the last one named, where labels cannot part them any more."""
+    last = answer.groups[answer.worst - 1]
+    tied = [
+        one
+        for one in answer.groups
+        if one.estimate is not None
+        and math.isclose(one.estimate, last.estimate, rel_tol=1e-9, abs_tol=1e-12)
+    ]
+    known = all(one.method == _EXACT for one in tied)
+    return tied if known and tied[-1].rank > answer.worst else []
+
+
+def _names(groups: Sequence[Ranked]) -> str:
+    return ", ".join(words.named(one.group) for one in groups)
+
+
+def _certainty(methods: set[str], level: float, *, ece: bool) -> str:
+    """How groups and their intervals are made, for a title; methods are those of uncertain ones."""
+    width = words.percent(level)
+    if not methods:
+        return ", exact"
+    if methods == {_POSTERIOR}:
+        return f", posterior, {width} {'' if ece else 'credible '}intervals"
+    (only,) = methods if len(methods) == 1 else ("",)
+    return f"{f', {only}' if only else ''}, {width} intervals"
 
 
 def _state(answer: Assessment, word: str) -> str:

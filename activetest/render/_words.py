@@ -171,7 +171,7 @@ def facts(report: Report, line: Line | None) -> list[tuple[str, str]]:
     used = count(line.n_labeled)
     # Estimates from draws do not use them; the surrogate's own view does, and counts them itself.
     if (picked := min(counts.picked, counts.labelled - line.n_labeled)) > 0:
-        used = f"{used} drawn, {count(picked)} picked,"
+        used = f"{used} with a known chance, {count(picked)} without,"
     rows = [("labels used", f"{used} of {count(line.n_pool)} items")]
     if real(line.n_eff):
         worth = f"{count(line.n_eff)} (random labels that would be as good)"

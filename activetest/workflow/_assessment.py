@@ -4,21 +4,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest import acquisition, catalog, specs
-from activetest.arms import spread
+from activetest import acquisition, catalog, rounds_arms, specs
+from activetest.arms import Arms, spread
 from activetest.arms_comparison import regions
-from activetest.arms_rewards import COMPARE, IDENTIFY, Game
+from activetest.arms_rewards import IDENTIFY, Game
 from activetest.arms_survey import Survey, survey, task_group
 from activetest.assess_view import View, look
 from activetest.errors import ChoiceError
 from activetest.evidence import Array, Choices
 from activetest.metrics._metric import Facts, Metric
 from activetest.planning_groups import decision_labels
-from activetest.report_groups import Assessment, Comparison
+from activetest.report_groups import Assessment, Comparison, Confusion
 from activetest.rounds_learn import generator
 from activetest.workflow import _assessment_cells as cells
 from activetest.workflow import _assessment_words as words
 from activetest.workflow._assessment_groups import Standing, ranking, standing
+from activetest.workflow._lines import HEADLINE
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,26 @@ def assessment(
     """The answer, and what to know before believing it.
 
     surrogate is the one that knows every label. Raises ChoiceError where the task cannot be asked
-    of this pool.
+    of this pool: by choices or, once items are declined, because all groups would be named.
     """
     facts = specs.facts(cache.roles, choices.costs, cache)
     metric, level = specs.one(choices.metric, facts), choices.level
     known = _known(log, cache, choices, facts, seed, surrogate)
-    arms = known.groups.arms
+    game = rounds_arms.game(known.groups, cache, choices)
     rng = generator(seed, len(log.history) + 1, "groups")
     stands = standing(known.groups, known.view, metric, level, rng)
+    _check_worst(choices, stands.there)
     groups, ranks = ranking(stands, choices.worst, level, rng)
-    game = Game(arms, choices.task, choices.worst, _pair(arms.meaning, choices), choices.rope)
     compared = _comparison(game, stands, choices) if game.pair else None
-    probability = ranks.named if choices.task == IDENTIFY else None
-    probability = compared.probability if compared else probability
+    if compared:
+        probability = compared.probability
+    else:
+        probability = ranks.named if choices.task == IDENTIFY else None
     decided = None if probability is None else probability >= level
     binned = None
     if known.binned:
         binned = cells.reliability(known.binned, known.view, _ece(facts), level, rng)
+    matrix = cells.confusion(known.matrix, known.view, cache.classes, level)
     answer = Assessment(
         task=choices.task,
         metric=metric.title,
@@ -66,16 +70,16 @@ def assessment(
         worst=choices.worst,
         rope=choices.rope,
         prior="informative" if known.groups.informed else "uniform",
-        strength=float(arms.prior[0].sum()),
+        strength=float(game.arms.prior[0].sum()),
         level=level,
         groups=groups,
         comparison=compared,
-        confusion=cells.confusion(known.matrix, known.view, cache.classes, level),
+        confusion=matrix,
         reliability=binned,
         decided=decided,
         probability=probability,
         more=_more(game, choices, stands, ranks.among, rng) if decided is False else None,
-        rmse=_matrix_rmse(known.matrix) if choices.target else stands.rmse,
+        rmse=_matrix_rmse(known.matrix.arms, matrix) if choices.target else stands.rmse,
     )
     return answer, words.notes(answer)
 
@@ -95,23 +99,18 @@ def _known(log, cache, choices: Choices, facts: Facts, seed: int, surrogate) -> 
     return _Known(groups, matrix, binned, view)
 
 
+def _check_worst(choices: Choices, there: int) -> None:
+    """Raises ChoiceError where no group with an item would be left to be better."""
+    if choices.task == IDENTIFY and choices.worst >= there:
+        raise ChoiceError(
+            f"--worst {choices.worst}: {there} groups of {task_group(choices)!r} have items that "
+            "can be answered",
+            "ask for fewer, or activetest init POOL --task none",
+        )
+
+
 def _ece(facts: Facts) -> Metric:
     return specs.one(cells.BINS_KIND, facts)
-
-
-def _pair(meaning: tuple[dict, ...], choices: Choices) -> tuple[int, int] | None:
-    """The two arms that are compared. Raises ChoiceError where there is no such group."""
-    if choices.task != COMPARE:
-        return None
-    column, places = task_group(choices), []
-    for value in choices.compare:
-        if {column: value} not in meaning:
-            raise ChoiceError(
-                f"no item of the pool has {column}={value}, and it is to be compared",
-                "name two others: activetest init POOL --compare A,B",
-            )
-        places.append(meaning.index({column: value}))
-    return tuple(places)
 
 
 def _comparison(game: Game, stands: Standing, choices: Choices) -> Comparison:
@@ -153,13 +152,12 @@ def _more(game: Game, choices: Choices, stands: Standing, among: Array, rng) -> 
     )
 
 
-def _matrix_rmse(made: Survey) -> float | None:
+def _matrix_rmse(arms: Arms, matrix: Confusion) -> float | None:
     """Root of the mean over items of the summed variances of their predicted class's column.
 
-    None where some column is estimated by weight.
+    None where some column is doubly robust.
     """
-    arms = made.arms
-    if cells.uneven(made).any():
+    if any(column.method == HEADLINE for column in matrix.columns):
         return None
     total = 0.0
     for worth in np.eye(arms.prior.shape[1]):

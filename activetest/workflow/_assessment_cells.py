@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from activetest.arms import Arms, samples
 from activetest.arms_intervals import entries, intervals
+from activetest.arms_ranks import draws
 from activetest.arms_survey import Survey, survey
 from activetest.assess_view import View
-from activetest.evidence import Array
+from activetest.evidence import LABELLED, Array
 from activetest.groups import BINS, CONFIDENCE
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.metrics._calibration import in_bins
-from activetest.metrics._metric import Metric, linear
+from activetest.metrics._metric import Metric, fraction, linear
 from activetest.metrics._statistics import statistic
 from activetest.report_groups import Bin, Cell, Column, Confusion, Reliability
-from activetest.workflow._assessment_groups import EXACT, NONE, POSTERIOR
+from activetest.workflow._assessment_groups import EXACT, NONE, POSTERIOR, PSEUDO
 from activetest.workflow._lines import HEADLINE, line
 
 # Classes whose cells are all kept, and the mistakes that are kept of more.
@@ -24,8 +24,6 @@ _WHOLE, _MISTAKES = 40, 20
 _WEIGHED = 12
 _DRAWS = 10_000
 _OUTSIDE = "another class"
-_UNEVEN = "its labels were not drawn uniformly inside it"
-_FEW = f"fewer than {NEEDS_INSIDE} labels, and not drawn uniformly inside it"
 BINS_KIND = f"ece[{len(BINS)}]"
 
 
@@ -52,33 +50,44 @@ def by_confidence(log, cache, choices) -> Survey:
         old = getattr(made.arms, name)
         told[name] = np.zeros_like(old) if name != "prior" else old.copy()
         told[name][places] = getattr(groups.arms, name)
-    return replace(made, arms=replace(made.arms, **told), uneven=np.zeros_like(made.uneven))
+    labelled = np.zeros_like(made.labelled)
+    labelled[places] = groups.labelled
+    arms = replace(made.arms, **told)
+    return replace(made, arms=arms, labelled=labelled, uneven=np.zeros_like(made.uneven))
 
 
 def uneven(made: Survey) -> Array:
-    """(L,) cells that need a weighted estimate."""
+    """(L,) cells whose labels count by weight, and which are not known exactly."""
     return made.uneven & (made.arms.rest > 0)
 
 
 def confusion_metrics(made: Survey, classes: tuple[str, ...]) -> dict[int, list[Metric]]:
-    """{predicted class: the metrics of its C cells} of columns that need weighted estimates."""
+    """{predicted class: the metrics of its J cells} of columns whose labels count by weight.
+
+    Labels outside the classes have what all others leave of the column's share of the pool.
+    """
     if len(classes) > _WEIGHED:
         return {}
-    return {
-        int(column): [
-            linear(
-                "confusion",
-                statistic(f"cell:{row}:{column}"),
-                class_name=f"{truth} as {classes[column]}",
-            )
-            for row, truth in enumerate(classes)
+    found, arms = {}, made.arms
+    for column in map(int, np.flatnonzero(uneven(made))):
+        said = classes[column]
+        cells = [statistic(f"cell:{row}:{column}") for row in range(len(classes))]
+        found[column] = [
+            linear("confusion", cell, class_name=f"{truth} as {said}")
+            for cell, truth in zip(cells, classes, strict=True)
         ]
-        for column in np.flatnonzero(uneven(made))
-    }
+        if arms.prior.shape[1] > len(classes):
+            share = arms.size[column] / arms.size.sum()
+            above, below = (share, *[-1.0] * len(cells)), (1.0, *[0.0] * len(cells))
+            name = f"{_OUTSIDE} as {said}"
+            found[column].append(
+                fraction(name, cells, above=above, below=below, upper=float(share))
+            )
+    return found
 
 
 def bin_metrics(made: Survey) -> dict[int, Metric]:
-    """{bin: share of all items that are right and in it} of bins that need weighted estimates."""
+    """{bin: share of all items that are right and in it} of bins whose labels count by weight."""
     right = in_bins("right_in", np.array(made.partition.strata[1:], np.float32))
     return {
         int(place): linear(f"right in bin {place}", right[place])
@@ -90,24 +99,19 @@ def confusion(made: Survey, view: View | None, classes: tuple[str, ...], level: 
     """P(true class | predicted class): a posterior that counts true labels (Ji 2021, Table 1).
 
     Columns whose labels were not drawn uniformly inside are made of doubly robust estimates of
-    their cells, over the column's known share of the pool.
+    their cells, over the column's known share of the pool; where there are few labels for that, or
+    many classes, labels count in the posterior by weight.
     """
     arms, truths = made.arms, (*classes, _OUTSIDE)[: made.arms.prior.shape[1]]
     told = np.stack(entries(arms, level), axis=-1)
-    method, reason = _methods(made), [None] * len(classes)
-    asked = confusion_metrics(made, classes)
-    for place in np.flatnonzero(uneven(made)):
-        told[place] = np.nan
-        few = arms.known[place].sum() < NEEDS_INSIDE
-        if few or place not in asked:
-            method[place] = NONE
-            reason[place] = _FEW if few else f"{_UNEVEN}; report --metric 'confusion[A as B]'"
-            continue
-        method[place] = HEADLINE
-        told[place] = _column(view, asked[place], arms, place, level)
+    method = _methods(made)
+    for place, metrics in confusion_metrics(made, classes).items():
+        column = _column(view, metrics, made, place, level)
+        if column is not None:
+            told[place], method[place] = column, HEADLINE
     told[arms.size == 0] = np.nan
     columns = tuple(
-        Column(name, *_counts(arms, place), str(method[place]), reason[place])
+        Column(name, *_counts(made, place), str(method[place]))
         for place, name in enumerate(classes)
     )
     cells = [
@@ -133,68 +137,74 @@ def reliability(
     # As short as single precision tells them apart.
     edges = [float(str(edge)) for edge in np.array(made.partition.strata[1:], np.float32)]
     told = np.stack(entries(arms, level), axis=-1)[:, 0]
-    method, reason = _methods(made), [None] * len(told)
-    asked = bin_metrics(made)
-    for place, metric in asked.items():
-        told[place] = np.nan
-        if arms.known[place].sum() < NEEDS_INSIDE:
-            method[place], reason[place] = NONE, _FEW
-        else:
-            method[place] = HEADLINE
-            told[place] = _share(view, metric, arms, place, level)
+    method = _methods(made)
+    for place, metric in bin_metrics(made).items():
+        column = _column(view, [metric], made, place, level)
+        if column is not None:
+            told[place], method[place] = column[0], HEADLINE
     told[arms.size == 0] = np.nan
     bins = tuple(
         Bin(
             edges[place],
             edges[place + 1],
-            *_counts(arms, place),
+            *_counts(made, place),
             float(arms.score[place]) if arms.size[place] else None,
             *_numbers(told[place]),
             str(method[place]),
-            reason[place],
         )
         for place in range(len(told))
     )
-    if asked:
+    if HEADLINE in method:
         found = line(view, ece, HEADLINE, level=level)
         told = found.estimate, found.lower, found.upper
         return Reliability(bins, *told, NONE if found.estimate is None else HEADLINE, found.reason)
-    drawn = samples(arms, _DRAWS, rng)
-    (lower,), (upper,) = intervals(arms, drawn, level, rng)
-    method = POSTERIOR if arms.rest.any() else EXACT
-    return Reliability(bins, float(drawn.mean()), float(lower), float(upper), method)
+    drawn = draws(arms, _DRAWS, rng)
+    ece = (float(each[0]) for each in intervals(arms, drawn, level, rng))
+    method = next((each for each in (PSEUDO, POSTERIOR) if each in method), EXACT)
+    return Reliability(bins, *ece, method)
 
 
 def _methods(made: Survey) -> Array:
     method = np.full(len(made.arms.size), POSTERIOR, dtype=object)
+    method[made.uneven] = PSEUDO
     method[made.arms.rest == 0] = EXACT
     method[made.arms.size == 0] = NONE
     return method
 
 
-def _counts(arms: Arms, cell: int) -> tuple[int, int]:
+def _counts(made: Survey, cell: int) -> tuple[int, int]:
     """Items of a cell, and labels in it."""
-    return int(arms.size[cell]), int(arms.known[cell].sum())
+    return int(made.arms.size[cell]), int(made.labelled[cell])
 
 
-def _share(view: View, metric: Metric, arms: Arms, cell: int, level: float) -> Array:
-    """(3,) estimate and ends of a share of the cell's items, from that of all items; NaN if none.
+def _column(
+    view: View, metrics: list[Metric], made: Survey, cell: int, level: float
+) -> Array | None:
+    """(M, 3) doubly robust estimates and ends of shares of a cell's items.
 
-    How many items the cell has is known.
+    Several are all that there are: they are made to sum to one, and ends move along. None where
+    estimates use too few labels of the cell, or one of them has no number.
     """
-    found = line(view, metric, HEADLINE, level=level)
-    told = np.array([found.estimate, found.lower, found.upper], float)
-    return np.clip(told * arms.size.sum() / arms.size[cell], 0, 1)
-
-
-def _column(view: View, metrics: list[Metric], arms: Arms, cell: int, level: float) -> Array:
-    """(J, 3) estimates and ends of a column; what is left of it belongs to no class."""
-    told = np.stack([_share(view, metric, arms, cell, level) for metric in metrics])
+    if _used(view, made, cell) < NEEDS_INSIDE:
+        return None
+    # Estimated is the share of all items; how many are in the cell is known.
+    arms, told = made.arms, []
+    for metric in metrics:
+        found = line(view, metric, HEADLINE, level=level)
+        told.append((found.estimate, found.lower, found.upper))
+    share = arms.size[cell] / arms.size.sum()
+    told = np.clip(np.array(told, float) / share, 0, None)
     total = told[:, 0].sum()
-    if arms.prior.shape[1] > len(metrics):
-        left = [max(1 - total, 0.0), np.nan, np.nan]
-        return np.vstack([told, left])
-    return np.clip(told / total, 0, 1) if total > 0 else np.full_like(told, np.nan)
+    if not np.isfinite(told).all() or (len(told) > 1 and total <= 0):
+        return None
+    return np.minimum(told / total if len(told) > 1 else told, 1)
+
+
+def _used(view: View, made: Survey, cell: int) -> int:
+    """Labelled draws in a cell that estimates use."""
+    log, steps = view.log, view.evidence.steps
+    inside = made.cells[log.rows[steps]] == cell
+    return int((inside & (log.status[steps] == LABELLED)).sum())
 
 
 def _numbers(told: Array) -> tuple[float | None, float | None, float | None]:

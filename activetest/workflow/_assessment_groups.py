@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.arms import ECE, Arms, expected, values
+from activetest.arms import Arms
 from activetest.arms_intervals import intervals
 from activetest.arms_ranks import Ranks, draws, ranks
 from activetest.arms_survey import Survey
@@ -49,8 +49,10 @@ class Standing:
 
     @property
     def rmse(self) -> float:
-        """Root of the mean over items of the variances of their groups' values."""
-        return float(np.sqrt(self.draws.var(axis=0) @ self.items / max(self.items.sum(), 1)))
+        """Root of the mean over items of the squared errors that draws give the estimates."""
+        apart = self.draws - np.nan_to_num(self.estimate)
+        square = np.einsum("sa,sa->a", apart, apart) / len(apart)
+        return float(np.sqrt(square @ self.items / max(self.items.sum(), 1)))
 
 
 def standing(
@@ -74,9 +76,7 @@ def standing(
         if told:
             lines[place] = line, variance
     drawn = np.nan_to_num(draws(arms, _DRAWS, rng), copy=False)
-    lower, upper = intervals(arms, drawn, level, rng)
-    estimate = drawn.mean(axis=0) if arms.kind == ECE else values(arms, expected(arms))
-    lower, upper = np.minimum(lower, estimate), np.maximum(upper, estimate)
+    estimate, lower, upper = intervals(arms, drawn, level, rng)
     for place, (line, variance) in lines.items():
         normal = line.estimate + np.sqrt(variance) * rng.standard_normal(len(drawn))
         drawn[:, place] = np.clip(normal, metric.lower, metric.upper)

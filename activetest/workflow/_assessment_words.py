@@ -1,11 +1,14 @@
 """What a report says about a task beside its numbers, in plain sentences."""
 
+from activetest.arms import ECE
 from activetest.report_groups import Assessment
-from activetest.workflow._assessment_groups import PSEUDO
+from activetest.workflow._assessment_groups import EXACT, NONE, PSEUDO
 from activetest.workflow._lines import HEADLINE
 
 # Names that a sentence lists.
 _LISTED = 8
+# Groups of which nothing is drawn.
+_SURE = (EXACT, NONE)
 
 
 def compared(one: dict, two: dict, region: str, worse: int, rope: float) -> str:
@@ -25,19 +28,35 @@ def named(group: dict) -> str:
 def notes(answer: Assessment) -> list[str]:
     """Which groups and parts are estimated otherwise than by their posterior, and why."""
     said = _uneven(answer)
-    matrix, diagram = answer.confusion, answer.reliability
-    if matrix and any(each.method == HEADLINE for each in matrix.columns):
-        columns = [each.predicted for each in matrix.columns if each.method == HEADLINE]
+    if answer.metric.startswith(ECE) and any(each.method not in _SURE for each in answer.groups):
         said.append(
-            f"Labels of items predicted as {listed(columns)} were not drawn uniformly inside the "
-            "predicted class: these columns of the confusion matrix are weighted (doubly robust)."
+            "P(worst), P(best) and ranks rest on draws of calibration errors, which lie above the "
+            "truth where labels are few: P(worst) leans towards groups with few labels."
         )
-    if diagram and any(each.method == HEADLINE for each in diagram.bins):
-        said.append(
-            "Labels were not drawn uniformly inside bins of the confidence: accuracies there are "
-            "weighted (doubly robust), and so is the calibration error."
-        )
+    if answer.confusion:
+        columns = [(each.predicted, each.method) for each in answer.confusion.columns]
+        said += _parts("predicted classes: columns of the confusion matrix", columns)
+    if answer.reliability:
+        bins = [(f"{each.low:g}-{each.high:g}", each.method) for each in answer.reliability.bins]
+        said += _parts("bins of the confidence: accuracies", bins)
     return said
+
+
+def _parts(what: str, parts: list[tuple[str, str]]) -> list[str]:
+    """What is estimated otherwise, of (name, method) of parts of the pool."""
+    made = {
+        method: listed([name for name, by in parts if by == method])
+        for method in (HEADLINE, PSEUDO)
+    }
+    ways = [
+        f"in {made[method]} {how}"
+        for method, how in (
+            (HEADLINE, "are weighted (doubly-robust)"),
+            (PSEUDO, "come from a posterior of labels that count by weight (pseudo-posterior)"),
+        )
+        if made[method]
+    ]
+    return [f"Labels were not drawn uniformly inside {what} {', '.join(ways)}."] if ways else []
 
 
 def _uneven(answer: Assessment) -> list[str]:

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from itertools import product
 
 from activetest.acquisition import ARMS, SIMULATED
-from activetest.arms_rewards import IDENTIFY
+from activetest.arms_rewards import COMPARE, IDENTIFY
 from activetest.choices import checked
-from activetest.choices_task import NONE, usual_floor
+from activetest.choices_task import NONE, option, usual_floor
 from activetest.errors import ChoiceError
 from activetest.evidence import Choices
 
@@ -64,8 +64,9 @@ def asking(task: str | None, wishes: dict, *, grouped: bool = False) -> Asked | 
     if task in (None, NONE):
         idle = [*wishes, *(["group"] if grouped else [])]
         if idle:
-            option = min(idle).replace("strength", "prior-strength")
-            raise ChoiceError(f"--{option} has no effect without a task", f"--task {IDENTIFY}")
+            first = min(idle)
+            task = COMPARE if first in ("compare", "rope") else IDENTIFY
+            raise ChoiceError(f"{option(first)} has no effect without a task", f"--task {task}")
         return None
     return Asked(task, **wishes)
 

@@ -121,7 +121,9 @@ def _about_task(wanted: dict, settled: Choices, *, fresh: bool) -> dict:
     wanted = dict(wanted)
     task = wanted.get("task", settled.task)
     if task != settled.task:
-        wanted = {"target": "", "worst": 1, "compare": ()} | wanted
+        idle = ("target", "worst", "compare", "rope")
+        idle += ("prior", "strength") if task == NONE else ()
+        wanted = {name: getattr(Choices, name) for name in idle} | wanted
     if task == NONE:
         wanted["task"] = None
         if settled.acquisition in ARMS:

@@ -1,9 +1,11 @@
-"""Reports to render."""
+"""Reports to render, and answers to tasks."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from activetest import report_groups as told
 from activetest.report import Counts, Gate, Line, Report
 
 
@@ -170,3 +172,123 @@ def result() -> dict:
         "uniform_mse": 0.00044,
         "uniform_median": 0.0002,
     }
+
+
+def _ranked(rank, value, **changes) -> told.Ranked:
+    fields = {
+        "group": {"ink": value},
+        "n_pool": 500,
+        "n_labeled": 40,
+        "estimate": 0.5 + rank / 10,
+        "lower": 0.4 + rank / 10,
+        "upper": 0.6 + rank / 10,
+        "rank": rank,
+        "p_worst": 0.97 if rank == 1 else 0.03,
+        "p_best": 0.001 if rank == 1 else 0.999,
+        "p_among_worst": 0.97 if rank == 1 else 0.03,
+        "rank_lower": rank,
+        "rank_upper": rank + 1,
+        "method": "posterior",
+    }
+    return told.Ranked(**fields | changes)
+
+
+def _matrix(classes, truths=()) -> told.Confusion:
+    truths = truths or classes
+    return told.Confusion(
+        classes=classes,
+        truths=truths,
+        columns=tuple(told.Column(name, 100, 10, "posterior") for name in classes),
+        cells=tuple(
+            told.Cell(truth, said, 0.9 if truth == said else 0.05, 0.01, 0.95)
+            for said in classes
+            for truth in truths
+        ),
+        complete=True,
+    )
+
+
+def _one_bin(low, **changes) -> told.Bin:
+    fields = {"n_pool": 300, "n_labeled": 12, "confidence": low + 0.05, "method": "posterior"}
+    fields |= {"accuracy": low + 0.1, "lower": low, "upper": min(low + 0.3, 1.0)}
+    return told.Bin(low=low, high=low + 0.1, **fields | changes)
+
+
+@pytest.fixture
+def ranked() -> Callable[..., told.Ranked]:
+    """ranked(rank, value, **changes) is a group with this value of `ink`."""
+    return _ranked
+
+
+@pytest.fixture
+def matrix() -> Callable[..., told.Confusion]:
+    """matrix(classes, truths=()) is a confusion matrix; 0.9 where they agree."""
+    return _matrix
+
+
+@pytest.fixture
+def one_bin() -> Callable[..., told.Bin]:
+    """one_bin(low, **changes) is a bin of the confidence."""
+    return _one_bin
+
+
+@pytest.fixture
+def answer() -> told.Assessment:
+    """The worst of two groups is identified."""
+    return told.Assessment(
+        task="identify",
+        metric="accuracy",
+        target="",
+        column="ink",
+        worst=1,
+        rope=0.05,
+        prior="informative",
+        strength=2.0,
+        level=0.95,
+        groups=(_ranked(1, "much"), _ranked(2, "little")),
+        comparison=None,
+        confusion=_matrix(("cat", "dog")),
+        reliability=told.Reliability(
+            (_one_bin(0.0, n_pool=0), *(_one_bin(low) for low in (0.5, 0.6, 0.7))),
+            0.031,
+            0.01,
+            0.06,
+            "posterior",
+        ),
+        decided=True,
+        probability=0.97,
+        more=None,
+        rmse=0.04,
+    )
+
+
+@pytest.fixture
+def compared(answer) -> told.Assessment:
+    """Two groups are compared, and it is not decided."""
+    made = told.Comparison(
+        one={"ink": "much"},
+        two={"ink": "little"},
+        difference=-0.08,
+        lower=-0.2,
+        upper=0.04,
+        p_below=0.71,
+        p_within=0.271,
+        p_above=0.019,
+        probability=0.71,
+        region="below",
+        words="ink=much is worse than ink=little by more than 0.05",
+        rope=0.05,
+    )
+    return replace(
+        answer, task="compare", comparison=made, decided=False, probability=0.71, more=128
+    )
+
+
+@pytest.fixture
+def said(report, line):
+    """said(answer) is a report with that answer."""
+
+    def made(answer, *lines):
+        return replace(report(line(headline=True), *lines), assessment=answer)
+
+    return made

@@ -274,8 +274,14 @@ def test_labels_that_were_picked_are_told_apart_from_drawn_ones(line, report):
         ).strip()
 
     assert used(38, labelled=38) == "38 of 1,497 items"
-    assert used(0, drawn=0, picked=10, labelled=10) == "0 drawn, 10 picked, of 1,497 items"
-    assert used(20, drawn=20, picked=12, labelled=30) == "20 drawn, 10 picked, of 1,497 items"
+    assert (
+        used(0, drawn=0, picked=10, labelled=10)
+        == "0 with a known chance, 10 without, of 1,497 items"
+    )
+    assert (
+        used(20, drawn=20, picked=12, labelled=30)
+        == "20 with a known chance, 10 without, of 1,497 items"
+    )
     # Picked, but not answered yet.
     assert used(20, drawn=20, picked=12, labelled=20) == "20 of 1,497 items"
 
