@@ -30,7 +30,7 @@ def regions(difference: Array, rope: float) -> Array:
     return np.stack([below, 1 - below - above, above], axis=-1)
 
 
-def masses(one: Array, two: Array, rope: float) -> Array:
+def region_probabilities(one: Array, two: Array, rope: float) -> Array:
     """(..., 3) probabilities of the regions of value one minus value two, by quadrature.
 
     one, two  (..., 4) of each group's mean: what is certain of it, what the rest can add, and the
@@ -52,8 +52,8 @@ def _below(two: Array, bounds: Array) -> Array:
     return betainc(right, wrong, np.clip(share, 0, 1))
 
 
-def described(parameters: Array, known: Array, rest: Array, size: Array) -> Array:
-    """(..., 4) a group's mean as masses wants it, from what is known of it.
+def matched_beta(parameters: Array, known: Array, rest: Array, size: Array) -> Array:
+    """(..., 4) a group's mean as region_probabilities wants it, from what is known of it.
 
     parameters  (..., 2) of its Beta, for labels that count 1 and those that count 0
     known       (...) labels that count 1; size, rest (...) items, and those without a label
@@ -76,15 +76,17 @@ def described(parameters: Array, known: Array, rest: Array, size: Array) -> Arra
 
 
 def confidence(arms: Arms, pair: tuple[int, int], rope: float, more=((0, 0), (0, 0))) -> Array:
-    """(..., 3) masses of the regions for arms of accuracy or error.
+    """(..., 3) probabilities of the regions for arms of accuracy or error.
 
     more (2, 2) are labels besides those that are known: right and wrong ones of the first arm of
     the pair, then of the second.
     """
-    return masses(*(_side(arms, *each) for each in zip(pair, more, strict=True)), rope)
+    return region_probabilities(
+        *(_side(arms, *each) for each in zip(pair, more, strict=True)), rope
+    )
 
 
-def hopes(arms: Arms, theta: Array, pair: tuple[int, int], rope: float) -> Array:
+def expected_lambda(arms: Arms, theta: Array, pair: tuple[int, int], rope: float) -> Array:
     """(S, ..., 2) expected lambda after one more label in either of the pair, as theta goes.
 
     Ji 2021, Comparison: the arm with the largest is the one to label.
@@ -96,20 +98,20 @@ def hopes(arms: Arms, theta: Array, pair: tuple[int, int], rope: float) -> Array
         for label in ((1, 0), (0, 1)):
             other = _side(arms, arm, label)
             sides = (other, two) if place == 0 else (one, other)
-            after.append(masses(*sides, rope).max(axis=-1))
+            after.append(region_probabilities(*sides, rope).max(axis=-1))
         hoped.append((theta[..., _cell(arms, arm), :] * np.stack(after, axis=-1)).sum(axis=-1))
     return np.stack(hoped, axis=-1).round(_DIGITS)
 
 
 def _side(arms: Arms, arm: int, more) -> Array:
-    """(..., 4) one arm as masses wants it, with more (2,) labels, right and wrong."""
+    """(..., 4) one arm as region_probabilities wants it, with more (2,) labels, right and wrong."""
     cell = _cell(arms, arm)
     known = arms.known[..., cell, :] + more
     parameters = arms.posterior[..., cell, :] + more
     size = arms.size[cell]
     rest = np.maximum(size - known.sum(axis=-1), 0)
     counted = 1 if arms.kind == ERROR else 0
-    return described(parameters[..., [counted, 1 - counted]], known[..., counted], rest, size)
+    return matched_beta(parameters[..., [counted, 1 - counted]], known[..., counted], rest, size)
 
 
 def _cell(arms: Arms, arm: int) -> int:

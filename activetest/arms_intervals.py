@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from activetest.arms import ACCURACY, ECE, ERROR, Arms, expected, values
-from activetest.arms_comparison import described
+from activetest.arms_comparison import matched_beta
 from activetest.arms_ranks import draws
 from activetest.evidence import Array
 
@@ -29,7 +29,7 @@ def entries(arms: Arms, level: float) -> tuple[Array, Array, Array]:
     own, size = arms.posterior, np.maximum(arms.size, 1)[:, None]
     both = np.stack([own, own.sum(axis=-1, keepdims=True) - own], axis=-1)
     rest = np.broadcast_to(np.asarray(arms.rest, float)[..., None], own.shape)
-    shape = described(np.maximum(both, _HALF), arms.known, rest, size)
+    shape = matched_beta(np.maximum(both, _HALF), arms.known, rest, size)
     certain, room, here, others = np.moveaxis(shape, -1, 0)
     tail = (1 - level) / 2
     lower, upper = (

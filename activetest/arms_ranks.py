@@ -8,7 +8,7 @@ from activetest.arms import Arms, samples
 from activetest.evidence import Array
 
 # Numbers that are ranked at a time, and drawn altogether: cells times outcomes times draws.
-_BLOCK, _MOST = 2**20, 2**25
+_BLOCK, _MOST = 2**20, 2**23
 _FEWEST = 1_000
 # Less than any two different values are apart, more than rounding makes of equal ones.
 _TIE = 1e-12
@@ -34,7 +34,7 @@ class Ranks:
 def draws(arms: Arms, count: int, rng: np.random.Generator) -> Array:
     """(S, A) draws of the arms' values from the posterior of the finite pool.
 
-    `count` of them, or as many as 33 million random numbers make, but at least 1,000.
+    `count` of them, or as many as 8 million random numbers make, but at least 1,000.
     """
     count = max(min(count, _MOST // arms.prior.size), min(count, _FEWEST))
     return samples(arms, count, rng)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.arms import ACCURACY, CONFUSION, ECE, ERROR, Arms, expected, outcomes, values
-from activetest.arms_comparison import hopes
+from activetest.arms_comparison import expected_lambda
 from activetest.evidence import Array
 
 ESTIMATE, IDENTIFY, COMPARE = TASKS = ("estimate", "identify", "compare")
 
 
 @dataclass(frozen=True)
-class Game:
+class Bandit:
     """What is asked of the arms.
 
     task    one of TASKS
@@ -74,14 +74,14 @@ class Game:
         if self.task == IDENTIFY:
             return self._possible(arms.worse * values(arms, outcomes(arms, theta, rng)))
         if self.task == COMPARE and arms.kind in (ACCURACY, ERROR):
-            return self._possible(hopes(arms, theta, self.pair, self.rope))
-        fall = self.fall(theta)
+            return self._possible(expected_lambda(arms, theta, self.pair, self.rope))
+        reduction = self.reduction(theta)
         if self.task == ESTIMATE:
             of_group = 1.0 if arms.kind in (ECE, CONFUSION) else arms.weight
-            return self._possible(fall * of_group * arms.size / arms.size.sum())
+            return self._possible(reduction * of_group * arms.size / arms.size.sum())
         # The label is in one cell of the arm, as likely as the items without a label are there.
-        fall = arms.total(fall * arms.weight**2 * arms.rest) / np.maximum(self._rest, 1)
-        return self._possible(self._options(fall))
+        reduction = arms.total(reduction * arms.weight**2 * arms.rest) / np.maximum(self._rest, 1)
+        return self._possible(self._options(reduction))
 
     def greedy(self, rng: np.random.Generator) -> Array:
         """(..., K) rewards where outcomes are as the posterior expects them."""
@@ -93,8 +93,8 @@ class Game:
         """Rewards (..., K), -inf for options in which nothing is left to label."""
         return np.where(self.room > 0, rewards, -np.inf)
 
-    def fall(self, theta: Array) -> Array:
-        """(S, ..., L) expected fall of the variance of each cell's mean by one more label in it.
+    def reduction(self, theta: Array) -> Array:
+        """(S, ..., L) expected reduction of the variance of each cell's mean by one more label.
 
         Of a confusion matrix, of the sum of the variances of a column's entries. With strength s
         and n of N items unknown the variance is V n (s + n) / ((s + 1) N^2) now (see spread), V
@@ -106,8 +106,10 @@ class Game:
         before = (arms.mean * apart).sum(axis=-1)
         sampled = np.einsum("...lj,...lj->...l", theta, apart)
         after = (before + sampled / (strength + 1)) * strength / (strength + 1)
-        fall = before * rest / (strength + 1) - after * np.maximum(rest - 1, 0) / (strength + 2)
-        return fall * (strength + rest) / np.maximum(arms.size, 1) ** 2
+        reduction = before * rest / (strength + 1) - after * np.maximum(rest - 1, 0) / (
+            strength + 2
+        )
+        return reduction * (strength + rest) / np.maximum(arms.size, 1) ** 2
 
 
 def distances(arms: Arms) -> Array:

@@ -57,7 +57,7 @@ def survey(
     ChoiceError where the pool or the choices lack what the kind needs: classes, probabilities,
     costs.
     """
-    asked = kind or judged(choices)
+    asked = kind or choices.judged
     kind = _checked(asked, cache, choices)
     partition = _partition(asked, cache, task_group(choices) if group is None else group)
     width = _width(kind, cache)
@@ -93,11 +93,6 @@ def survey(
         uneven=uneven,
         informed=ground.belief is not None and choices.prior == "informative",
     )
-
-
-def judged(choices: Choices) -> str:
-    """What the task's groups are judged by: the target, else the metric."""
-    return choices.target or choices.metric
 
 
 def task_group(choices: Choices) -> str:

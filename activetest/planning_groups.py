@@ -7,7 +7,7 @@ import numpy as np
 
 from activetest.arms import Arms, dirichlet, expected, outcomes, samples, values
 from activetest.arms_comparison import regions
-from activetest.arms_rewards import IDENTIFY, Game
+from activetest.arms_rewards import IDENTIFY, Bandit
 from activetest.evidence import Array
 
 # Futures, posterior samples that each is judged by, and the numbers of both that are affordable.
@@ -37,8 +37,8 @@ class _Future:
 
 
 def decision_labels(
-    game: Game,
-    shares: Callable[[Game, int, np.random.Generator], Array] | None,
+    bandit: Bandit,
+    shares: Callable[[Bandit, int, np.random.Generator], Array] | None,
     *,
     likely: Array,
     floor: float,
@@ -47,7 +47,7 @@ def decision_labels(
 ) -> int | None:
     """Labels after which half of the futures have decided; None where more than can be said.
 
-    game      identification or comparison, as things stand
+    bandit      identification or comparison, as things stand
     shares    the acquisition that goes on drawing; None where draws are uniform over the pool
     likely    (A,) how likely each arm is to be among those that are looked for
     floor     share of the draws that is uniform over the pool
@@ -62,42 +62,42 @@ def decision_labels(
     every future judges groups by counts, also those where the report, and so what is decided now,
     goes by the doubly robust estimate: there labels count by their weights.
     """
-    chosen = _contenders(game, likely)
+    chosen = _contenders(bandit, likely)
     if len(chosen) > _MOST_GROUPS:
         return None
-    game, others = _among(game, chosen)
-    cost = game.arms.prior.size
+    bandit, others = _among(bandit, chosen)
+    cost = bandit.arms.prior.size
     futures, judged = (
         int(np.clip(_AFFORDABLE / cost / other, least, most))
         for (most, least), other in ((_FUTURES, _SAMPLES[0]), (_SAMPLES, _FUTURES[0]))
     )
-    now = _begun(game.arms, others, futures, rng)
-    step = max(_FIRST, int(game.arms.known.sum()) // 10)
+    now = _begun(bandit.arms, others, futures, rng)
+    step = max(_FIRST, int(bandit.arms.known.sum()) // 10)
     horizon = min(int(now.arms.rest[0].sum()) + others, _HORIZON)
     bought, before, after = 0, 0.0, 0.0
     while bought < horizon:
         count = min(max(bought, step), horizon - bought)
-        now = _bought(now, game, shares, count, floor, rng)
-        after = float((_confidence(now.arms, game, judged, rng) >= level).mean())
+        now = _bought(now, bandit, shares, count, floor, rng)
+        after = float((_confidence(now.arms, bandit, judged, rng) >= level).mean())
         if after >= 0.5:
             return max(bought + round(count * (0.5 - before) / (after - before)), 1)
         bought, before = bought + count, after
     return None
 
 
-def _contenders(game: Game, likely: Array) -> Array:
+def _contenders(bandit: Bandit, likely: Array) -> Array:
     """The arms that matter, in order."""
-    if game.task != IDENTIFY:
-        return np.array(sorted(game.pair))
+    if bandit.task != IDENTIFY:
+        return np.array(sorted(bandit.pair))
     order = np.argsort(-likely, kind="stable")
     enough = np.searchsorted(np.cumsum(likely[order]), _ALMOST * likely.sum()) + 1
-    return np.sort(order[: max(enough, game.worst + 1)])
+    return np.sort(order[: max(enough, bandit.worst + 1)])
 
 
-def _among(game: Game, chosen: Array) -> tuple[Game, int]:
-    """The game among some arms, and the items of all others without a label."""
-    arms = game.arms
-    pair = game.pair and tuple(np.searchsorted(chosen, game.pair).tolist())
+def _among(bandit: Bandit, chosen: Array) -> tuple[Bandit, int]:
+    """The bandit among some arms, and the items of all others without a label."""
+    arms = bandit.arms
+    pair = bandit.pair and tuple(np.searchsorted(chosen, bandit.pair).tolist())
     cells = np.isin(arms.owner, chosen)
     some = replace(
         arms,
@@ -106,7 +106,7 @@ def _among(game: Game, chosen: Array) -> tuple[Game, int]:
         **{name: getattr(arms, name)[cells] for name in ("size", "worth", "score")},
         **{name: getattr(arms, name)[cells] for name in ("known", "evidence", "prior")},
     )
-    return replace(game, arms=some, pair=pair), int(arms.rest[~cells].sum())
+    return replace(bandit, arms=some, pair=pair), int(arms.rest[~cells].sum())
 
 
 def _begun(arms: Arms, others: int, futures: int, rng: np.random.Generator) -> _Future:
@@ -118,14 +118,14 @@ def _begun(arms: Arms, others: int, futures: int, rng: np.random.Generator) -> _
 
 
 def _bought(
-    now: _Future, game: Game, shares, count: int, floor: float, rng: np.random.Generator
+    now: _Future, bandit: Bandit, shares, count: int, floor: float, rng: np.random.Generator
 ) -> _Future:
     """The futures after `count` more labels each."""
     arms = now.arms
     left = np.column_stack([now.hidden.sum(axis=-1), now.others])
     chance = left / np.maximum(left.sum(axis=1, keepdims=True), 1)
     if shares is not None:
-        here = replace(game, arms=arms)
+        here = replace(bandit, arms=arms)
         cells = here.cells(shares(here, _CHOSEN_BY, rng))
         chance = floor * chance
         chance[:, :-1] += (1 - floor) * cells
@@ -168,15 +168,15 @@ def _without_replacement(hidden: Array, given: Array, rng: np.random.Generator) 
     return drawn
 
 
-def _confidence(arms: Arms, game: Game, count: int, rng: np.random.Generator) -> Array:
+def _confidence(arms: Arms, bandit: Bandit, count: int, rng: np.random.Generator) -> Array:
     """(F,) probability of the answer that each future would give."""
     drawn = samples(arms, count, rng)
-    if game.task != IDENTIFY:
-        one, two = game.pair
-        return regions(drawn[..., one] - drawn[..., two], game.rope).max(axis=-1)
+    if bandit.task != IDENTIFY:
+        one, two = bandit.pair
+        return regions(drawn[..., one] - drawn[..., two], bandit.rope).max(axis=-1)
     order = np.argsort(-arms.worse * values(arms, expected(arms)), axis=-1, kind="stable")
     bad = np.take_along_axis(arms.worse * drawn, order[None], axis=-1)
-    named, others = bad[..., : game.worst], bad[..., game.worst :]
+    named, others = bad[..., : bandit.worst], bad[..., bandit.worst :]
     # Equal values do not speak against what is named.
     holds = others.max(axis=-1, initial=-np.inf) <= named.min(axis=-1) + _TIE
     return holds.mean(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.arms_cells import Partition
-from activetest.arms_rewards import COMPARE, IDENTIFY, Game
+from activetest.arms_rewards import COMPARE, IDENTIFY, Bandit
 from activetest.arms_survey import Survey, survey, task_group
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import Array, Choices, Log, Rows, Shares
@@ -40,7 +40,7 @@ def chosen(
     )
     rest = rest - gone
     arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest)
-    playing = game(replace(found, arms=arms), cache, choices)
+    playing = bandit(replace(found, arms=arms), cache, choices)
     samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
     acquisition = catalog.load("acquisition", choices.acquisition)
     rng = generator(seed, number, "arms")
@@ -59,8 +59,8 @@ def chosen(
 
 
 def _of_batch(
-    playing: Game,
-    shares: Callable[[Game, int, np.random.Generator], Array],
+    playing: Bandit,
+    shares: Callable[[Bandit, int, np.random.Generator], Array],
     samples: int,
     count: int,
     rng: np.random.Generator,
@@ -96,7 +96,7 @@ def strengths(shares: Shares, rows: Rows, cache) -> Array:
     return np.array(shares.strength)[partition.cells(rows, cache)]
 
 
-def game(found: Survey, cache, choices: Choices) -> Game:
+def bandit(found: Survey, cache, choices: Choices) -> Bandit:
     """What the task asks of these groups. Raises ChoiceError where they are not all there."""
     check(cache, choices, group=found.partition.group)
     values = [meaning[found.partition.group] for meaning in found.arms.meaning]
@@ -104,7 +104,7 @@ def game(found: Survey, cache, choices: Choices) -> Game:
     if choices.task == COMPARE:
         one, two = choices.compare
         pair = values.index(one), values.index(two)
-    return Game(found.arms, choices.task, choices.worst, pair, choices.rope)
+    return Bandit(found.arms, choices.task, choices.worst, pair, choices.rope)
 
 
 def check(cache, choices: Choices, group: str | None = None) -> None:

@@ -125,7 +125,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     brought = evidence.brought_stats[:, columns] * brought_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
     before += _brought_before(log, brought)
-    place = evidence.groups.index(group)
+    place = [each.name for each in evidence.groups].index(group.name)
     imputed, imputed_sum, left = evidence.foresight.of(place, member, columns)
     _, _, remaining = evidence.foresight.of(0, np.ones(len(member)), [])
     known, known_brought = log.status != PENDING, log.brought_status != PENDING

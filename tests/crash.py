@@ -1,8 +1,9 @@
 """Kill a command at every line of the program, and look at what is left. Run by test_crash.py.
 
-usage: crash.py FOLDER COMMAND [again]
+usage: crash.py FOLDER COMMAND [third|again]
 FOLDER holds a pool, label files and perhaps a study, and stays as it is. Each line is the last one
-when it is reached for the first time; with `again`, also every other time.
+when it is reached for the first time; with `again`, also every other time; with `third`, only every
+third line that is reached.
 """
 
 import contextlib
@@ -46,21 +47,21 @@ COMMANDS = {
 }
 
 
-def main(folder: Path, name: str, *again: str) -> int:
-    """Prints how many times the command was killed, and says where a check failed."""
+def main(folder: Path, name: str, which: str = "") -> int:
+    """Prints the last line at which the command was killed, and says where a check failed."""
     words = COMMANDS[name]
     with contextlib.redirect_stdout(io.StringIO()):
         cli.main([words[0], "--help"])
     before = in_child(folder, lambda at: snapshot())
     after = in_child(folder, lambda at: (run(words), snapshot()))[1]
-    line = 0
+    line, step = 0, 3 if which == "third" else 1
     while True:
-        line += 1
+        line += step
         with tempfile.TemporaryDirectory() as room:
             at = Path(room) / "at"
             shutil.copytree(folder, at)
-            if not killed(at, line, words, bool(again)):
-                print(line - 1)
+            if not killed(at, line, words, which == "again"):
+                print(line - step)
                 return 0
             problem = in_child(at, lambda _: check(words, before, after), copy=False)
             if problem:

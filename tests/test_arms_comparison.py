@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import betabinom
 
 from activetest.arms import Arms, dirichlet, samples
-from activetest.arms_comparison import confidence, described, hopes, masses, regions
+from activetest.arms_comparison import (
+    confidence,
+    expected_lambda,
+    matched_beta,
+    region_probabilities,
+    regions,
+)
 
 
 def made(size, known, *, kind="accuracy", prior=1.0) -> Arms:
@@ -27,7 +33,7 @@ def made(size, known, *, kind="accuracy", prior=1.0) -> Arms:
 
 def population(right: float, wrong: float) -> np.ndarray:
     """A Beta of no finite pool."""
-    return described(np.array([right, wrong]), np.zeros(()), np.inf, np.inf)
+    return matched_beta(np.array([right, wrong]), np.zeros(()), np.inf, np.inf)
 
 
 def rng() -> np.random.Generator:
@@ -48,13 +54,13 @@ def test_regions_are_counted_for_every_study():
     np.testing.assert_allclose(regions(difference, 0.05), [[0, 0, 1], [0.5, 0.5, 0]])
 
 
-# --- masses
+# --- region_probabilities
 
 
 @pytest.mark.parametrize("rope", [0, 0.05, 0.3])
 def test_the_difference_of_two_uniform_values_is_triangular(rope):
     beyond = (1 - rope) ** 2 / 2
-    found = masses(population(1, 1), population(1, 1), rope)
+    found = region_probabilities(population(1, 1), population(1, 1), rope)
     np.testing.assert_allclose(found, [beyond, 1 - 2 * beyond, beyond], atol=1e-4)
 
 
@@ -64,13 +70,13 @@ def test_the_difference_of_two_uniform_values_is_triangular(rope):
 def test_masses_are_those_of_samples(one, two):
     drawn = rng().beta(*one, 10**6) - rng().spawn(1)[0].beta(*two, 10**6)
     wanted = regions(drawn, 0.05)
-    found = masses(population(*one), population(*two), 0.05)
+    found = region_probabilities(population(*one), population(*two), 0.05)
     np.testing.assert_allclose(found, wanted, atol=2.5e-3)
 
 
 def test_the_paper_s_people_and_trees():
     # Ji 2021, supplement: less accurate on "human" than on "trees" with 96 % probability.
-    found = masses(population(280, 203), population(351, 162), 0.05)
+    found = region_probabilities(population(280, 203), population(351, 162), 0.05)
     assert found[0] == pytest.approx(0.96, abs=0.01)
 
 
@@ -78,10 +84,10 @@ def test_masses_sum_to_one_and_turn_around_when_groups_are_swapped():
     parameters = rng().gamma(2, 3, (200, 2, 2)) + 0.2
     none = np.zeros(200)
     sides = [
-        described(parameters[:, side], none, np.full(200, np.inf), np.full(200, np.inf))
+        matched_beta(parameters[:, side], none, np.full(200, np.inf), np.full(200, np.inf))
         for side in range(2)
     ]
-    found, swapped = masses(*sides, 0.05), masses(*sides[::-1], 0.05)
+    found, swapped = region_probabilities(*sides, 0.05), region_probabilities(*sides[::-1], 0.05)
     assert (found >= 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_allclose(swapped, found[:, ::-1], atol=3e-3)
@@ -124,12 +130,12 @@ def test_masses_of_errors_are_those_of_accuracies_turned_around():
     np.testing.assert_allclose(other, one[::-1], atol=1e-4)
 
 
-# --- how a group's mean is described
+# --- the Beta that a group's mean is taken for
 
 
 def test_a_described_group_has_the_mean_and_variance_of_its_beta_binomial():
     exact = betabinom(30, 4.5, 1.5)
-    certain, room, one, other = described(np.array([4.5, 1.5]), np.array(7.0), 30.0, 42.0)
+    certain, room, one, other = matched_beta(np.array([4.5, 1.5]), np.array(7.0), 30.0, 42.0)
     mean = certain + room * one / (one + other)
     variance = room**2 * one * other / (one + other) ** 2 / (one + other + 1)
     assert mean == pytest.approx((7 + exact.mean()) / 42)
@@ -153,7 +159,7 @@ def test_hopes_are_the_confidence_after_either_label():
             more[place, outcome] = 1
             after = confidence(arms, (0, 1), 0.05, more).max()
             wanted = wanted + theta[:, place, outcome] * after
-        found = hopes(arms, theta, (0, 1), 0.05)[:, place]
+        found = expected_lambda(arms, theta, (0, 1), 0.05)[:, place]
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
@@ -169,7 +175,7 @@ def test_a_label_is_expected_to_leave_masses_as_they_are_and_confidence_no_lower
             chance = arms.mean[:, place, [outcome]]
             ends.append(chance * confidence(arms, (0, 1), 0.05, more))
         np.testing.assert_allclose(sum(ends), now, atol=1e-4)
-    hoped = hopes(arms, arms.mean[None], (0, 1), 0.05)[0]
+    hoped = expected_lambda(arms, arms.mean[None], (0, 1), 0.05)[0]
     gain = hoped - now.max(axis=1)[:, None]
     assert (gain > -1e-4).all()
     assert gain.max() > 0.05
@@ -177,7 +183,7 @@ def test_a_label_is_expected_to_leave_masses_as_they_are_and_confidence_no_lower
 
 def test_where_no_label_can_turn_the_decision_neither_group_promises_more():
     arms = made([10**5, 10**5], [[20, 2], [150, 250]])
-    first, second = hopes(arms, arms.mean[None], (0, 1), 0.05)[0]
+    first, second = expected_lambda(arms, arms.mean[None], (0, 1), 0.05)[0]
     assert first == second
     assert first == pytest.approx(confidence(arms, (0, 1), 0.05).max(), abs=1e-5)
 
@@ -185,24 +191,24 @@ def test_where_no_label_can_turn_the_decision_neither_group_promises_more():
 def test_labels_that_can_turn_the_decision_promise_most():
     # Hardly a label of the first group, many of the second, and not yet decided.
     arms = made([10**5, 10**5], [[5, 3], [250, 150]])
-    first, second = hopes(arms, arms.mean[None], (0, 1), 0.05)[0]
+    first, second = expected_lambda(arms, arms.mean[None], (0, 1), 0.05)[0]
     assert first > second
 
 
 def test_no_label_beyond_the_pool_breaks_it():
     arms = made([4, 9], [[2, 2], [2, 1]])
     theta = dirichlet(arms.posterior, 5, rng())
-    assert np.isfinite(hopes(arms, theta, (0, 1), 0.05)).all()
+    assert np.isfinite(expected_lambda(arms, theta, (0, 1), 0.05)).all()
 
 
 def test_many_studies_at_once_are_each_as_if_alone():
     known = rng().integers(0, 9, (6, 3, 2))
     whole = made([90, 50, 40], known)
     theta = dirichlet(whole.posterior, 4, rng())
-    found, hoped = confidence(whole, (2, 0), 0.05), hopes(whole, theta, (2, 0), 0.05)
+    found, hoped = confidence(whole, (2, 0), 0.05), expected_lambda(whole, theta, (2, 0), 0.05)
     assert hoped.shape == (4, 6, 2)
     for study in range(6):
         one = made([90, 50, 40], known[study])
         np.testing.assert_allclose(found[study], confidence(one, (2, 0), 0.05), atol=1e-12)
-        alone = hopes(one, theta[:, study], (2, 0), 0.05)
+        alone = expected_lambda(one, theta[:, study], (2, 0), 0.05)
         np.testing.assert_allclose(hoped[:, study], alone, atol=1e-12)

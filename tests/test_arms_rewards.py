@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from activetest.arms import Arms, dirichlet, expected, outcomes, values, variances
-from activetest.arms_comparison import hopes
-from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Game
+from activetest.arms_comparison import expected_lambda
+from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Bandit
 
 RIGHT = np.array([[1.0, 0.0]])
 
@@ -76,15 +76,15 @@ def test_the_fall_of_the_variance_is_that_of_every_outcome_enumerated(kind, rest
     for outcome, chance in enumerate(theta):
         one = np.arange(width) == outcome
         wanted -= chance * enumerated(prior + known + one, rest - 1, size, worths)
-    fall = Game(arms, ESTIMATE).fall(theta[None, None])
-    np.testing.assert_allclose(fall, [[wanted]])
+    reduction = Bandit(arms, ESTIMATE).reduction(theta[None, None])
+    np.testing.assert_allclose(reduction, [[wanted]])
 
 
 def test_the_last_label_takes_all_the_doubt_and_after_it_there_is_none_to_take():
     arms = made("accuracy", [4, 3], [[2, 1], [2, 1]], np.ones((2, 2)))
-    fall = Game(arms, ESTIMATE).fall(dirichlet(arms.posterior, 50, rng()))
-    np.testing.assert_allclose(fall[:, 0], variances(arms)[0])
-    assert (fall[:, 1] == 0).all()
+    reduction = Bandit(arms, ESTIMATE).reduction(dirichlet(arms.posterior, 50, rng()))
+    np.testing.assert_allclose(reduction[:, 0], variances(arms)[0])
+    assert (reduction[:, 1] == 0).all()
 
 
 def test_no_label_is_expected_to_harm():
@@ -98,7 +98,7 @@ def test_no_label_is_expected_to_harm():
             np.full((40, worth.shape[1]), 0.1),
             worth=worth,
         )
-        assert (Game(arms, ESTIMATE).greedy(rng()) > 0).all()
+        assert (Bandit(arms, ESTIMATE).greedy(rng()) > 0).all()
 
 
 def test_estimation_lowers_the_groups_variances_weighted_by_their_size():
@@ -119,14 +119,14 @@ def test_estimation_lowers_the_groups_variances_weighted_by_their_size():
     wanted = np.full((3, 3), whole(arms))
     for cell, outcome in itertools.product(range(3), range(3)):
         wanted[:, cell] -= theta[:, cell, outcome] * whole(with_label(arms, cell, outcome))
-    np.testing.assert_allclose(Game(arms, ESTIMATE).rewards(theta, rng()), wanted)
+    np.testing.assert_allclose(Bandit(arms, ESTIMATE).rewards(theta, rng()), wanted)
 
 
 def test_calibration_lowers_the_variances_of_its_bins():
     arms = made("ece", [10, 30, 60], [[2, 1], [4, 4], [9, 0]], np.ones((3, 2)), owner=[0, 0, 1])
     accuracy = made("accuracy", [10, 30, 60], [[2, 1], [4, 4], [9, 0]], np.ones((3, 2)))
     theta = dirichlet(arms.posterior, 3, rng())
-    one, other = (Game(each, ESTIMATE).rewards(theta, rng()) for each in (arms, accuracy))
+    one, other = (Bandit(each, ESTIMATE).rewards(theta, rng()) for each in (arms, accuracy))
     np.testing.assert_allclose(one, other)
 
 
@@ -139,7 +139,7 @@ def test_in_the_long_run_labels_go_by_the_root_of_size_and_variance(sampled):
     for _ in range(2000):
         arms = replace(arms, known=counts, evidence=counts)
         theta = dirichlet(arms.posterior, 1, generator) if sampled else arms.mean[None]
-        arm = Game(arms, ESTIMATE).rewards(theta, generator)[0].argmax(axis=-1)
+        arm = Bandit(arms, ESTIMATE).rewards(theta, generator)[0].argmax(axis=-1)
         wrong = generator.random(len(studies)) >= chances[arm]
         counts[studies, arm, wrong.astype(int)] += 1
     wanted = np.sqrt(size * chances * (1 - chances))
@@ -155,7 +155,7 @@ def test_identification_rewards_the_worst():
     right = made("accuracy", [20, 30, 3], known, np.ones((3, 2)))
     wrong = made("error", [20, 30, 3], known, np.ones((3, 2)), worth=1 - RIGHT)
     theta = dirichlet(right.posterior, 30, rng())
-    one, other = (Game(each, IDENTIFY).rewards(theta, rng()) for each in (right, wrong))
+    one, other = (Bandit(each, IDENTIFY).rewards(theta, rng()) for each in (right, wrong))
     wanted = -values(right, outcomes(right, theta, rng()))
     np.testing.assert_allclose(one[:, :2], wanted[:, :2])
     np.testing.assert_allclose(other[:, :2], 1 + one[:, :2])
@@ -167,10 +167,10 @@ def test_greedy_rewards_are_those_expected_of_the_posterior(task):
     arms = made(
         "cost", [20, 30, 25], [[2, 1, 0], [4, 4, 1], [9, 0, 0]], np.full((3, 3), 0.3), worth=COSTS
     )
-    game = Game(arms, task)
-    rewards = game.rewards(dirichlet(arms.posterior, 20_000, rng()), rng())
+    bandit = Bandit(arms, task)
+    rewards = bandit.rewards(dirichlet(arms.posterior, 20_000, rng()), rng())
     errors = rewards.std(axis=0) / np.sqrt(len(rewards))
-    assert (np.abs(rewards.mean(axis=0) - game.greedy(rng())) < 4 * errors).all()
+    assert (np.abs(rewards.mean(axis=0) - bandit.greedy(rng())) < 4 * errors).all()
 
 
 # --- comparison
@@ -186,8 +186,8 @@ def test_comparison_of_accuracies_rewards_confidence(kind):
         worth=RIGHT if kind == "accuracy" else 1 - RIGHT,
     )
     theta = dirichlet(arms.posterior, 7, rng())
-    rewards = Game(arms, COMPARE, pair=(2, 0), rope=0.1).rewards(theta, rng())
-    np.testing.assert_array_equal(rewards, hopes(arms, theta, (2, 0), 0.1))
+    rewards = Bandit(arms, COMPARE, pair=(2, 0), rope=0.1).rewards(theta, rng())
+    np.testing.assert_array_equal(rewards, expected_lambda(arms, theta, (2, 0), 0.1))
 
 
 def test_comparison_of_costs_rewards_the_fall_of_the_variance_by_a_label_anywhere_in_the_group():
@@ -209,7 +209,7 @@ def test_comparison_of_costs_rewards_the_fall_of_the_variance_by_a_label_anywher
         arm = arms.owner[cell]
         chance = theta[:, cell, outcome] * arms.rest[cell] / arms.total(arms.rest)[arm]
         wanted[:, 1 - arm] -= chance * variance(with_label(arms, cell, outcome), arm)
-    rewards = Game(arms, COMPARE, pair=(1, 0)).rewards(theta, rng())
+    rewards = Bandit(arms, COMPARE, pair=(1, 0)).rewards(theta, rng())
     np.testing.assert_allclose(rewards, wanted)
 
 
@@ -227,13 +227,13 @@ def three_groups() -> Arms:
     [(ESTIMATE, 5, [8, 25, 52, 0, 7]), (IDENTIFY, 3, [33, 52, 7]), (COMPARE, 2, [7, 33])],
 )
 def test_inside_an_option_every_item_without_a_label_is_as_likely(task, options, room):
-    game = Game(three_groups(), task, pair=(2, 0))
-    np.testing.assert_array_equal(game.room, room)
-    chances = np.where(game.room > 0, rng().random(options), 0)
+    bandit = Bandit(three_groups(), task, pair=(2, 0))
+    np.testing.assert_array_equal(bandit.room, room)
+    chances = np.where(bandit.room > 0, rng().random(options), 0)
     chances /= chances.sum()
-    cells = game.cells(chances)
+    cells = bandit.cells(chances)
     assert cells.sum() == pytest.approx(1)
-    per_item = cells / np.maximum(game.arms.rest, 1)
+    per_item = cells / np.maximum(bandit.arms.rest, 1)
     assert per_item[3] == 0
     if task != ESTIMATE:
         assert per_item[0] == pytest.approx(per_item[1])
@@ -245,10 +245,10 @@ def test_inside_an_option_every_item_without_a_label_is_as_likely(task, options,
 @pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY, COMPARE])
 def test_options_without_room_are_never_rewarded(task):
     arms = made("accuracy", [4, 9, 0], [[2, 2], [2, 1], [0, 0]], np.ones((3, 2)))
-    game = Game(arms, task, pair=(0, 1))
+    bandit = Bandit(arms, task, pair=(0, 1))
     options = [0, 1] if task == COMPARE else [0, 1, 2]
     rewards = np.stack(
-        [game.greedy(rng()), *game.rewards(dirichlet(arms.posterior, 2, rng()), rng())]
+        [bandit.greedy(rng()), *bandit.rewards(dirichlet(arms.posterior, 2, rng()), rng())]
     )
     for option in options:
         assert (np.isfinite(rewards[:, option]) == (option == 1)).all()
@@ -264,14 +264,16 @@ def test_many_studies_at_once_are_each_as_if_alone(kind, task):
     )
     whole = replace(alone, known=known, evidence=known)
     theta = dirichlet(whole.posterior, 3, rng())
-    rewards = Game(whole, task, pair=(3, 1)).rewards(theta, rng())
+    rewards = Bandit(whole, task, pair=(3, 1)).rewards(theta, rng())
     options = np.broadcast_to(
         [0.3, 0.7] if task == COMPARE else [0.1, 0.2, 0.3, 0.4], rewards.shape[1:]
     )
-    cells = Game(whole, task, pair=(3, 1)).cells(options)
+    cells = Bandit(whole, task, pair=(3, 1)).cells(options)
     for study in range(6):
-        game = Game(replace(alone, known=known[study], evidence=known[study]), task, pair=(3, 1))
-        np.testing.assert_allclose(rewards[:, study], game.rewards(theta[:, study], rng()))
-        np.testing.assert_allclose(cells[study], game.cells(options[study]))
+        bandit = Bandit(
+            replace(alone, known=known[study], evidence=known[study]), task, pair=(3, 1)
+        )
+        np.testing.assert_allclose(rewards[:, study], bandit.rewards(theta[:, study], rng()))
+        np.testing.assert_allclose(cells[study], bandit.cells(options[study]))
         if kind != "confusion":
-            assert np.isfinite(values(game.arms, expected(game.arms))).all()
+            assert np.isfinite(values(bandit.arms, expected(bandit.arms))).all()

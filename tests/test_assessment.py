@@ -14,6 +14,7 @@ from activetest.workflow.next import choose
 from activetest.workflow.report import report
 
 SIZE = 90
+KINDS = ("doubly-robust", "pseudo-posterior")
 
 
 def counts(study, column="place") -> dict:
@@ -179,8 +180,13 @@ def test_labels_drawn_unevenly_are_weighted_and_that_is_said(begin, answers):
         assert (found.estimate, found.lower, found.upper) == (line.estimate, line.lower, line.upper)
     (note,) = (each for each in said.notes if each.startswith("Labels in 2 groups were not"))
     assert "place=barn" in note
-    inside = "Labels were not drawn uniformly inside predicted classes: columns of the confusion"
-    assert any(each.startswith(inside) for each in said.notes)
+    inside = "Labels were not drawn uniformly inside"
+    (columns,) = (each for each in said.notes if each.startswith(f"{inside} predicted classes"))
+    (bins,) = (each for each in said.notes if each.startswith(f"{inside} bins"))
+    assert "columns of the confusion matrix for" in columns
+    assert "accuracies in" in bins and "(pseudo-posterior)" in bins
+    methods = {each.method for each in answer.confusion.columns}
+    assert all((f"({method})" in columns) == (method in methods) for method in KINDS)
 
 
 def like(right: int) -> float:

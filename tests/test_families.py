@@ -10,7 +10,7 @@ import pytest
 from activetest import catalog
 from activetest.acquisition import ARMS
 from activetest.arms import Arms
-from activetest.arms_rewards import IDENTIFY, Game
+from activetest.arms_rewards import IDENTIFY, Bandit
 from activetest.errors import ActivetestError
 from activetest.evidence import Beliefs, Outputs, Rows
 from activetest.evidence_known import Known
@@ -137,13 +137,13 @@ def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
     )
 
 
-def groups(order) -> Game:
+def groups(order) -> Bandit:
     """Which of six groups is the least accurate? Nothing is left to label in the third."""
     known = np.array([[3, 1], [1, 1], [0, 4], [9, 3], [0, 0], [2, 5]], float)[order]
     meaning = tuple({"place": str(number)} for number in order)
     size, worth = np.array([9, 40, 4, 60, 30, 50])[order], np.tile([1.0, 0.0], (6, 1))
     each = (np.arange(6), size, worth, np.zeros(6), known, known, np.ones((6, 2)))
-    return Game(Arms("accuracy", meaning, *each), IDENTIFY)
+    return Bandit(Arms("accuracy", meaning, *each), IDENTIFY)
 
 
 @pytest.mark.parametrize("name", ARMS)

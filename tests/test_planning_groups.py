@@ -5,7 +5,7 @@ import pytest
 
 from activetest.acquisition import thompson
 from activetest.arms import Arms
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.planning_groups import decision_labels
 
 
@@ -26,10 +26,10 @@ def arms(right, wrong, size) -> Arms:
     )
 
 
-def planned(some, task="identify", shares=thompson.shares, level=0.95, seed=0, **game):
+def planned(some, task="identify", shares=thompson.shares, level=0.95, seed=0, **bandit):
     likely = np.linspace(1, 0.1, len(some.meaning))
     return decision_labels(
-        Game(some, task, **game),
+        Bandit(some, task, **bandit),
         shares,
         likely=likely,
         floor=0.1,
@@ -63,11 +63,13 @@ def test_equal_groups_of_a_large_pool_need_more_than_can_be_said():
 def test_too_many_groups_that_could_be_the_worst_are_more_than_can_be_said():
     count = 300
     same = arms(np.full(count, 4), np.ones(count), np.full(count, 100))
-    game, rng = Game(same, "identify"), np.random.default_rng(0)
+    bandit, rng = Bandit(same, "identify"), np.random.default_rng(0)
     told = {"floor": 0.1, "level": 0.95, "rng": rng}
-    assert decision_labels(game, thompson.shares, likely=np.full(count, 1 / count), **told) is None
+    assert (
+        decision_labels(bandit, thompson.shares, likely=np.full(count, 1 / count), **told) is None
+    )
     few = np.where(np.arange(count) < 2, 0.49, 0.02 / (count - 2))
-    assert decision_labels(game, thompson.shares, likely=few, **told) is not None
+    assert decision_labels(bandit, thompson.shares, likely=few, **told) is not None
 
 
 def test_labelling_everything_is_enough():

@@ -75,9 +75,9 @@ def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, 
     assert frozen.strength.sum() == approx(1)
     assert not frozen.strength[~free].any()
     found = survey(log, pool, choices)
-    game = rounds_arms.game(found, pool, choices)
+    bandit = rounds_arms.bandit(found, pool, choices)
     rng = generator(1, 3, "arms")
-    shares = game.cells(catalog.load("acquisition", "thompson").shares(game, 1000, rng))
+    shares = bandit.cells(catalog.load("acquisition", "thompson").shares(bandit, 1000, rng))
     rest = np.bincount(found.cells[free], minlength=len(shares))
     for cell in np.flatnonzero(rest):
         here = frozen.strength[free & (found.cells == cell)]

@@ -6,5 +6,5 @@ MEMBERS = ("bald", "xwed")
 TASKS = {"entropy": "classification"}
 # Those that only simulations have: they draw with replacement.
 SIMULATED = ("active-risk",)
-# Those that choose between groups, for studies with a task: shares(game, samples, rng) -> (K,).
+# Those that choose between groups, for studies with a task: shares(bandit, samples, rng) -> (K,).
 ARMS = ("bayes-ucb", "epsilon-greedy", "thompson", "top-two-thompson")

@@ -3,14 +3,14 @@
 import numpy as np
 
 from activetest.arms import beliefs
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.evidence import Array
 
 
-def sampled(game: Game, samples: int, rng: np.random.Generator) -> Array:
+def sampled(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
     """(S, ..., K) rewards of the options in so many posterior samples."""
-    pieces = beliefs(game.arms, samples, rng)
-    return np.concatenate([game.rewards(theta, rng) for theta in pieces])
+    pieces = beliefs(bandit.arms, samples, rng)
+    return np.concatenate([bandit.rewards(theta, rng) for theta in pieces])
 
 
 def winners(rewards: Array, plays: int) -> Array:

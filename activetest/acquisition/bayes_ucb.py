@@ -7,14 +7,14 @@ For identification only: the other tasks' rewards are expectations already.
 import numpy as np
 
 from activetest.acquisition._bandits import sampled, winners
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.evidence import Array
 
 _QUANTILE = 0.975
 
 
-def shares(game: Game, samples: int, rng: np.random.Generator) -> Array:
+def shares(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
     """(..., K) 1 for the option with the largest bound, or 1 / m for each of the m largest."""
     # In the interpolated form the quantile of values that are -inf would be NaN.
-    bound = np.quantile(sampled(game, samples, rng), _QUANTILE, axis=0, method="higher")
-    return winners(bound, game.plays)
+    bound = np.quantile(sampled(bandit, samples, rng), _QUANTILE, axis=0, method="higher")
+    return winners(bound, bandit.plays)

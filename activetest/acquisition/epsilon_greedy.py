@@ -6,15 +6,15 @@ Active Bayesian Assessment (Ji 2021), supplement, as a baseline.
 import numpy as np
 
 from activetest.acquisition._bandits import winners
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.evidence import Array
 
 _EPSILON = 0.1
 
 
-def shares(game: Game, samples: int, rng: np.random.Generator) -> Array:
+def shares(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
     """(..., K) probability of each option; rewards are those of the posterior mean."""
     del samples
-    possible = game.room > 0
+    possible = bandit.room > 0
     even = possible / np.maximum(possible.sum(axis=-1, keepdims=True), 1)
-    return (1 - _EPSILON) * winners(game.greedy(rng), game.plays) + _EPSILON * even
+    return (1 - _EPSILON) * winners(bandit.greedy(rng), bandit.plays) + _EPSILON * even

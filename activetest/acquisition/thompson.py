@@ -7,10 +7,10 @@ its m best options: multiple plays (Komiyama, Honda and Nakagawa 2015).
 import numpy as np
 
 from activetest.acquisition._bandits import sampled, winners
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.evidence import Array
 
 
-def shares(game: Game, samples: int, rng: np.random.Generator) -> Array:
+def shares(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
     """(..., K) share of posterior samples in which each option is played."""
-    return winners(sampled(game, samples, rng), game.plays).mean(axis=0)
+    return winners(sampled(bandit, samples, rng), bandit.plays).mean(axis=0)

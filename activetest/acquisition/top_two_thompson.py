@@ -7,19 +7,19 @@ of a posterior sample is played, else samples are drawn until another one wins.
 import numpy as np
 
 from activetest.acquisition._bandits import sampled, winners
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.evidence import Array
 
 _BETA = 0.5
 
 
-def shares(game: Game, samples: int, rng: np.random.Generator) -> Array:
+def shares(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
     """(..., K) probability of each option.
 
     An option that wins a share w of the samples is played with probability
     (1 - beta) w + beta (its share as a challenger).
     """
-    rewards = sampled(game, samples, rng)
+    rewards = sampled(bandit, samples, rng)
     won = winners(rewards, 1).mean(axis=0)
     # Where one option wins every sample, the second best of each tells who may win another.
     second = winners(np.where(won == 1, -np.inf, rewards), 1).mean(axis=0)

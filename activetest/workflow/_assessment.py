@@ -7,7 +7,7 @@ import numpy as np
 from activetest import acquisition, catalog, rounds_arms, specs
 from activetest.arms import Arms, spread
 from activetest.arms_comparison import regions
-from activetest.arms_rewards import IDENTIFY, Game
+from activetest.arms_rewards import IDENTIFY, Bandit
 from activetest.arms_survey import Survey, survey, task_group
 from activetest.assess_view import View, look
 from activetest.errors import ChoiceError
@@ -47,12 +47,12 @@ def assessment(
     facts = specs.facts(cache.roles, choices.costs, cache)
     metric, level = specs.one(choices.metric, facts), choices.level
     known = _known(log, cache, choices, facts, seed, surrogate)
-    game = rounds_arms.game(known.groups, cache, choices)
+    bandit = rounds_arms.bandit(known.groups, cache, choices)
     rng = generator(seed, len(log.history) + 1, "groups")
     stands = standing(known.groups, known.view, metric, level, rng)
     _check_worst(choices, stands.there)
     groups, ranks = ranking(stands, choices.worst, level, rng)
-    compared = _comparison(game, stands, choices) if game.pair else None
+    compared = _comparison(bandit, stands, choices) if bandit.pair else None
     if compared:
         probability = compared.probability
     else:
@@ -70,7 +70,7 @@ def assessment(
         worst=choices.worst,
         rope=choices.rope,
         prior="informative" if known.groups.informed else "uniform",
-        strength=float(game.arms.prior[0].sum()),
+        strength=float(bandit.arms.prior[0].sum()),
         level=level,
         groups=groups,
         comparison=compared,
@@ -78,7 +78,7 @@ def assessment(
         reliability=binned,
         decided=decided,
         probability=probability,
-        more=_more(game, choices, stands, ranks.among, rng) if decided is False else None,
+        more=_more(bandit, choices, stands, ranks.among, rng) if decided is False else None,
         rmse=_matrix_rmse(known.matrix.arms, matrix) if choices.target else stands.rmse,
     )
     return answer, words.notes(answer)
@@ -113,15 +113,15 @@ def _ece(facts: Facts) -> Metric:
     return specs.one(cells.BINS_KIND, facts)
 
 
-def _comparison(game: Game, stands: Standing, choices: Choices) -> Comparison:
-    one, two = game.pair
+def _comparison(bandit: Bandit, stands: Standing, choices: Choices) -> Comparison:
+    one, two = bandit.pair
     apart = stands.draws[:, one] - stands.draws[:, two]
     tail = (1 - choices.level) / 2
     lower, upper = np.quantile(apart, [tail, 1 - tail])
     mean = float(stands.estimate[one] - stands.estimate[two])
-    shares = regions(apart, game.rope)
+    shares = regions(apart, bandit.rope)
     region = ("below", "within", "above")[int(shares.argmax())]
-    groups = game.arms.meaning[one], game.arms.meaning[two]
+    groups = bandit.arms.meaning[one], bandit.arms.meaning[two]
     return Comparison(
         *groups,
         difference=mean,
@@ -132,18 +132,18 @@ def _comparison(game: Game, stands: Standing, choices: Choices) -> Comparison:
         p_above=float(shares[2]),
         probability=float(shares.max()),
         region=region,
-        words=words.compared(*groups, region, game.arms.worse, game.rope),
-        rope=game.rope,
+        words=words.compared(*groups, region, bandit.arms.worse, bandit.rope),
+        rope=bandit.rope,
     )
 
 
-def _more(game: Game, choices: Choices, stands: Standing, among: Array, rng) -> int | None:
+def _more(bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng) -> int | None:
     """Labels still expected until the task is decided."""
     active = choices.acquisition in acquisition.ARMS
-    likely = np.zeros(len(game.arms.meaning))
+    likely = np.zeros(len(bandit.arms.meaning))
     likely[stands.order[: stands.there]] = among
     return decision_labels(
-        game,
+        bandit,
         catalog.load("acquisition", choices.acquisition).shares if active else None,
         likely=likely,
         floor=choices.floor,

@@ -35,28 +35,29 @@ def notes(answer: Assessment) -> list[str]:
         )
     if answer.confusion:
         columns = [(each.predicted, each.method) for each in answer.confusion.columns]
-        said += _parts("predicted classes: columns of the confusion matrix", columns)
+        said += _parts("predicted classes", "columns of the confusion matrix for", columns)
     if answer.reliability:
-        bins = [(f"{each.low:g}-{each.high:g}", each.method) for each in answer.reliability.bins]
-        said += _parts("bins of the confidence: accuracies", bins)
+        bins = answer.reliability.bins
+        named_bins = [(f"{each.low:.1f}-{each.high:.1f}", each.method) for each in bins]
+        said += _parts("bins of the confidence", "accuracies in", named_bins)
     return said
 
 
-def _parts(what: str, parts: list[tuple[str, str]]) -> list[str]:
+def _parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[str]:
     """What is estimated otherwise, of (name, method) of parts of the pool."""
     made = {
         method: listed([name for name, by in parts if by == method])
         for method in (HEADLINE, PSEUDO)
     }
     ways = [
-        f"in {made[method]} {how}"
+        f"{what} {made[method]} {how}"
         for method, how in (
             (HEADLINE, "are weighted (doubly-robust)"),
             (PSEUDO, "come from a posterior of labels that count by weight (pseudo-posterior)"),
         )
         if made[method]
     ]
-    return [f"Labels were not drawn uniformly inside {what} {', '.join(ways)}."] if ways else []
+    return [f"Labels were not drawn uniformly inside {inside}: {'; '.join(ways)}."] if ways else []
 
 
 def _uneven(answer: Assessment) -> list[str]:

@@ -6,10 +6,10 @@ from scipy.special import betaincinv
 
 from activetest.acquisition import bayes_ucb
 from activetest.arms import Arms
-from activetest.arms_rewards import IDENTIFY, Game
+from activetest.arms_rewards import IDENTIFY, Bandit
 
 
-def groups(known, *, kind="accuracy", size=10**7, worst=1) -> Game:
+def groups(known, *, kind="accuracy", size=10**7, worst=1) -> Bandit:
     """Which of these groups are worst? By default of a pool as large as a population."""
     known = np.asarray(known, float)
     cells = known.shape[-2]
@@ -24,11 +24,11 @@ def groups(known, *, kind="accuracy", size=10**7, worst=1) -> Game:
         evidence=known,
         prior=np.ones((cells, 2)),
     )
-    return Game(arms, IDENTIFY, worst)
+    return Bandit(arms, IDENTIFY, worst)
 
 
-def shares(game: Game) -> np.ndarray:
-    return bayes_ucb.shares(game, 4000, np.random.default_rng(31))
+def shares(bandit: Bandit) -> np.ndarray:
+    return bayes_ucb.shares(bandit, 4000, np.random.default_rng(31))
 
 
 KNOWN = np.array([[30, 10], [3, 1], [300, 120], [14, 2]])

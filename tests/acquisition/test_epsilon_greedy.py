@@ -5,7 +5,7 @@ import pytest
 
 from activetest.acquisition import epsilon_greedy
 from activetest.arms import Arms, variances
-from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Game
+from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Bandit
 
 
 def accuracies(known, size) -> Arms:
@@ -25,31 +25,31 @@ def accuracies(known, size) -> Arms:
     )
 
 
-def shares(game: Game) -> np.ndarray:
-    return epsilon_greedy.shares(game, 1, np.random.default_rng(29))
+def shares(bandit: Bandit) -> np.ndarray:
+    return epsilon_greedy.shares(bandit, 1, np.random.default_rng(29))
 
 
 KNOWN = [[3, 3], [9, 2], [1, 2], [0, 4], [8, 3]]
 
 
 def test_the_least_accurate_group_with_room_is_played_and_any_other_once_in_ten():
-    game = Game(accuracies(KNOWN, [50, 50, 50, 4, 50]), IDENTIFY)
-    np.testing.assert_allclose(shares(game), [0.025, 0.025, 0.925, 0, 0.025])
+    bandit = Bandit(accuracies(KNOWN, [50, 50, 50, 4, 50]), IDENTIFY)
+    np.testing.assert_allclose(shares(bandit), [0.025, 0.025, 0.925, 0, 0.025])
 
 
 def test_the_m_worst_share_the_plays():
-    game = Game(accuracies(KNOWN, 50), IDENTIFY, worst=2)
-    np.testing.assert_allclose(shares(game), [0.02, 0.02, 0.47, 0.47, 0.02])
+    bandit = Bandit(accuracies(KNOWN, 50), IDENTIFY, worst=2)
+    np.testing.assert_allclose(shares(bandit), [0.02, 0.02, 0.47, 0.47, 0.02])
 
 
 def test_groups_that_look_alike_share():
-    game = Game(accuracies([[2, 2], [5, 5], [9, 1]], 100), IDENTIFY)
-    np.testing.assert_allclose(shares(game), [0.1 / 3 + 0.45, 0.1 / 3 + 0.45, 0.1 / 3])
+    bandit = Bandit(accuracies([[2, 2], [5, 5], [9, 1]], 100), IDENTIFY)
+    np.testing.assert_allclose(shares(bandit), [0.1 / 3 + 0.45, 0.1 / 3 + 0.45, 0.1 / 3])
 
 
 def test_estimation_plays_where_the_variance_is_expected_to_fall_most():
     arms = accuracies(KNOWN, [50, 80, 50, 4, 400])
-    found = shares(Game(arms, ESTIMATE))
+    found = shares(Bandit(arms, ESTIMATE))
     # The variance of an accuracy's expectation after one more label.
     strength = arms.posterior.sum(axis=1)
     falls = arms.size * variances(arms) * (strength + arms.rest) / np.maximum(arms.rest, 1)
@@ -58,18 +58,18 @@ def test_estimation_plays_where_the_variance_is_expected_to_fall_most():
 
 
 def test_comparison_plays_the_group_that_promises_more_confidence():
-    game = Game(accuracies([[9, 1], [5, 3], [250, 150]], 10**5), COMPARE, pair=(2, 1))
-    np.testing.assert_allclose(shares(game), [0.05, 0.95])
+    bandit = Bandit(accuracies([[9, 1], [5, 3], [250, 150]], 10**5), COMPARE, pair=(2, 1))
+    np.testing.assert_allclose(shares(bandit), [0.05, 0.95])
 
 
 def test_with_nothing_left_nothing_is_played():
-    assert (shares(Game(accuracies([[2, 2], [3, 1]], 4), IDENTIFY)) == 0).all()
+    assert (shares(Bandit(accuracies([[2, 2], [3, 1]], 4), IDENTIFY)) == 0).all()
 
 
 @pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY, COMPARE])
 def test_many_studies_at_once_are_each_as_if_alone(task):
     known = np.random.default_rng(1).integers(0, 9, (6, 4, 2))
-    found = shares(Game(accuracies(known, 40), task, pair=(0, 3)))
+    found = shares(Bandit(accuracies(known, 40), task, pair=(0, 3)))
     for study in range(6):
-        alone = shares(Game(accuracies(known[study], 40), task, pair=(0, 3)))
+        alone = shares(Bandit(accuracies(known[study], 40), task, pair=(0, 3)))
         np.testing.assert_allclose(found[study], alone)

@@ -7,7 +7,7 @@ from scipy.stats import beta
 from activetest.acquisition import thompson
 from activetest.acquisition._bandits import winners
 from activetest.arms import Arms
-from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, TASKS, Game
+from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, TASKS, Bandit
 
 
 def accuracies(known, *, size=10**7, kind="accuracy", prior=1.0) -> Arms:
@@ -35,7 +35,7 @@ KNOWN = [[3, 3], [9, 2], [1, 2], [30, 25], [0, 0]]
 
 
 def test_a_group_is_chosen_as_often_as_it_is_the_worst():
-    shares = thompson.shares(Game(accuracies(KNOWN), IDENTIFY), 20_000, rng())
+    shares = thompson.shares(Bandit(accuracies(KNOWN), IDENTIFY), 20_000, rng())
     # P(all others are above) integrated over each group's accuracy.
     nodes, weights = np.polynomial.legendre.leggauss(400)
     nodes, weights = (nodes + 1) / 2, weights / 2
@@ -49,14 +49,14 @@ def test_a_group_is_chosen_as_often_as_it_is_the_worst():
 
 def test_each_of_the_m_worst_gets_its_part_of_the_plays():
     arms = accuracies([[90, 10], [10, 90], [95, 5], [20, 80], [5, 95]])
-    shares = thompson.shares(Game(arms, IDENTIFY, worst=3), 200, rng())
+    shares = thompson.shares(Bandit(arms, IDENTIFY, worst=3), 200, rng())
     np.testing.assert_allclose(shares, [0, 1 / 3, 0, 1 / 3, 1 / 3])
 
 
 def test_with_one_group_to_find_many_plays_are_one():
     arms = accuracies(KNOWN)
     one, other = (
-        thompson.shares(Game(arms, IDENTIFY, worst=worst), 500, rng()) for worst in (1, 5)
+        thompson.shares(Bandit(arms, IDENTIFY, worst=worst), 500, rng()) for worst in (1, 5)
     )
     assert one.max() > 0.2
     np.testing.assert_allclose(other, 0.2)
@@ -65,31 +65,31 @@ def test_with_one_group_to_find_many_plays_are_one():
 @pytest.mark.parametrize("worst", [1, 2, 3])
 def test_groups_that_tie_share_whatever_their_order(worst):
     arms = accuracies(np.zeros((4, 2)), size=[3, 7, 50, 11], prior=[1.0, 0.0])
-    shares = thompson.shares(Game(arms, IDENTIFY, worst=worst), 20, rng())
+    shares = thompson.shares(Bandit(arms, IDENTIFY, worst=worst), 20, rng())
     np.testing.assert_allclose(shares, 0.25)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_groups_without_room_get_nothing(task):
     arms = accuracies([[2, 2], [0, 4], [3, 1], [1, 1]], size=[4, 4, 9, 9])
-    game = Game(arms, task, pair=(1, 3))
-    shares = thompson.shares(game, 50, rng())
+    bandit = Bandit(arms, task, pair=(1, 3))
+    shares = thompson.shares(bandit, 50, rng())
     assert shares.sum() == pytest.approx(1)
-    assert (shares[game.room == 0] == 0).all()
-    none = Game(accuracies([[2, 2], [0, 4]], size=4), task, pair=(0, 1))
+    assert (shares[bandit.room == 0] == 0).all()
+    none = Bandit(accuracies([[2, 2], [0, 4]], size=4), task, pair=(0, 1))
     assert (thompson.shares(none, 50, rng()) == 0).all()
 
 
 def test_more_groups_to_find_than_have_room_share_the_plays():
     arms = accuracies([[2, 2], [0, 4], [3, 1], [1, 1]], size=[4, 4, 9, 9])
-    shares = thompson.shares(Game(arms, IDENTIFY, worst=3), 50, rng())
+    shares = thompson.shares(Bandit(arms, IDENTIFY, worst=3), 50, rng())
     np.testing.assert_allclose(shares, [0, 0, 0.5, 0.5])
 
 
 @pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY])
 def test_error_and_accuracy_choose_alike(task):
     one, other = (
-        thompson.shares(Game(accuracies(KNOWN, kind=kind, size=500), task), 400, rng())
+        thompson.shares(Bandit(accuracies(KNOWN, kind=kind, size=500), task), 400, rng())
         for kind in ("accuracy", "error")
     )
     np.testing.assert_allclose(one, other)
@@ -97,16 +97,16 @@ def test_error_and_accuracy_choose_alike(task):
 
 def test_estimation_chooses_groups_by_size_and_doubt():
     arms = accuracies([[5, 5], [5, 5], [500, 500], [9, 1]], size=[100, 900, 1100, 100])
-    shares = thompson.shares(Game(arms, ESTIMATE), 500, rng())
+    shares = thompson.shares(Bandit(arms, ESTIMATE), 500, rng())
     assert shares.argmax() == 1
     assert shares[2] == 0
 
 
 def test_comparison_never_leaves_its_pair():
-    game = Game(accuracies(KNOWN), COMPARE, pair=(3, 1))
-    shares = thompson.shares(game, 500, rng())
+    bandit = Bandit(accuracies(KNOWN), COMPARE, pair=(3, 1))
+    shares = thompson.shares(bandit, 500, rng())
     assert shares.shape == (2,)
-    cells = game.cells(shares)
+    cells = bandit.cells(shares)
     np.testing.assert_allclose(cells[[3, 1]], shares)
     assert cells.sum() == pytest.approx(1)
 
@@ -114,7 +114,7 @@ def test_comparison_never_leaves_its_pair():
 def test_calibration_is_judged_whatever_its_direction():
     # Far too sure, far too unsure, and calibrated.
     arms = accuracies([[10, 90], [90, 10], [50, 50]], kind="ece")
-    sure = Game(Arms(**{**vars(arms), "score": np.array([0.9, 0.05, 0.5])}), IDENTIFY, worst=2)
+    sure = Bandit(Arms(**{**vars(arms), "score": np.array([0.9, 0.05, 0.5])}), IDENTIFY, worst=2)
     np.testing.assert_allclose(thompson.shares(sure, 200, rng()), [0.5, 0.5, 0])
 
 
@@ -129,8 +129,8 @@ def test_winners_are_the_largest_and_ties_share_the_places_left():
 
 def test_many_studies_at_once_have_shares_each():
     known = rng().integers(0, 9, (8, 5, 2))
-    shares = thompson.shares(Game(accuracies(known, size=30), IDENTIFY, worst=2), 4000, rng())
+    shares = thompson.shares(Bandit(accuracies(known, size=30), IDENTIFY, worst=2), 4000, rng())
     assert shares.shape == (8, 5)
     for study in range(8):
-        alone = Game(accuracies(known[study], size=30), IDENTIFY, worst=2)
+        alone = Bandit(accuracies(known[study], size=30), IDENTIFY, worst=2)
         np.testing.assert_allclose(shares[study], thompson.shares(alone, 4000, rng()), atol=0.04)

@@ -6,10 +6,10 @@ import pytest
 from activetest.acquisition import thompson, top_two_thompson
 from activetest.acquisition.top_two_thompson import challengers
 from activetest.arms import Arms
-from activetest.arms_rewards import IDENTIFY, Game
+from activetest.arms_rewards import IDENTIFY, Bandit
 
 
-def accuracies(known, size=10**6) -> Game:
+def accuracies(known, size=10**6) -> Bandit:
     """Which of these groups is least accurate?"""
     known = np.asarray(known, float)
     cells = known.shape[-2]
@@ -24,7 +24,7 @@ def accuracies(known, size=10**6) -> Game:
         evidence=known,
         prior=np.ones((cells, 2)),
     )
-    return Game(arms, IDENTIFY)
+    return Bandit(arms, IDENTIFY)
 
 
 def rng() -> np.random.Generator:
@@ -64,8 +64,8 @@ def test_without_drawing_again_it_is_thompson_sampling(monkeypatch):
 
 
 def test_a_sure_winner_leaves_half_of_the_plays_to_those_who_are_next():
-    game = accuracies([[0, 900], [50, 50], [900, 9], [50, 50]])
-    shares = top_two_thompson.shares(game, 2000, rng())
+    bandit = accuracies([[0, 900], [50, 50], [900, 9], [50, 50]])
+    shares = top_two_thompson.shares(bandit, 2000, rng())
     assert shares[0] == 0.5
     np.testing.assert_allclose(shares[[1, 3]], 0.25, atol=0.03)
     assert shares[2] == 0

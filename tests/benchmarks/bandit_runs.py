@@ -24,7 +24,7 @@ import pyarrow.parquet as parquet
 
 from activetest import cache, catalog
 from activetest.arms import CONFUSION, COST, ECE, Arms, expected, values
-from activetest.arms_rewards import Game
+from activetest.arms_rewards import Bandit
 from activetest.arms_survey import survey
 from activetest.evidence import Choices, Log
 from activetest.pool import Pool
@@ -180,18 +180,18 @@ def played(
     arms, gives = on.arms[way.prior], _Cells(on, runs, rng)
     counts = np.zeros((runs, *arms.prior.shape))
     arms = replace(arms, known=counts, evidence=counts)
-    game = Game(arms, task, worst=worst)
+    bandit = Bandit(arms, task, worst=worst)
     everyone, total = np.arange(runs), len(on.cell)
     each = way.floor is None and way.acquisition != RANDOM
-    batch = game.plays if each else way.batch
+    batch = bandit.plays if each else way.batch
     for labels in range(total + 1):
-        if labels % game.plays == 0:
+        if labels % bandit.plays == 0:
             yield labels, arms
-        if labels + game.plays - labels % game.plays > total:
+        if labels + bandit.plays - labels % bandit.plays > total:
             return
         rest = arms.rest
         if labels % batch == 0:
-            strength = _strength(game, way, rng)
+            strength = _strength(bandit, way, rng)
         chance = strength * rest
         # Where every group that was to be played is used up, any item will do.
         chance = np.where(chance.any(axis=1, keepdims=True), chance, rest)
@@ -245,13 +245,13 @@ class _Cells:
         return self.queue[runs, place]
 
 
-def _strength(game: Game, way: Way, rng: np.random.Generator) -> np.ndarray:
+def _strength(bandit: Bandit, way: Way, rng: np.random.Generator) -> np.ndarray:
     """(R, L) strength of one row of each cell."""
-    rest = np.asarray(game.arms.rest, float)
+    rest = np.asarray(bandit.arms.rest, float)
     chance = rest / rest.sum(axis=1, keepdims=True)
     if way.acquisition != RANDOM:
         module = catalog.load("acquisition", way.acquisition)
-        shares = game.cells(module.shares(game, way.samples, rng))
+        shares = bandit.cells(module.shares(bandit, way.samples, rng))
         floor = way.floor or 0.0
         chance = (1 - floor) * shares + floor * chance
     return chance / np.maximum(rest, 1)

@@ -41,7 +41,7 @@ from scipy.special import ndtr, ndtri
 from activetest import cache, catalog
 from activetest.arms import Arms
 from activetest.arms_comparison import confidence
-from activetest.arms_rewards import COMPARE, Game
+from activetest.arms_rewards import COMPARE, Bandit
 from activetest.pool import Pool
 
 TOLERANCE = 0.05
@@ -160,8 +160,8 @@ def _side(arms: Arms, way: Way, rest: np.ndarray, rope: float, rng) -> np.ndarra
     """(R,) which of the two the next label is of, where rest (R, 2) are left."""
     chance = rest
     if way.acquisition != RANDOM:
-        game = Game(arms, COMPARE, pair=(0, 1), rope=rope)
-        shares = catalog.load("acquisition", way.acquisition).shares(game, 1, rng) * (rest > 0)
+        bandit = Bandit(arms, COMPARE, pair=(0, 1), rope=rope)
+        shares = catalog.load("acquisition", way.acquisition).shares(bandit, 1, rng) * (rest > 0)
         chance = np.where(shares.any(axis=1, keepdims=True), shares, rest)
     return (rng.random(len(rest)) * chance.sum(axis=1) >= chance[:, 0]).astype(np.intp)
 

@@ -7,13 +7,12 @@ FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. K groups that ha
 labels. Accuracies are posterior means in the finite pool; priors come from all scores and stay.
 
 --tables accuracy: the root of the mean over items of the squared error of their group's accuracy,
-in percent (Tables 3 and 8); how often 95 % credible intervals of groups hold, in percent, over
-groups and over items, as posteriors have them and where no prior is as sure as scores can be; the
-error of the ECE with bins as groups, in percent of the ECE (Table 5), by the posterior mean
-accuracy of every bin as in the paper, and by the posterior mean of the ECE. --tables confusion: the
-same root for the columns of the confusion matrix, over that without any label (Table 4), by
-Dirichlets that count as one label. --tables floors: the first root again, where informative priors
-and Thompson sampling have a floor.
+in percent (Tables 3 and 8); how often 95 % intervals of groups hold, in percent, over groups and
+over items; the error of the ECE with bins as groups, in percent of the ECE (Table 5), by the
+posterior mean accuracy of every bin as in the paper, and by the posterior mean of the ECE. --tables
+confusion: the same root for the columns of the confusion matrix, over that without any label
+(Table 4), by Dirichlets that count as one label. --tables floors: the first root again, where
+informative priors and Thompson sampling have a floor.
 
 The last column is what the tool reports without a task, from --studies studies: uniform draws ten
 at a time, surrogate agreement, the doubly robust estimate, groups drawn towards what the surrogate
@@ -22,7 +21,6 @@ and the last one where it is lower than all.
 """
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 import bandit_design
@@ -47,9 +45,10 @@ from bandit_runs import (
 )
 
 from activetest.arms import CONFUSION, expected, samples, values
+from activetest.arms_intervals import entries
 
 PER_GROUP = (2, 5, 10)
-SAMPLES, LEVEL, DOUBT = 1000, 0.95, 0.25
+SAMPLES, LEVEL = 1000, 0.95
 # The ECE of this tool over the same bins.
 ECES = {EQUAL_COUNT: "ece[equal-count,10]", EQUAL_WIDTH: "ece[10]"}
 COLUMNS = {"adult": ("sex_race", *ECES)}
@@ -57,7 +56,6 @@ WITH_DESIGN = [*(way.name for way in PAPERS), "uniform draws, no task"]
 TITLES = {
     "accuracy": "RMSE of accuracy, percent",
     "covered": "Coverage of 95 % intervals, percent: over groups, over items",
-    "doubted": "The same where the prior gives right and wrong a quarter of a label, or more",
     "ece": "Error of the ECE, percent of it, by posterior mean accuracies",
     "mean": "Error of the ECE, percent of it, by its posterior mean",
     "confusion": "RMSE of the confusion matrix, over that without labels",
@@ -115,12 +113,11 @@ def accuracies(name: str, seat: Seat, columns, options: argparse.Namespace, tabl
                 said = np.array([one[column][place][0] for one in studies])
                 errors.append(100 * distance(on, said))
             tables["accuracy"].append((start, [errors]))
-            for title, first in (("covered", 1), ("doubted", 3)):
-                covers = [[one[place][which] for one in found] for which in (first, first + 1)]
-                tables[title].append((start, covers))
+            covers = [[one[place][which] for one in found] for which in (1, 2)]
+            tables["covered"].append((start, covers))
             if ece:
-                plugged = [one[place][5] for one in found]
-                meant = [one[place][6] for one in found]
+                plugged = [one[place][3] for one in found]
+                meant = [one[place][4] for one in found]
                 said = np.array([one[column][place][1] for one in studies])
                 if studies:
                     plugged.append(100 * np.abs(said - actual) / actual)
@@ -132,15 +129,14 @@ def estimated(
     on: Board, way: Way, budgets: tuple[int, ...], binned: bool, runs: int, rng
 ) -> list[tuple[np.ndarray, ...]]:
     """Of every budget, (R,) each: error; coverage, twice over groups, items; errors of the ECE."""
-    found, tail = [], (1 - LEVEL) / 2
+    found = []
     for labels, arms in played(on, way, runs, rng, task="estimate"):
         if labels not in budgets:
             continue
         numbers = [100 * distance(on, estimates(arms))]
-        for each in (arms, replace(arms, prior=np.maximum(arms.prior, DOUBT))):
-            low, high = np.quantile(samples(each, SAMPLES, rng), [tail, 1 - tail], axis=0)
-            holds = (low - 1e-12 <= on.truth) & (on.truth <= high + 1e-12)
-            numbers += [100 * holds.mean(axis=1), 100 * holds @ on.weight]
+        _, low, high = entries(arms, LEVEL)
+        holds = (low[..., 0] - 1e-12 <= on.truth) & (on.truth <= high[..., 0] + 1e-12)
+        numbers += [100 * holds.mean(axis=1), 100 * holds @ on.weight]
         if binned:
             one = merged(arms)
             actual = values(one, on.shares)
@@ -208,8 +204,8 @@ def show(title: str, rows: list[tuple[str, list]]) -> None:
     names = [way.name for way in FLOORS] if title == "floors" else WITH_DESIGN[:widest]
     print(f"\n{TITLES[title]}\n\n| pool | groups by | N/K | N | {' | '.join(names)} |")
     print(f"|{'---|' * (4 + widest)}")
-    digits = {"covered": 1, "doubted": 1, "ece": 1, "mean": 1, "confusion": 3}.get(title, 2)
-    best, plain = [], title in ("covered", "doubted", "floors")
+    digits = {"covered": 1, "ece": 1, "mean": 1, "confusion": 3}.get(title, 2)
+    best, plain = [], title in ("covered", "floors")
     for start, lists in rows:
         marked = [marks(columns, digits, not plain) for columns in lists]
         padded = [[*cells, *[""] * (widest - len(cells))] for cells in marked]
