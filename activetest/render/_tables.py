@@ -215,9 +215,13 @@ def _matrix(cells: Sequence[Line]) -> Matrix | None:
 
 
 def _ranked(answer: Assessment | None, line: Line) -> bool:
-    """Whether the answer to a task has a row about this group and metric."""
+    """Whether the answer to a task says all about this group and metric.
+
+    Where groups are to be estimated it does not: their shrunk values are often nearer.
+    """
     return (
         answer is not None
+        and answer.task != "estimate"
         and line.against is None
         and line.group is not None
         and set(line.group) == {answer.column}

@@ -1,6 +1,7 @@
 """What a report says about a task beside its numbers, in plain sentences."""
 
 from activetest.arms import ECE
+from activetest.arms_rewards import ESTIMATE
 from activetest.report_groups import Assessment
 from activetest.workflow._assessment_groups import EXACT, NONE, PSEUDO
 from activetest.workflow._lines import HEADLINE
@@ -28,6 +29,11 @@ def named(group: dict) -> str:
 def notes(answer: Assessment) -> list[str]:
     """Which groups and parts are estimated otherwise than by their posterior, and why."""
     said = _uneven(answer)
+    if answer.task == ESTIMATE:
+        said.append(
+            "Posteriors know each group by its own labels alone. Under `shrunk`, in the table of "
+            "groups, the others help, and simulations found it nearer to the truth in most cases."
+        )
     if answer.metric.startswith(ECE) and any(each.method not in _SURE for each in answer.groups):
         said.append(
             "P(worst), P(best) and ranks rest on draws of calibration errors, which lie above the "

@@ -95,6 +95,12 @@ def test_groups_that_are_ranked_are_not_listed_again(answer, said, line):
     assert len(json.loads(as_json.render(said(answer, *both)))["estimates"]) == 5
 
 
+def test_groups_that_are_to_be_estimated_are_listed_with_their_shrunk_values(answer, said, line):
+    both = [line(metric="accuracy", group={"ink": name}, headline=False) for name in ("much", "no")]
+    found = plain(said(replace(answer, task="estimate"), *both))
+    assert "accuracy by group, doubly-robust" in found
+
+
 def test_of_very_many_groups_the_worst_are_shown(answer, said, ranked):
     groups = tuple(ranked(rank, f"{rank:03}") for rank in range(1, 101))
     some = replace(answer, groups=groups)
