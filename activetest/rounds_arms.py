@@ -10,7 +10,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.arms_cells import Partition
-from activetest.arms_rewards import COMPARE, IDENTIFY, Bandit
+from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Bandit
 from activetest.arms_survey import Survey, survey, task_group
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.evidence import Array, Choices, Log, Rows, Shares
@@ -52,9 +52,14 @@ def chosen(
         )
     by_cell = (1 - choices.floor) * cells + choices.floor * rest / rest.sum()
     strength = by_cell / by_cell.sum() / np.maximum(rest, 1)
-    by_row = strength[found.cells]
+    partition, cells = found.partition, found.cells
+    if choices.task != ESTIMATE:
+        # Whole groups were chosen: their rows are alike, whatever they are cut into.
+        first = np.searchsorted(found.arms.owner, np.arange(len(found.arms.meaning)))
+        strength = np.maximum.reduceat(strength, first)
+        partition, cells = Partition(partition.group), found.arms.owner[cells]
+    by_row = strength[cells]
     by_row[taken] = 0.0
-    partition = found.partition
     return Shares(partition.group, partition.strata, tuple(strength.tolist())), by_row
 
 

@@ -212,3 +212,12 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     assert shares(1).sum() == pytest.approx(1)
     assert shares(40).sum() == pytest.approx(1)
     assert shares(40).min() > shares(1).min() + 0.1
+
+
+def test_groups_that_were_chosen_whole_are_even_however_they_are_judged(pool, after):
+    by_calibration = replace(IDENTIFY, metric="ece[3]", metrics=("ece[3]",))
+    log = after(by_calibration, 12)
+    assert log.history[0].shares.strata == ()
+    assert not survey(log, pool, IDENTIFY).weighted.any()
+    finer = after(replace(by_calibration, task="estimate"), 12)
+    assert survey(finer, pool, IDENTIFY).weighted.any()

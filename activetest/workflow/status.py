@@ -1,5 +1,6 @@
 """activetest status: where the study stands, and what `next` would do."""
 
+from activetest.acquisition import ARMS
 from activetest.choices_task import sentence
 from activetest.evidence import DECLINED, LABELLED
 from activetest.report import Counts
@@ -31,6 +32,7 @@ def _coming(counts: Counts, brought: int, study: Study) -> str:
     """What `next` would do, and whether the budget still allows it."""
     left = counts.n_pool - counts.drawn - counts.picked - brought
     choices = study.choices
+    aim = choices.judged if choices.acquisition in ARMS else choices.metric
     verb, which = ("draws", "") if choices.selection == "draw" else ("picks", "the largest scores ")
     if counts.pending:
         coming = f"next shows the {counts.pending} pending items again; next --new {verb} others"
@@ -39,7 +41,7 @@ def _coming(counts: Counts, brought: int, study: Study) -> str:
     else:
         coming = (
             f"next {verb} {which}from {left:,} items: surrogate {choices.surrogate}, acquisition "
-            f"{choices.acquisition} for {choices.metric}"
+            f"{choices.acquisition} for {aim}"
         )
         coming += f", to {sentence(choices)}" if choices.task else ""
     if choices.budget is not None and counts.labelled + counts.pending >= choices.budget:
