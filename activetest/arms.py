@@ -31,6 +31,8 @@ class Arms:
     known     (..., L, J) labels that are known, whoever chose the items
     evidence  (..., L, J) labels that speak for the rest, those that were drawn uniformly
     prior     (..., L, J) parameters of the Dirichlet before any label
+    told      (L, J) labels there are, where some do not count as known: what they rule out is never
+              believed. None where all count
 
     Outcomes are right and wrong for accuracy, error and calibration; for costs and confusion the
     true classes. For accuracy and error every arm is one cell.
@@ -45,6 +47,7 @@ class Arms:
     known: Array
     evidence: Array
     prior: Array
+    told: Array | None = None
 
     @property
     def posterior(self) -> Array:
@@ -119,7 +122,22 @@ def outcomes(arms: Arms, theta: Array, rng: np.random.Generator) -> Array:
     are draws of the posterior of the finite pool, known labels and a Dirichlet-multinomial.
     """
     drawn = rng.multinomial(np.rint(arms.rest).astype(np.int64), theta)
-    return (arms.known + drawn) / np.maximum(arms.size, 1)[:, None]
+    return possible(arms, (arms.known + drawn) / np.maximum(arms.size, 1)[:, None])
+
+
+def possible(arms: Arms, shares: Array) -> Array:
+    """(..., L, J) shares of outcomes, moved to what the labels there are leave possible.
+
+    Each outcome has its labels, and what is left goes to those whose shares are larger than that,
+    by as much as they are.
+    """
+    if arms.told is None:
+        return shares
+    least = arms.told / np.maximum(arms.size, 1)[:, None]
+    excess = np.maximum(shares - least, 0)
+    total = excess.sum(axis=-1, keepdims=True)
+    left = 1 - least.sum(axis=-1, keepdims=True)
+    return least + left * excess / np.where(total > 0, total, 1)
 
 
 def values(arms: Arms, shares: Array) -> Array:
@@ -146,7 +164,7 @@ def samples(arms: Arms, count: int, rng: np.random.Generator) -> Array:
 def expected(arms: Arms) -> Array:
     """(..., L, J) shares of the outcomes that the posterior expects of each cell."""
     count = arms.known + arms.rest[..., None] * arms.mean
-    return count / np.maximum(arms.size, 1)[:, None]
+    return possible(arms, count / np.maximum(arms.size, 1)[:, None])
 
 
 def variances(arms: Arms, worth: Array | None = None) -> Array:

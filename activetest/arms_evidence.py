@@ -30,11 +30,11 @@ def heard(
     uneven     (L,) cells whose evidence counts by weight
 
     Draws that were even inside a cell are a random sample of what was left of it. So those since
-    the last label that came otherwise speak for the rest, if they are enough, and as many as the
-    others that were drawn; labels that came otherwise after all of them are taken as not known, for
-    they took what they are out of the rest. If not, all draws count, the others by weight: as many
-    as uniform ones would that tell as much, (sum w)^2 / sum w^2 (Kish 1965), split as weights are.
-    Labels of rounds that are not complete do not count yet.
+    the last label that came otherwise speak for the rest, if these are all there are, or enough,
+    and as many as the draws that count by weight. If not, all draws count, the others by weight: as
+    many as uniform ones would that tell as much, (sum w)^2 / sum w^2 (Kish 1965), split as weights
+    are. Labels that came otherwise after all draws that count are taken as not known, for they took
+    what they are out of the rest. Labels of rounds that are not complete do not count yet.
     """
     count, complete = len(size), used(log)[0]
     even, weights = _drawn(log, cache, partition)
@@ -56,11 +56,15 @@ def heard(
     np.maximum.at(before, cells[other & ~late], _after(since, drawn)[other & ~late])
     clean = fair & (since >= before[cells])
     weights = np.append(weights, np.zeros(len(known) - drawn)) * other
-    alone, heavy = (np.bincount(cells[some], minlength=count) for some in (clean, weights > 0))
-    calm = (before <= 0) & (np.bincount(cells[late], minlength=count) == 0)
-    enough = calm | ((alone >= _ENOUGH) & (alone >= heavy))
-    uneven = ~enough & (np.bincount(cells[fair], minlength=count) + heavy > 0)
-    known = (known & ~(late & ~uneven[cells])) | (told & all_known[cells])
+    alone, every, heavy = (
+        np.bincount(cells[some], minlength=count) for some in (clean, fair, weights > 0)
+    )
+    enough = ((heavy == 0) & (alone == every)) | ((alone >= _ENOUGH) & (alone >= heavy))
+    uneven = ~enough & (every + heavy > 0)
+    # Of an uneven cell the draws that count by weight are known.
+    np.maximum.at(last, cells[weights > 0], since[weights > 0])
+    late = np.where(uneven[cells], other & (weights == 0) & (since > last[cells]), late)
+    known = (known & ~late) | (told & all_known[cells])
     plain = np.where(uneven[cells], fair, clean).astype(float)
     evidence = counts(cells, outcome, plain, shape)
     by_weight = counts(cells, outcome, weights * uneven[cells], shape)

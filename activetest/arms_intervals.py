@@ -40,6 +40,10 @@ def entries(arms: Arms, level: float) -> tuple[Array, Array, Array]:
     lower = np.where((arms.evidence == 0) & (told > 0), certain, lower)
     upper = np.where((arms.evidence == told) & (told > 0), certain + rest / size, upper)
     mean = expected(arms)
+    if arms.told is not None:
+        least = arms.told / size
+        most = least + 1 - least.sum(axis=-1, keepdims=True)
+        lower, upper = np.clip(lower, least, most), np.clip(upper, least, most)
     return mean, np.minimum(lower, mean), np.maximum(upper, mean)
 
 

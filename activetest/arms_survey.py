@@ -68,7 +68,7 @@ def survey(
     labels = np.concatenate([log.labels, log.brought_labels])
     cells, outcome = ground.cells[positions], _outcome(rows.outputs, labels, kind, width)
     shape = ground.size.shape[0], width
-    declined = status == DECLINED
+    told, declined = status == LABELLED, status == DECLINED
     size = ground.size - np.bincount(cells[declined], minlength=shape[0])
     known, evidence, uneven = heard(log, cache, partition, cells, outcome, size, shape)
     owner = partition.owner(cache)
@@ -82,6 +82,7 @@ def survey(
         worth=_worth(kind, choices, predicted, shape),
         score=_score(ground, rows, cells, declined, size, predicted),
         known=counts(cells[known], outcome[known], np.ones(known.sum()), shape),
+        told=None if (known == told).all() else counts(cells[told], outcome[told], None, shape),
         evidence=evidence,
         prior=_prior(ground, rows, cells, known | declined, choices, kind, width),
     )
@@ -89,7 +90,7 @@ def survey(
         arms=arms,
         partition=partition,
         cells=ground.cells,
-        labelled=np.bincount(cells[status == LABELLED], minlength=shape[0]),
+        labelled=np.bincount(cells[told], minlength=shape[0]),
         uneven=uneven,
         informed=ground.belief is not None and choices.prior == "informative",
     )

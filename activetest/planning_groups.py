@@ -105,6 +105,7 @@ def _among(bandit: Bandit, chosen: Array) -> tuple[Bandit, int]:
         owner=np.searchsorted(chosen, arms.owner[cells]),
         **{name: getattr(arms, name)[cells] for name in ("size", "worth", "score")},
         **{name: getattr(arms, name)[cells] for name in ("known", "evidence", "prior")},
+        told=None,
     )
     return replace(bandit, arms=some, pair=pair), int(arms.rest[~cells].sum())
 

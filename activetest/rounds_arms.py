@@ -39,7 +39,7 @@ def chosen(
         for some in (found.cells, found.cells[taken])
     )
     rest = rest - gone
-    arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest)
+    arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest, told=None)
     playing = bandit(replace(found, arms=arms), cache, choices)
     samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
     acquisition = catalog.load("acquisition", choices.acquisition)

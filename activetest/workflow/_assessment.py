@@ -142,7 +142,7 @@ def _more(bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng)
     active = choices.acquisition in acquisition.ARMS
     likely = np.zeros(len(bandit.arms.meaning))
     likely[stands.order[: stands.there]] = among
-    return decision_labels(
+    more = decision_labels(
         bandit,
         catalog.load("acquisition", choices.acquisition).shares if active else None,
         likely=likely,
@@ -150,6 +150,9 @@ def _more(bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng)
         level=choices.level,
         rng=rng,
     )
+    # Some labels do not count as known, and are not to be bought again.
+    left = int(stands.items.sum() - stands.known.sum())
+    return None if more is None else min(more, left)
 
 
 def _matrix_rmse(arms: Arms, matrix: Confusion) -> float | None:

@@ -52,7 +52,10 @@ def by_confidence(log, cache, choices) -> Survey:
         told[name][places] = getattr(groups.arms, name)
     labelled = np.zeros_like(made.labelled)
     labelled[places] = groups.labelled
-    arms = replace(made.arms, **told)
+    if groups.arms.told is not None:
+        told["told"] = np.zeros_like(told["known"])
+        told["told"][places] = groups.arms.told
+    arms = replace(made.arms, **{"told": None} | told)
     return replace(made, arms=arms, labelled=labelled, uneven=np.zeros_like(made.uneven))
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache, rounds
+from activetest import cache
 from activetest.arms_cells import Partition
 from activetest.arms_survey import survey
 from activetest.errors import ChoiceError
@@ -16,7 +16,6 @@ from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
 from activetest.metrics._statistics import statistic
 from activetest.pool import Pool
 from activetest.rounds_learn import observed, unseen
-from activetest.workflow.simulate import answered
 
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
@@ -29,49 +28,6 @@ THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
 KINDS = ["accuracy", "error", "ece[4]", "ece[equal-count,4]", "cost", "confusion"]
 
 
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    groups = ("place", "predicted", "predicted*place")
-    return cache.build(Pool.open(str(path), groups=groups), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
-
-
-@pytest.fixture
-def after(pool, truth):
-    """after((choices, 5), ...) is the log after these rounds, all answered."""
-
-    def made(*batches) -> Log:
-        log = Log.empty()
-        for choices, count in batches:
-            log = answered(log, rounds.plan(log, pool, choices, seed=1, count=count), truth)
-        return log
-
-    return made
-
-
-def with_status(log: Log, place: int, status: int) -> Log:
-    log = replace(log, status=log.status.copy(), labels=log.labels.copy())
-    log.status[place], log.labels[place] = status, np.nan
-    return log
-
-
-def brought(log: Log, rows, truth, round: int = 1) -> Log:
-    return replace(
-        log,
-        brought_rows=rows,
-        brought_status=np.full(len(rows), LABELLED),
-        brought_labels=truth[rows],
-        brought_round=np.full(len(rows), round),
-    )
-
-
 def outcome_of(found, pred: int, label: float) -> int:
     if found.arms.known.shape[1] == 2:
         return int(pred != label)
@@ -80,7 +36,9 @@ def outcome_of(found, pred: int, label: float) -> int:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", ["place", "predicted"])
-def test_counts_and_priors_are_those_of_a_walk(pool, truth, after, kind, group):
+def test_counts_and_priors_are_those_of_a_walk(
+    pool, truth, after, kind, group, with_status, brought
+):
     log = after((UNIFORM, 8), (UNIFORM, 6))
     log = brought(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
     log = with_status(log, 5, DECLINED)
@@ -149,99 +107,6 @@ def test_a_uniform_prior_spreads_its_strength(pool):
     assert not survey(Log.empty(), pool, choices).informed
 
 
-# --- evidence: how labels were drawn
-
-
-def test_draws_by_score_count_by_weight(pool, truth, after):
-    """Pseudo-counts of Kish, from weights against a draw in which all items are alike."""
-    log = after((UNIFORM, 4), (OPTIMAL, 12))
-    found = survey(log, pool, CHOICES)
-    left = SIZE - np.arange(16)
-    weights = 1 / (log.probs * left)
-    plain = np.arange(16) < 4
-    assert weights[plain] == approx(1)
-    cells = found.cells[log.rows]
-    right = log.labels == pool.take(log.rows).outputs.pred
-    for cell in range(2):
-        even = np.flatnonzero((cells == cell) & plain)
-        here = np.flatnonzero((cells == cell) & ~plain)
-        w = weights[here]
-        worth = w.sum() ** 2 / (w**2).sum()
-        share = w[right[here]].sum() / w.sum()
-        assert found.arms.evidence[cell, 0] == approx(right[even].sum() + worth * share)
-        assert found.arms.evidence[cell].sum() == approx(len(even) + worth)
-    assert found.weighted.all()
-    assert found.arms.known.sum() == 16
-
-
-def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(after, pool):
-    log = after((OPTIMAL, 4), (UNIFORM, 36))
-    found = survey(log, pool, CHOICES)
-    assert not found.weighted.any()
-    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (36, 40)
-    others_are_more = survey(after((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
-    assert others_are_more.weighted.any()
-
-
-def test_labels_that_came_otherwise_later_are_taken_as_not_known(after, pool, truth):
-    """They were a part of the rest when the draws were made that speak for it."""
-    early = after((UNIFORM, 30))
-    alone = survey(early, pool, CHOICES).arms
-    drawn = survey(after((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
-    assert drawn.arms.known.tolist() == alone.known.tolist()
-    assert drawn.labelled.sum() == 36
-    free = np.flatnonzero(unseen(early, SIZE))
-    late = survey(brought(early, free[:6], truth, round=2), pool, CHOICES)
-    assert late.arms.rest.tolist() == alone.rest.tolist()
-    assert late.arms.prior == approx(alone.prior)
-    assert not late.weighted.any()
-    every = survey(brought(early, free, truth, round=2), pool, CHOICES)
-    assert every.arms.rest.tolist() == [0, 0]
-    assert every.arms.known.sum() == SIZE
-
-
-def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(after, pool):
-    log = with_status(after((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
-    found = survey(log, pool, CHOICES)
-    assert (
-        found.arms.known.tolist() == survey(after((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
-    )
-    assert found.labelled.sum() == 13
-    first = with_status(after((UNIFORM, 8)), 5, PENDING)
-    assert survey(first, pool, CHOICES).arms.evidence.sum() == 5
-
-
-def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after):
-    log = after((THOMPSON, 12))
-    for group, kind in (("place", "accuracy"), ("place", "ece[4]"), ("predicted*place", "cost")):
-        finer = survey(log, pool, CHOICES, kind=kind, group=group)
-        assert not finer.weighted.any()
-        assert finer.arms.evidence == approx(finer.arms.known)
-    other = survey(log, pool, CHOICES, group="predicted")
-    assert other.weighted[np.unique(other.arms.owner[other.cells[log.rows]])].all()
-    binned = replace(THOMPSON, task="estimate", metric="ece[4]", metrics=("ece[4]",))
-    by_bins = after((binned, 12))
-    assert survey(by_bins, pool, CHOICES).weighted.any()
-    assert survey(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
-    assert not survey(by_bins, pool, CHOICES, kind="ece[4]").weighted.any()
-
-
-def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(pool, truth, after):
-    log = after((replace(THOMPSON, floor=0.0), 8))
-    assert np.isnan(log.probs).all()
-    assert survey(log, pool, CHOICES).arms.evidence.sum() == 8
-    other = survey(log, pool, CHOICES, group="predicted")
-    assert (other.arms.evidence.sum(), other.arms.known.sum()) == (0, 8)
-    picked = after((replace(OPTIMAL, selection="top"), 5))
-    found = survey(picked, pool, CHOICES)
-    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (0, 5)
-
-
-def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, after):
-    log = after((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
-    assert survey(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10
-
-
 def test_factors_are_those_of_the_group_and_its_strata(pool, hard):
     def factors(group, strata=(), cache=pool):
         return Partition(group, strata).factors(cache)
@@ -268,7 +133,7 @@ def hard(tmp_path):
     return cache.build(pool, tmp_path / "cache")
 
 
-def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard):
+def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard, brought):
     costs = ((0.0, 2.0), (7.0, 0.0))
     choices = replace(CHOICES, costs=costs)
     log = brought(Log.empty(), np.arange(2), np.array([-1.0, 1.0]))

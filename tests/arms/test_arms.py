@@ -1,6 +1,7 @@
 """The finite pool's posterior of every group, against enumeration and closed forms."""
 
 import itertools
+from dataclasses import replace
 from math import lgamma
 
 import numpy as np
@@ -8,7 +9,17 @@ import pytest
 from scipy.stats import beta, betabinom, kstest
 
 from activetest import arms as module
-from activetest.arms import Arms, beliefs, dirichlet, expected, outcomes, samples, values, variances
+from activetest.arms import (
+    Arms,
+    beliefs,
+    dirichlet,
+    expected,
+    outcomes,
+    possible,
+    samples,
+    values,
+    variances,
+)
 
 
 def made(kind, size, known, prior, *, evidence=None, owner=None, worth=None, score=None) -> Arms:
@@ -235,3 +246,26 @@ def test_samples_come_in_pieces_that_memory_holds():
     assert pieces == [5, 5, 2]
     assert 5 * many.posterior.size <= module._PIECE
     assert samples(many.arm(3), 12, rng()).shape == (12, 1)
+
+
+def test_nothing_is_believed_that_labels_rule_out():
+    """8 of 10 items have a label, 3 of them count: the others say what is possible, and no more."""
+    some = Arms(
+        kind="accuracy",
+        meaning=({"group": "a"},),
+        owner=np.array([0]),
+        size=np.array([10]),
+        worth=np.array([[1.0, 0.0]]),
+        score=np.array([0.5]),
+        known=np.array([[3.0, 0.0]]),
+        evidence=np.array([[3.0, 0.0]]),
+        prior=np.array([[1.0, 1.0]]),
+        told=np.array([[3, 5]]),
+    )
+    assert values(some, expected(some))[0] == pytest.approx(0.5)
+    drawn = samples(some, 500, np.random.default_rng(0))
+    assert (drawn.min(), drawn.max()) == pytest.approx((0.3, 0.5))
+    three = np.array([[[0.2, 0.5, 0.3]]])
+    cell = replace(some, told=np.array([[1, 2, 4]]))
+    moved = possible(cell, three)[0, 0]
+    assert moved == pytest.approx([0.1 + 0.3 * 0.1 / 0.4, 0.2 + 0.3 * 0.3 / 0.4, 0.4])

@@ -1,0 +1,148 @@
+"""Which labels speak for the rest of a group: those that were drawn evenly, and since when."""
+
+from dataclasses import replace
+
+import numpy as np
+from pytest import approx
+
+from activetest import rounds
+from activetest.arms import expected
+from activetest.arms_survey import survey
+from activetest.evidence import PENDING, Choices
+from activetest.rounds_learn import unseen
+from activetest.workflow.simulate import answered
+
+SIZE = 60
+COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
+CHOICES = Choices(
+    "accuracy", ("accuracy",), "agreement", groups=("place",), task="identify", costs=COSTS
+)
+UNIFORM = replace(CHOICES, acquisition="uniform")
+OPTIMAL = replace(CHOICES, acquisition="optimal", floor=0.3)
+THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
+KINDS = ["accuracy", "error", "ece[4]", "ece[equal-count,4]", "cost", "confusion"]
+
+
+def test_draws_by_score_count_by_weight(pool, truth, after):
+    """Pseudo-counts of Kish, from weights against a draw in which all items are alike."""
+    log = after((UNIFORM, 4), (OPTIMAL, 12))
+    found = survey(log, pool, CHOICES)
+    left = SIZE - np.arange(16)
+    weights = 1 / (log.probs * left)
+    plain = np.arange(16) < 4
+    assert weights[plain] == approx(1)
+    cells = found.cells[log.rows]
+    right = log.labels == pool.take(log.rows).outputs.pred
+    for cell in range(2):
+        even = np.flatnonzero((cells == cell) & plain)
+        here = np.flatnonzero((cells == cell) & ~plain)
+        w = weights[here]
+        worth = w.sum() ** 2 / (w**2).sum()
+        share = w[right[here]].sum() / w.sum()
+        assert found.arms.evidence[cell, 0] == approx(right[even].sum() + worth * share)
+        assert found.arms.evidence[cell].sum() == approx(len(even) + worth)
+    assert found.weighted.all()
+    assert found.arms.known.sum() == 16
+
+
+def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(after, pool):
+    log = after((OPTIMAL, 4), (UNIFORM, 36))
+    found = survey(log, pool, CHOICES)
+    assert not found.weighted.any()
+    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (36, 40)
+    others_are_more = survey(after((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
+    assert others_are_more.weighted.any()
+
+
+def test_labels_that_came_otherwise_later_are_taken_as_not_known(after, pool, truth, brought):
+    """They were a part of the rest when the draws were made that speak for it."""
+    early = after((UNIFORM, 30))
+    alone = survey(early, pool, CHOICES).arms
+    drawn = survey(after((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
+    assert drawn.arms.known.tolist() == alone.known.tolist()
+    assert drawn.labelled.sum() == 36
+    free = np.flatnonzero(unseen(early, SIZE))
+    late = survey(brought(early, free[:6], truth, round=2), pool, CHOICES)
+    assert late.arms.rest.tolist() == alone.rest.tolist()
+    assert late.arms.prior == approx(alone.prior)
+    assert not late.weighted.any()
+    every = survey(brought(early, free, truth, round=2), pool, CHOICES)
+    assert every.arms.rest.tolist() == [0, 0]
+    assert every.arms.known.sum() == SIZE
+
+
+def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(after, pool, truth, brought):
+    early = after((UNIFORM, 20))
+    free = np.flatnonzero(unseen(early, SIZE))
+    found = survey(brought(early, free[:-2], truth, round=2), pool, CHOICES)
+    right = truth == pool.rows(0, SIZE).outputs.pred
+    for cell in range(2):
+        inside = found.cells == cell
+        told = inside & ~np.isin(np.arange(SIZE), free[-2:])
+        share = expected(found.arms)[cell, 0] * inside.sum()
+        assert (right & told).sum() - 1e-9 <= share
+        assert share <= inside.sum() - (~right & told).sum() + 1e-9
+
+
+def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(
+    after, pool, truth, brought
+):
+    """However many draws other groups had before."""
+    log = after((UNIFORM, 1))
+    cells = survey(log, pool, CHOICES).cells
+    other = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
+    log = brought(log, other, truth, round=2)
+    log = answered(log, rounds.plan(log, pool, UNIFORM, seed=1, count=6), truth)
+    found = survey(log, pool, CHOICES)
+    assert not found.weighted.any()
+    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (7, 9)
+
+
+def test_what_is_brought_after_weighted_draws_is_not_known_either(after, pool, truth, brought):
+    log = after((UNIFORM, 2), (OPTIMAL, 12))
+    free = np.flatnonzero(unseen(log, SIZE))[:6]
+    found = survey(brought(log, free, truth, round=3), pool, CHOICES)
+    assert found.weighted.all()
+    assert (found.arms.known.sum(), found.labelled.sum()) == (14, 20)
+
+
+def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(after, pool, with_status):
+    log = with_status(after((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
+    found = survey(log, pool, CHOICES)
+    assert (
+        found.arms.known.tolist() == survey(after((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
+    )
+    assert found.labelled.sum() == 13
+    first = with_status(after((UNIFORM, 8)), 5, PENDING)
+    assert survey(first, pool, CHOICES).arms.evidence.sum() == 5
+
+
+def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after):
+    log = after((THOMPSON, 12))
+    for group, kind in (("place", "accuracy"), ("place", "ece[4]"), ("predicted*place", "cost")):
+        finer = survey(log, pool, CHOICES, kind=kind, group=group)
+        assert not finer.weighted.any()
+        assert finer.arms.evidence == approx(finer.arms.known)
+    other = survey(log, pool, CHOICES, group="predicted")
+    assert other.weighted[np.unique(other.arms.owner[other.cells[log.rows]])].all()
+    binned = replace(THOMPSON, task="estimate", metric="ece[4]", metrics=("ece[4]",))
+    by_bins = after((binned, 12))
+    assert survey(by_bins, pool, CHOICES).weighted.any()
+    assert survey(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
+    assert not survey(by_bins, pool, CHOICES, kind="ece[4]").weighted.any()
+
+
+def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(pool, truth, after):
+    log = after((replace(THOMPSON, floor=0.0), 8))
+    assert np.isnan(log.probs).all()
+    assert survey(log, pool, CHOICES).arms.evidence.sum() == 8
+    other = survey(log, pool, CHOICES, group="predicted")
+    assert (other.arms.evidence.sum(), other.arms.known.sum()) == (0, 8)
+    picked = after((replace(OPTIMAL, selection="top"), 5))
+    found = survey(picked, pool, CHOICES)
+    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (0, 5)
+
+
+def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, after):
+    log = after((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
+    assert survey(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10
