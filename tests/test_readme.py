@@ -78,7 +78,7 @@ def test_every_option_that_is_named_exists():
         for option in parameter.opts + parameter.secondary_opts
     }
     of_benchmarks = {"--pools", "--aim", "--peers", "--toy", "--ways"}
-        of_benchmarks |= {"--judged", "--tables", "--studies"}
+    of_benchmarks |= {"--judged", "--tables", "--studies"}
     assert named - offered - of_benchmarks <= {"--help", "--version"}
 
 

@@ -81,8 +81,8 @@ def _uneven(answer: Assessment) -> list[str]:
         parts.append(f"values of {listed(weighted)} are weighted instead (doubly-robust)")
     if few:
         parts.append(
-            f"{listed(few)} have fewer than 10 labelled draws, and a posterior in which they count by "
-            "weight (pseudo-posterior)"
+            f"{listed(few)} have fewer than 10 labelled draws, and a posterior in which these "
+            "count by weight (pseudo-posterior)"
         )
     return [f"{said}{'; '.join(parts)}."]
 
