@@ -43,7 +43,10 @@ def entries(arms: Arms, level: float) -> tuple[Array, Array, Array]:
     if arms.told is not None:
         least = arms.told / size
         most = least + 1 - least.sum(axis=-1, keepdims=True)
-        lower, upper = np.clip(lower, least, most), np.clip(upper, least, most)
+        # Where all that was believed is ruled out, anything possible may be true.
+        beside = (lower > most) | (upper < least)
+        lower = np.where(beside, least, np.clip(lower, least, most))
+        upper = np.where(beside, most, np.clip(upper, least, most))
     return mean, np.minimum(lower, mean), np.maximum(upper, mean)
 
 

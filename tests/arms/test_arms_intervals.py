@@ -121,3 +121,13 @@ def test_the_interval_of_a_calibration_error_holds_where_all_draws_are_too_large
     assert held >= 38
     of_means, of_draws = np.mean(apart, axis=0)
     assert 0 < of_means < 0.75 * of_draws
+
+
+def test_ends_are_what_the_labels_leave_possible():
+    """Whatever was believed; where that is ruled out, all that is possible."""
+    believed = replace(cell((20, 0), 20, (1, 1)), told=np.array([[20, 15]]))
+    mean, lower, upper = (each[0, 0] for each in entries(believed, 0.95))
+    assert (lower, upper) == (0.5, 0.625)
+    assert lower <= mean <= upper
+    partly = replace(cell((20, 0), 20, (1, 1)), told=np.array([[20, 2]]))
+    assert entries(partly, 0.95)[2][0, 0] == pytest.approx(0.95)
