@@ -1,6 +1,12 @@
 """Small pools and studies of them."""
 
+import os
 from pathlib import Path
+
+# As many processes as processors run the tests: one thread each. Read when numpy is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 import pyarrow as pa
