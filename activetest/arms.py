@@ -81,17 +81,16 @@ class Arms:
         first = np.searchsorted(self.owner, np.arange(len(self.meaning)))
         return np.add.reduceat(cells, first, axis=-1)
 
-    def arm(self, number: int) -> "Arms":
-        """One arm alone."""
-        some = np.flatnonzero(self.owner == number)
+    def some(self, numbers: Array) -> "Arms":
+        """These arms alone, in order; what their labels rule out besides is forgotten."""
+        cells = np.isin(self.owner, numbers)
         return replace(
             self,
-            meaning=(self.meaning[number],),
-            owner=np.zeros(len(some), np.int64),
-            size=self.size[some],
-            worth=self.worth[some],
-            score=self.score[some],
-            **{name: getattr(self, name)[..., some, :] for name in ("known", "evidence", "prior")},
+            meaning=tuple(self.meaning[number] for number in numbers),
+            owner=np.searchsorted(numbers, self.owner[cells]),
+            **{name: getattr(self, name)[cells] for name in ("size", "worth", "score")},
+            **{name: getattr(self, name)[..., cells, :] for name in ("known", "evidence", "prior")},
+            told=None,
         )
 
 

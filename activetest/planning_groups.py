@@ -98,16 +98,8 @@ def _among(bandit: Bandit, chosen: Array) -> tuple[Bandit, int]:
     """The bandit among some arms, and the items of all others without a label."""
     arms = bandit.arms
     pair = bandit.pair and tuple(np.searchsorted(chosen, bandit.pair).tolist())
-    cells = np.isin(arms.owner, chosen)
-    some = replace(
-        arms,
-        meaning=tuple(arms.meaning[place] for place in chosen),
-        owner=np.searchsorted(chosen, arms.owner[cells]),
-        **{name: getattr(arms, name)[cells] for name in ("size", "worth", "score")},
-        **{name: getattr(arms, name)[cells] for name in ("known", "evidence", "prior")},
-        told=None,
-    )
-    return replace(bandit, arms=some, pair=pair), int(arms.rest[~cells].sum())
+    others = ~np.isin(arms.owner, chosen)
+    return replace(bandit, arms=arms.some(chosen), pair=pair), int(arms.rest[others].sum())
 
 
 def _begun(arms: Arms, others: int, futures: int, rng: np.random.Generator) -> _Future:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest import acquisition, catalog, rounds_arms, specs
-from activetest.arms import Arms, spread
+from activetest.arms import Arms, variances
 from activetest.arms_comparison import regions
 from activetest.arms_rewards import IDENTIFY, Bandit
 from activetest.arms_survey import Survey, survey, task_group
@@ -162,8 +162,6 @@ def _matrix_rmse(arms: Arms, matrix: Confusion) -> float | None:
     """
     if any(column.method == HEADLINE for column in matrix.columns):
         return None
-    total = 0.0
-    for worth in np.eye(arms.prior.shape[1]):
-        one = np.broadcast_to(worth, arms.worth.shape)
-        total = total + spread(arms.posterior, arms.rest, arms.size, one)
+    outcomes = np.eye(arms.prior.shape[1])
+    total = sum(variances(arms, np.broadcast_to(each, arms.worth.shape)) for each in outcomes)
     return float(np.sqrt(total @ arms.size / max(arms.size.sum(), 1)))

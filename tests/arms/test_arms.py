@@ -210,7 +210,7 @@ def test_arms_are_sums_of_their_cells_and_can_be_taken_out():
     np.testing.assert_array_equal(whole.total(whole.size), [10, 50])
     np.testing.assert_array_equal(whole.total(whole.known[:, 0]), [1, 15])
     np.testing.assert_allclose(whole.weight, [1, 0.6, 0.1, 0.3])
-    one = whole.arm(1)
+    one = whole.some([1])
     assert one.meaning == ({"group": "1"},)
     np.testing.assert_array_equal(one.known, prior[1:])
     np.testing.assert_allclose(values(one, expected(one)), values(whole, expected(whole))[1:])
@@ -245,7 +245,7 @@ def test_samples_come_in_pieces_that_memory_holds():
     pieces = [theta.shape[0] for theta in beliefs(many, 12, rng())]
     assert pieces == [5, 5, 2]
     assert 5 * many.posterior.size <= module._PIECE
-    assert samples(many.arm(3), 12, rng()).shape == (12, 1)
+    assert samples(many.some([3]), 12, rng()).shape == (12, 1)
 
 
 def test_nothing_is_believed_that_labels_rule_out():

@@ -20,7 +20,6 @@ CHOICES = Choices(
 UNIFORM = replace(CHOICES, acquisition="uniform")
 OPTIMAL = replace(CHOICES, acquisition="optimal", floor=0.3)
 THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
-KINDS = ["accuracy", "error", "ece[4]", "ece[equal-count,4]", "cost", "confusion"]
 
 
 def test_draws_by_score_count_by_weight(pool, truth, after):

@@ -23,8 +23,6 @@ CHOICES = Choices(
     "accuracy", ("accuracy",), "agreement", groups=("place",), task="identify", costs=COSTS
 )
 UNIFORM = replace(CHOICES, acquisition="uniform")
-OPTIMAL = replace(CHOICES, acquisition="optimal", floor=0.3)
-THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
 KINDS = ["accuracy", "error", "ece[4]", "ece[equal-count,4]", "cost", "confusion"]
 
 

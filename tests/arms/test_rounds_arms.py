@@ -47,23 +47,9 @@ def pool(tmp_path, write_pool):
 
 
 @pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
-
-
-@pytest.fixture
-def after(pool, truth):
+def after(after):
     """after(choices, 5, 3) is the log after two rounds, all answered."""
-
-    def made(choices, *counts) -> Log:
-        log = Log.empty()
-        for count in counts:
-            log = answered(log, rounds.plan(log, pool, choices, seed=1, count=count), truth)
-        return log
-
-    return made
+    return lambda choices, *counts: after(*((choices, count) for count in counts))
 
 
 @pytest.mark.parametrize("choices", TASKS, ids=range(len(TASKS)))
