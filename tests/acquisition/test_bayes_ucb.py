@@ -5,26 +5,17 @@ import pytest
 from scipy.special import betaincinv
 
 from activetest.acquisition import bayes_ucb
-from activetest.arms import Arms
 from activetest.arms_rewards import IDENTIFY, Bandit
 
 
-def groups(known, *, kind="accuracy", size=10**7, worst=1) -> Bandit:
-    """Which of these groups are worst? By default of a pool as large as a population."""
-    known = np.asarray(known, float)
-    cells = known.shape[-2]
-    arms = Arms(
-        kind=kind,
-        meaning=tuple({"group": str(number)} for number in range(cells)),
-        owner=np.arange(cells),
-        size=np.broadcast_to(size, cells),
-        worth=np.tile([0.0, 1.0] if kind == "error" else [1.0, 0.0], (cells, 1)),
-        score=np.zeros(cells),
-        known=known,
-        evidence=known,
-        prior=np.ones((cells, 2)),
-    )
-    return Bandit(arms, IDENTIFY, worst)
+@pytest.fixture
+def groups(accuracies):
+    """Which of these groups are worst?"""
+
+    def made(known, *, worst=1, **shape) -> Bandit:
+        return Bandit(accuracies(known, **shape), IDENTIFY, worst)
+
+    return made
 
 
 def shares(bandit: Bandit) -> np.ndarray:
@@ -36,7 +27,7 @@ KNOWN = np.array([[30, 10], [3, 1], [300, 120], [14, 2]])
 
 @pytest.mark.parametrize("kind", ["accuracy", "error"])
 @pytest.mark.parametrize("worst", [1, 2])
-def test_the_groups_that_could_be_least_accurate_are_played(kind, worst):
+def test_the_groups_that_could_be_least_accurate_are_played(kind, worst, groups):
     low = betaincinv(*(KNOWN + 1).T, 0.025)
     # No two of the bounds are close to each other.
     assert np.diff(np.sort(low)).min() > 0.03
@@ -45,16 +36,16 @@ def test_the_groups_that_could_be_least_accurate_are_played(kind, worst):
     np.testing.assert_allclose(shares(groups(KNOWN, kind=kind, worst=worst)), wanted)
 
 
-def test_it_prefers_doubt_where_the_means_are_alike():
+def test_it_prefers_doubt_where_the_means_are_alike(groups):
     np.testing.assert_array_equal(shares(groups([[300, 100], [3, 1], [30, 10]])), [0, 1, 0])
 
 
-def test_groups_without_room_are_never_played():
+def test_groups_without_room_are_never_played(groups):
     known = [[30, 10], [0, 4], [2, 2]]
     np.testing.assert_array_equal(shares(groups(known, size=[100, 4, 5])), [0, 0, 1])
     assert (shares(groups(known, size=[40, 4, 4])) == 0).all()
 
 
-def test_many_studies_at_once_are_each_as_if_alone():
+def test_many_studies_at_once_are_each_as_if_alone(groups):
     found = shares(groups(np.stack([KNOWN, KNOWN[::-1]])))
     np.testing.assert_array_equal(found, [shares(groups(KNOWN)), shares(groups(KNOWN[::-1]))])

@@ -4,25 +4,8 @@ import numpy as np
 import pytest
 
 from activetest.acquisition import epsilon_greedy
-from activetest.arms import Arms, variances
+from activetest.arms import variances
 from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Bandit
-
-
-def accuracies(known, size) -> Arms:
-    """Groups with uniform priors."""
-    known = np.asarray(known, float)
-    cells = known.shape[-2]
-    return Arms(
-        kind="accuracy",
-        meaning=tuple({"group": str(number)} for number in range(cells)),
-        owner=np.arange(cells),
-        size=np.broadcast_to(size, cells),
-        worth=np.tile([1.0, 0.0], (cells, 1)),
-        score=np.zeros(cells),
-        known=known,
-        evidence=known,
-        prior=np.ones((cells, 2)),
-    )
 
 
 def shares(bandit: Bandit) -> np.ndarray:
@@ -32,22 +15,22 @@ def shares(bandit: Bandit) -> np.ndarray:
 KNOWN = [[3, 3], [9, 2], [1, 2], [0, 4], [8, 3]]
 
 
-def test_the_least_accurate_group_with_room_is_played_and_any_other_once_in_ten():
+def test_the_least_accurate_group_with_room_is_played_and_any_other_once_in_ten(accuracies):
     bandit = Bandit(accuracies(KNOWN, [50, 50, 50, 4, 50]), IDENTIFY)
     np.testing.assert_allclose(shares(bandit), [0.025, 0.025, 0.925, 0, 0.025])
 
 
-def test_the_m_worst_share_the_plays():
+def test_the_m_worst_share_the_plays(accuracies):
     bandit = Bandit(accuracies(KNOWN, 50), IDENTIFY, worst=2)
     np.testing.assert_allclose(shares(bandit), [0.02, 0.02, 0.47, 0.47, 0.02])
 
 
-def test_groups_that_look_alike_share():
+def test_groups_that_look_alike_share(accuracies):
     bandit = Bandit(accuracies([[2, 2], [5, 5], [9, 1]], 100), IDENTIFY)
     np.testing.assert_allclose(shares(bandit), [0.1 / 3 + 0.45, 0.1 / 3 + 0.45, 0.1 / 3])
 
 
-def test_estimation_plays_where_the_variance_is_expected_to_fall_most():
+def test_estimation_plays_where_the_variance_is_expected_to_fall_most(accuracies):
     arms = accuracies(KNOWN, [50, 80, 50, 4, 400])
     found = shares(Bandit(arms, ESTIMATE))
     # The variance of an accuracy's expectation after one more label.
@@ -57,17 +40,17 @@ def test_estimation_plays_where_the_variance_is_expected_to_fall_most():
     np.testing.assert_allclose(np.sort(found), [0, 0.025, 0.025, 0.025, 0.925])
 
 
-def test_comparison_plays_the_group_that_promises_more_confidence():
+def test_comparison_plays_the_group_that_promises_more_confidence(accuracies):
     bandit = Bandit(accuracies([[9, 1], [5, 3], [250, 150]], 10**5), COMPARE, pair=(2, 1))
     np.testing.assert_allclose(shares(bandit), [0.05, 0.95])
 
 
-def test_with_nothing_left_nothing_is_played():
+def test_with_nothing_left_nothing_is_played(accuracies):
     assert (shares(Bandit(accuracies([[2, 2], [3, 1]], 4), IDENTIFY)) == 0).all()
 
 
 @pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY, COMPARE])
-def test_many_studies_at_once_are_each_as_if_alone(task):
+def test_many_studies_at_once_are_each_as_if_alone(task, accuracies):
     known = np.random.default_rng(1).integers(0, 9, (6, 4, 2))
     found = shares(Bandit(accuracies(known, 40), task, pair=(0, 3)))
     for study in range(6):

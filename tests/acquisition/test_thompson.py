@@ -10,23 +10,6 @@ from activetest.arms import Arms
 from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, TASKS, Bandit
 
 
-def accuracies(known, *, size=10**7, kind="accuracy", prior=1.0) -> Arms:
-    """Groups of a pool so large that it is the population."""
-    known = np.asarray(known, float)
-    cells = known.shape[-2]
-    return Arms(
-        kind=kind,
-        meaning=tuple({"group": str(number)} for number in range(cells)),
-        owner=np.arange(cells),
-        size=np.broadcast_to(size, cells),
-        worth=np.tile([0.0, 1.0] if kind == "error" else [1.0, 0.0], (cells, 1)),
-        score=np.zeros(cells),
-        known=known,
-        evidence=known,
-        prior=np.broadcast_to(prior, (cells, 2)),
-    )
-
-
 def rng() -> np.random.Generator:
     return np.random.default_rng(17)
 
@@ -34,7 +17,7 @@ def rng() -> np.random.Generator:
 KNOWN = [[3, 3], [9, 2], [1, 2], [30, 25], [0, 0]]
 
 
-def test_a_group_is_chosen_as_often_as_it_is_the_worst():
+def test_a_group_is_chosen_as_often_as_it_is_the_worst(accuracies):
     shares = thompson.shares(Bandit(accuracies(KNOWN), IDENTIFY), 20_000, rng())
     # P(all others are above) integrated over each group's accuracy.
     nodes, weights = np.polynomial.legendre.leggauss(400)
@@ -47,13 +30,13 @@ def test_a_group_is_chosen_as_often_as_it_is_the_worst():
         assert shares[arm] == pytest.approx(chance, abs=4.5 * error)
 
 
-def test_each_of_the_m_worst_gets_its_part_of_the_plays():
+def test_each_of_the_m_worst_gets_its_part_of_the_plays(accuracies):
     arms = accuracies([[90, 10], [10, 90], [95, 5], [20, 80], [5, 95]])
     shares = thompson.shares(Bandit(arms, IDENTIFY, worst=3), 200, rng())
     np.testing.assert_allclose(shares, [0, 1 / 3, 0, 1 / 3, 1 / 3])
 
 
-def test_with_one_group_to_find_many_plays_are_one():
+def test_with_one_group_to_find_many_plays_are_one(accuracies):
     arms = accuracies(KNOWN)
     one, other = (
         thompson.shares(Bandit(arms, IDENTIFY, worst=worst), 500, rng()) for worst in (1, 5)
@@ -63,14 +46,14 @@ def test_with_one_group_to_find_many_plays_are_one():
 
 
 @pytest.mark.parametrize("worst", [1, 2, 3])
-def test_groups_that_tie_share_whatever_their_order(worst):
+def test_groups_that_tie_share_whatever_their_order(worst, accuracies):
     arms = accuracies(np.zeros((4, 2)), size=[3, 7, 50, 11], prior=[1.0, 0.0])
     shares = thompson.shares(Bandit(arms, IDENTIFY, worst=worst), 20, rng())
     np.testing.assert_allclose(shares, 0.25)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_groups_without_room_get_nothing(task):
+def test_groups_without_room_get_nothing(task, accuracies):
     arms = accuracies([[2, 2], [0, 4], [3, 1], [1, 1]], size=[4, 4, 9, 9])
     bandit = Bandit(arms, task, pair=(1, 3))
     shares = thompson.shares(bandit, 50, rng())
@@ -80,14 +63,14 @@ def test_groups_without_room_get_nothing(task):
     assert (thompson.shares(none, 50, rng()) == 0).all()
 
 
-def test_more_groups_to_find_than_have_room_share_the_plays():
+def test_more_groups_to_find_than_have_room_share_the_plays(accuracies):
     arms = accuracies([[2, 2], [0, 4], [3, 1], [1, 1]], size=[4, 4, 9, 9])
     shares = thompson.shares(Bandit(arms, IDENTIFY, worst=3), 50, rng())
     np.testing.assert_allclose(shares, [0, 0, 0.5, 0.5])
 
 
 @pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY])
-def test_error_and_accuracy_choose_alike(task):
+def test_error_and_accuracy_choose_alike(task, accuracies):
     one, other = (
         thompson.shares(Bandit(accuracies(KNOWN, kind=kind, size=500), task), 400, rng())
         for kind in ("accuracy", "error")
@@ -95,14 +78,14 @@ def test_error_and_accuracy_choose_alike(task):
     np.testing.assert_allclose(one, other)
 
 
-def test_estimation_chooses_groups_by_size_and_doubt():
+def test_estimation_chooses_groups_by_size_and_doubt(accuracies):
     arms = accuracies([[5, 5], [5, 5], [500, 500], [9, 1]], size=[100, 900, 1100, 100])
     shares = thompson.shares(Bandit(arms, ESTIMATE), 500, rng())
     assert shares.argmax() == 1
     assert shares[2] == 0
 
 
-def test_comparison_never_leaves_its_pair():
+def test_comparison_never_leaves_its_pair(accuracies):
     bandit = Bandit(accuracies(KNOWN), COMPARE, pair=(3, 1))
     shares = thompson.shares(bandit, 500, rng())
     assert shares.shape == (2,)
@@ -111,7 +94,7 @@ def test_comparison_never_leaves_its_pair():
     assert cells.sum() == pytest.approx(1)
 
 
-def test_calibration_is_judged_whatever_its_direction():
+def test_calibration_is_judged_whatever_its_direction(accuracies):
     # Far too sure, far too unsure, and calibrated.
     arms = accuracies([[10, 90], [90, 10], [50, 50]], kind="ece")
     sure = Bandit(Arms(**{**vars(arms), "score": np.array([0.9, 0.05, 0.5])}), IDENTIFY, worst=2)
@@ -127,7 +110,7 @@ def test_winners_are_the_largest_and_ties_share_the_places_left():
     assert (winners(rewards, 2)[2] == 0).all()
 
 
-def test_many_studies_at_once_have_shares_each():
+def test_many_studies_at_once_have_shares_each(accuracies):
     known = rng().integers(0, 9, (8, 5, 2))
     shares = thompson.shares(Bandit(accuracies(known, size=30), IDENTIFY, worst=2), 4000, rng())
     assert shares.shape == (8, 5)

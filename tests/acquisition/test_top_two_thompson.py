@@ -5,26 +5,13 @@ import pytest
 
 from activetest.acquisition import thompson, top_two_thompson
 from activetest.acquisition.top_two_thompson import challengers
-from activetest.arms import Arms
 from activetest.arms_rewards import IDENTIFY, Bandit
 
 
-def accuracies(known, size=10**6) -> Bandit:
+@pytest.fixture
+def accuracies(accuracies):
     """Which of these groups is least accurate?"""
-    known = np.asarray(known, float)
-    cells = known.shape[-2]
-    arms = Arms(
-        kind="accuracy",
-        meaning=tuple({"group": str(number)} for number in range(cells)),
-        owner=np.arange(cells),
-        size=np.broadcast_to(size, cells),
-        worth=np.tile([1.0, 0.0], (cells, 1)),
-        score=np.zeros(cells),
-        known=known,
-        evidence=known,
-        prior=np.ones((cells, 2)),
-    )
-    return Bandit(arms, IDENTIFY)
+    return lambda known, size=10**6: Bandit(accuracies(known, size), IDENTIFY)
 
 
 def rng() -> np.random.Generator:
@@ -47,14 +34,14 @@ def test_challengers_are_who_wins_when_drawing_again_until_another_does():
     assert (np.abs(found - wanted) < 4.5 * np.sqrt(wanted / draws)).all()
 
 
-def test_half_of_the_plays_are_the_winner_s_and_half_a_challenger_s():
+def test_half_of_the_plays_are_the_winner_s_and_half_a_challenger_s(accuracies):
     won = thompson.shares(accuracies(KNOWN), 3000, rng())
     shares = top_two_thompson.shares(accuracies(KNOWN), 3000, rng())
     np.testing.assert_allclose(shares, 0.5 * won + 0.5 * challengers(won))
     assert shares.sum() == pytest.approx(1)
 
 
-def test_without_drawing_again_it_is_thompson_sampling(monkeypatch):
+def test_without_drawing_again_it_is_thompson_sampling(monkeypatch, accuracies):
     monkeypatch.setattr(top_two_thompson, "_BETA", 0.0)
     for known in (KNOWN, [[0, 900], [5, 5], [90, 1]]):
         one, other = (
@@ -63,7 +50,7 @@ def test_without_drawing_again_it_is_thompson_sampling(monkeypatch):
         np.testing.assert_allclose(one, other)
 
 
-def test_a_sure_winner_leaves_half_of_the_plays_to_those_who_are_next():
+def test_a_sure_winner_leaves_half_of_the_plays_to_those_who_are_next(accuracies):
     bandit = accuracies([[0, 900], [50, 50], [900, 9], [50, 50]])
     shares = top_two_thompson.shares(bandit, 2000, rng())
     assert shares[0] == 0.5
@@ -71,7 +58,7 @@ def test_a_sure_winner_leaves_half_of_the_plays_to_those_who_are_next():
     assert shares[2] == 0
 
 
-def test_the_only_group_with_room_gets_every_play_and_no_group_without_gets_any():
+def test_the_only_group_with_room_gets_every_play_and_no_group_without_gets_any(accuracies):
     known = [[1, 1], [2, 2], [4, 0]]
     np.testing.assert_array_equal(
         top_two_thompson.shares(accuracies(known, [9, 4, 4]), 50, rng()), [1, 0, 0]
@@ -81,7 +68,7 @@ def test_the_only_group_with_room_gets_every_play_and_no_group_without_gets_any(
     )
 
 
-def test_many_studies_at_once_have_shares_each():
+def test_many_studies_at_once_have_shares_each(accuracies):
     known = np.array([KNOWN, [[0, 900], [50, 50], [900, 9], [50, 50]]])
     shares = top_two_thompson.shares(accuracies(known), 4000, rng())
     for study in range(2):

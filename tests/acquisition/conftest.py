@@ -1,0 +1,31 @@
+"""Groups to choose between."""
+
+import numpy as np
+import pytest
+
+from activetest.arms import Arms
+
+
+@pytest.fixture
+def accuracies():
+    """accuracies(known) are groups of a pool so large that it is the population, if not of a size.
+
+    known (..., L, 2) are right and wrong labels; prior goes to right and wrong alike unless given.
+    """
+
+    def made(known, size=10**7, *, kind="accuracy", prior=1.0) -> Arms:
+        known = np.asarray(known, float)
+        cells = known.shape[-2]
+        return Arms(
+            kind=kind,
+            meaning=tuple({"group": str(number)} for number in range(cells)),
+            owner=np.arange(cells),
+            size=np.broadcast_to(size, cells),
+            worth=np.tile([0.0, 1.0] if kind == "error" else [1.0, 0.0], (cells, 1)),
+            score=np.zeros(cells),
+            known=known,
+            evidence=known,
+            prior=np.broadcast_to(prior, (cells, 2)),
+        )
+
+    return made
