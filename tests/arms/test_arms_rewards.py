@@ -101,9 +101,9 @@ def test_no_label_is_expected_to_harm():
         assert (Bandit(arms, ESTIMATE).greedy(rng()) > 0).all()
 
 
-def test_estimation_lowers_the_groups_variances_weighted_by_their_size():
-    # Two groups, of two cells and one.
-    arms = made(
+def costly() -> Arms:
+    """Two groups, of two cells and one, that are judged by cost."""
+    return made(
         "cost",
         [10, 30, 60],
         [[2, 1, 0], [4, 4, 1], [9, 0, 0]],
@@ -111,6 +111,10 @@ def test_estimation_lowers_the_groups_variances_weighted_by_their_size():
         owner=[0, 0, 1],
         worth=np.array([[0, 1, 2], [3, 0, 1], [1, 5, 0.0]]),
     )
+
+
+def test_estimation_lowers_the_groups_variances_weighted_by_their_size():
+    arms = costly()
 
     def whole(one: Arms) -> float:
         return float(one.total(variances(one) * one.weight**2) @ [0.4, 0.6])
@@ -191,14 +195,7 @@ def test_comparison_of_accuracies_rewards_confidence(kind):
 
 
 def test_comparison_of_costs_rewards_the_fall_of_the_variance_by_a_label_anywhere_in_the_group():
-    arms = made(
-        "cost",
-        [10, 30, 60],
-        [[2, 1, 0], [4, 4, 1], [9, 0, 0]],
-        np.full((3, 3), 0.3),
-        owner=[0, 0, 1],
-        worth=np.array([[0, 1, 2], [3, 0, 1], [1, 5, 0.0]]),
-    )
+    arms = costly()
     theta = dirichlet(arms.posterior, 3, rng())
 
     def variance(one: Arms, arm: int) -> float:
