@@ -1,6 +1,6 @@
 """python -m activetest"""
 
-from activetest.cli import run
+from activetest.cli.app import run
 
 if __name__ == "__main__":
     run()

@@ -7,19 +7,33 @@ from types import ModuleType
 
 from activetest.errors import UnknownMethod
 
-FAMILIES = ("acquisition", "estimators", "intervals", "surrogates", "metrics", "render")
+# Where the files of each family are. Policies choose between groups; the user of `--acquisition`
+# sees one family.
+FAMILIES = {
+    "acquisition": ("acquisition", "bandits/policies"),
+    "estimators": ("estimators",),
+    "intervals": ("intervals",),
+    "surrogates": ("surrogates",),
+    "metrics": ("metrics",),
+    "render": ("render",),
+}
 
 
 def names(family: str) -> list[str]:
     """The methods of a family, as they are written on the command line."""
-    return list(_names(family))
+    return list(_modules(family))
 
 
 @cache
-def _names(family: str) -> tuple[str, ...]:
-    folder = Path(__file__).parent / family
-    files = (file.stem for file in folder.glob("*.py") if not file.stem.startswith("_"))
-    return tuple(sorted(stem.replace("_", "-") for stem in files))
+def _modules(family: str) -> dict[str, str]:
+    """The module of each method of a family, in the order of their names."""
+    found = {
+        file.stem.replace("_", "-"): ".".join(("activetest", *folder.split("/"), file.stem))
+        for folder in FAMILIES[family]
+        for file in (Path(__file__).parent / folder).glob("*.py")
+        if not file.stem.startswith("_")
+    }
+    return dict(sorted(found.items()))
 
 
 def load(family: str, name: str) -> ModuleType:
@@ -31,4 +45,4 @@ def load(family: str, name: str) -> ModuleType:
         raise UnknownMethod(
             f"no {family} method is called {name!r}", hint=f"choose from {', '.join(names(family))}"
         )
-    return import_module(f"activetest.{family}.{name.replace('-', '_')}")
+    return import_module(_modules(family)[name])

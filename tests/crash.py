@@ -18,10 +18,12 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from activetest import catalog, cli, ledger, ledger_params, study
-from activetest.evidence import PENDING
-from activetest.study import Study
-from activetest.workflow import ingest, init, next
+from activetest import catalog
+from activetest.cli import app
+from activetest.ledger import arrays, ledger
+from activetest.nouns.evidence import PENDING
+from activetest.study import ingest, init, next, study
+from activetest.study.study import Study
 
 # Loaded once here rather than in every child, like the parser below.
 for family, method in (
@@ -33,7 +35,7 @@ for family, method in (
 ):
     catalog.load(family, method)
 
-STEPS = {module.__file__ for module in (cli, ledger, ledger_params, study, ingest, init, next)}
+STEPS = {module.__file__ for module in (app, ledger, arrays, study, ingest, init, next)}
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
     "next": ["next", "--n", "3"],
@@ -51,7 +53,7 @@ def main(folder: Path, name: str, which: str = "") -> int:
     """Prints the last line at which the command was killed, and says where a check failed."""
     words = COMMANDS[name]
     with contextlib.redirect_stdout(io.StringIO()):
-        cli.main([words[0], "--help"])
+        app.main([words[0], "--help"])
     before = in_child(folder, lambda at: snapshot())
     after = in_child(folder, lambda at: (run(words), snapshot()))[1]
     line, step = 0, 3 if which == "third" else 1
@@ -73,7 +75,7 @@ def run(words: list[str]) -> tuple[int, str]:
     """Exit code and output of a command."""
     with open("output", "w+", encoding="utf-8") as output:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(sys.stderr):
-            code = cli.main(words)
+            code = app.main(words)
         output.seek(0)
         return code, output.read()
 

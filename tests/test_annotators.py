@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.annotators import agreement, note, opinion, settled
-from activetest.evidence import DECLINED, LABELLED, PENDING
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
+from activetest.labels.annotators import agreement, note, opinion, settled
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.study import Study
 
 
 def answers(*columns: str) -> list[tuple]:

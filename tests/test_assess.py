@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import assess, cache, catalog, rounds, samples, specs
+from activetest import catalog
+from activetest.cache import cache
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, Choices, Log
-from activetest.metrics._metric import evaluate
-from activetest.pool import Pool
-from activetest.workflow.simulate import answered
+from activetest.estimation import estimate, samples
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import evaluate
+from activetest.nouns.evidence import DECLINED, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 60
 CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
@@ -37,7 +41,7 @@ def drawn(pool, truth, *counts: int, declined: int = 0, choices: Choices = CHOIC
     """A log of rounds of so many draws; the first ones of each are declined."""
     log = Log.empty()
     for count in counts:
-        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=count), truth)
+        log = answered(log, plan.plan(log, pool, choices, seed=2, count=count), truth)
         start = len(log.rows) - count
         log.status[start : start + declined] = DECLINED
         log.labels[start : start + declined] = np.nan
@@ -45,7 +49,7 @@ def drawn(pool, truth, *counts: int, declined: int = 0, choices: Choices = CHOIC
 
 
 def metric_of(pool, name: str):
-    return specs.one(name, specs.facts(pool.roles, None, pool))
+    return specification.one(name, specification.facts(pool.roles, None, pool))
 
 
 def of(pool, log: Log, name: str, group: int = 0, choices: Choices = CHOICES):
@@ -68,7 +72,7 @@ def numeric(smooth, mean) -> np.ndarray:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_a_function_of_means_has_the_variance_of_its_linear_part(pool, truth, name, estimator):
     sample, metric = of(pool, drawn(pool, truth, 15, 15), name)
-    made = assess.estimate(sample, metric, estimator)
+    made = estimate.estimate(sample, metric, estimator)
     means = catalog.load("estimators", estimator).estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = numeric(metric.smooth, inside)
@@ -81,8 +85,8 @@ def test_a_function_of_means_has_the_variance_of_its_linear_part(pool, truth, na
 
 def test_a_map_of_one_mean_keeps_the_mean_and_says_how_steep_it_is(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, 15, 15), "accuracy")
-    made = assess.estimate(sample, metric, "doubly-robust")
-    error = assess.estimate(*of(pool, drawn(pool, truth, 15, 15), "error"), "doubly-robust")
+    made = estimate.estimate(sample, metric, "doubly-robust")
+    error = estimate.estimate(*of(pool, drawn(pool, truth, 15, 15), "error"), "doubly-robust")
     assert made.value == approx(1 - error.value)
     assert made.inner.mean == approx(error.inner.mean)
     assert made.inner.variance == approx(error.inner.variance)
@@ -94,7 +98,7 @@ def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
     log = drawn(pool, truth, 15, 15)
     sample, metric = of(pool, log, "f1")
     hits = replace(metric, smooth=lambda mean: mean[..., :3].sum(axis=-1))
-    one = assess.estimate(sample, hits, "lure")
+    one = estimate.estimate(sample, hits, "lure")
     means = catalog.load("estimators", "lure").estimate(sample)
     right = (log.labels == pool.take(log.rows).outputs.pred).astype(float)
     known = np.cumsum(right) - right
@@ -113,7 +117,7 @@ def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
     assert not np.isin(log.rows, dogs).all()
     sample, metric = of(pool, log, "recall[dog]")
     with pytest.raises(NotEstimable, match="no item labelled as 'dog' has been seen"):
-        assess.estimate(sample, metric, "lure")
+        estimate.estimate(sample, metric, "lure")
 
 
 # --- what the surrogate and the labels say about a variance
@@ -128,7 +132,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
     """
     log = drawn(pool, truth, 15, 15, choices=MODEL)
     sample, metric = of(pool, log, name, group, choices=MODEL)
-    made = assess.estimate(sample, metric, "doubly-robust").inner
+    made = estimate.estimate(sample, metric, "doubly-robust").inner
     means = catalog.load("estimators", "doubly-robust").estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = np.ones(1) if len(inside) == 1 else numeric(metric.smooth, inside)
@@ -148,7 +152,7 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(
     """sum_m w_m^2 sum_{R_m} E[h^2] (1/q - 1) / N^2 for LURE, which guesses nothing: two draws."""
     path = write_pool(tmp_path / "pool.parquet", 7, seed=4)
     pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
-    frozen, metric = rounds.freeze(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
+    frozen, metric = plan.freeze(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
     rows, s = pool.rows(0, 7), frozen.strength
     table = metric.statistics[0].value(rows.outputs, None)
     square = (rows.outputs.probs * table**2).sum(axis=1)
@@ -157,10 +161,10 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(
         left = np.delete(np.arange(7), pair[0])
         q = s / s.sum(), s[left] / s[left].sum()
         chance = q[0][pair[0]] * s[pair[1]] / s[left].sum()
-        drawn = rounds.record(frozen, np.array(pair), pool)
+        drawn = plan.record(frozen, np.array(pair), pool)
         sample, _ = of(pool, answered(Log.empty(), drawn, np.zeros(7)), name, choices=MODEL)
         sums = square @ (1 / q[0] - 1), square[left] @ (1 / q[1] - 1)
-        found += chance * assess.estimate(sample, metric, "lure").inner.model_variance
+        found += chance * estimate.estimate(sample, metric, "lure").inner.model_variance
         exact += chance * sample.weights**2 @ sums / 7**2
     assert found == approx(exact, rel=1e-5)
 
@@ -168,7 +172,7 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(
 def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     log = drawn(pool, truth, 15, 15)
     sample, metric = of(pool, log, "error")
-    made = assess.estimate(sample, metric, "lure").inner
+    made = estimate.estimate(sample, metric, "lure").inner
     wrong = sample.stats[:, 0] == 1
     inverse = 1 / sample.probs
     worth = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
@@ -178,7 +182,7 @@ def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     # Hits pull F1 up; false alarms and misses pull it down; everything else leaves it alone.
     sample, metric = of(pool, log, "f1[dog]")
     hits, *errors = sample.stats.sum(axis=0)
-    made = assess.estimate(sample, metric, "lure").inner
+    made = estimate.estimate(sample, metric, "lure").inner
     assert 0 < made.tally <= min(hits, sum(errors)) * (1 + 1e-9)
 
 
@@ -188,7 +192,7 @@ def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
     if rarer == "right":
         truth = np.where(truth == pred, (pred + 1) % 3, pred).astype(float)
     sample, metric = of(pool, drawn(pool, truth, 15, 15), "error", 1)
-    made = assess.estimate(sample, metric, "lure").inner
+    made = estimate.estimate(sample, metric, "lure").inner
     counts = [(sample.inside * (sample.stats[:, 0] == label)).sum() for label in (0, 1)]
     assert np.argmin(counts) == (rarer == "wrong")
     assert made.tally == approx(min(counts))
@@ -196,7 +200,7 @@ def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
 
 def test_labels_that_all_pull_one_way_say_nothing_of_the_other(pool):
     log = drawn(pool, pool.rows(0, SIZE).outputs.pred.astype(float), 15)
-    made = assess.estimate(*of(pool, log, "error"), "doubly-robust").inner
+    made = estimate.estimate(*of(pool, log, "error"), "doubly-robust").inner
     assert made.tally == made.support == 0
     assert made.model_variance > 0
 
@@ -205,7 +209,7 @@ def test_one_uniform_draw_has_the_variance_of_the_metrics_linear_part(pool, trut
     """Of uniform draws: the plain variance around the mean."""
     log = drawn(pool, truth, 30, choices=replace(CHOICES, acquisition="uniform", floor=1.0))
     sample, metric = of(pool, log, "f1[dog]")
-    made = assess.estimate(sample, metric, "lure").inner
+    made = estimate.estimate(sample, metric, "lure").inner
     slope = numeric(metric.smooth, sample.stats.mean(axis=0))
     weights = 1 / sample.probs
     pull = (sample.stats - sample.stats.mean(axis=0)) @ slope
@@ -220,7 +224,7 @@ def test_a_mean_over_answerable_items_is_a_ratio_of_two_means(pool, truth):
     log = drawn(pool, truth, 15, 15, declined=4)
     sample, metric = of(pool, log, "error")
     means = catalog.load("estimators", "lure").estimate(sample)
-    made = assess.estimate(sample, metric, "lure")
+    made = estimate.estimate(sample, metric, "lure")
     whole, answered = means.mean
     assert answered < 1
     assert made.value == approx(whole / answered)
@@ -235,7 +239,7 @@ def test_a_mean_over_answerable_items_is_a_ratio_of_two_means(pool, truth):
 def test_a_ratio_of_means_does_not_mind_what_cannot_be_answered(pool, truth, estimator):
     """F1 has counts above and below the line: the share of answerable items cancels."""
     sample, metric = of(pool, drawn(pool, truth, 15, 15, declined=4), "f1[dog]")
-    made = assess.estimate(sample, metric, estimator)
+    made = estimate.estimate(sample, metric, estimator)
     means = catalog.load("estimators", estimator).estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = numeric(metric.smooth, inside[:3])
@@ -247,7 +251,7 @@ def test_a_ratio_of_means_does_not_mind_what_cannot_be_answered(pool, truth, est
 def test_without_an_answer_there_is_no_value(pool, truth):
     log = drawn(pool, truth, 10, declined=10)
     with pytest.raises(NotEstimable, match="every labelled item was declined"):
-        assess.estimate(*of(pool, log, "f1[dog]"), "lure")
+        estimate.estimate(*of(pool, log, "f1[dog]"), "lure")
 
 
 # --- everything known
@@ -258,10 +262,10 @@ def test_without_an_answer_there_is_no_value(pool, truth):
 @pytest.mark.parametrize("name", [*SEVERAL, "error", "log-loss", "ece"])
 def test_when_everything_is_known_the_value_is_the_truth(pool, truth, name, group, estimator):
     sample, metric = of(pool, drawn(pool, truth, 40, 20), name, group)
-    made, rows = assess.estimate(sample, metric, estimator), pool.rows(0, SIZE)
+    made, rows = estimate.estimate(sample, metric, estimator), pool.rows(0, SIZE)
     here = np.flatnonzero((rows.codes[:, 0] == group - 1) | (group == 0))
     assert made.value == approx(evaluate(metric, rows[here].outputs, truth[here]), rel=1e-6)
     if estimator != "ase":
-        interval = assess.interval(made, 0.95, group=group > 0)
+        interval = estimate.interval(made, 0.95, group=group > 0)
         assert interval.method == "exact"
         assert interval.lower == interval.upper == approx(made.value)

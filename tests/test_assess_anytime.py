@@ -8,16 +8,19 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache, rounds, samples, specs
-from activetest.assess_anytime import balance, sequence
-from activetest.assess_view import certain
+from activetest.cache import cache
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, Choices, Log
+from activetest.estimation import samples
+from activetest.estimation.anytime import balance, sequence
+from activetest.estimation.view import certain
 from activetest.intervals import betting
-from activetest.metrics._metric import evaluate, fraction
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.workflow.simulate import answered
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import evaluate, fraction
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import DECLINED, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 80
 CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
@@ -40,14 +43,14 @@ def drawn(pool, truth, *counts: int, seed: int = 2, hopeless=()) -> Log:
     """A log of rounds of so many draws; items that are hopeless are declined."""
     log = Log.empty()
     for count in counts:
-        log = answered(log, rounds.plan(log, pool, CHOICES, seed=seed, count=count), truth)
+        log = answered(log, plan.plan(log, pool, CHOICES, seed=seed, count=count), truth)
         declined = np.isin(log.rows, hopeless)
         log.status[declined], log.labels[declined] = DECLINED, np.nan
     return log
 
 
 def metric_of(pool, name: str):
-    return specs.one(name, specs.facts(pool.roles, None, pool))
+    return specification.one(name, specification.facts(pool.roles, None, pool))
 
 
 def gathered(pool, log: Log, metric):
@@ -207,7 +210,7 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
     choices = Choices("interval-coverage", ("mse",), "residual", interval="anytime")
     log = Log.empty()
     for _ in range(3):
-        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=20), truth)
+        log = answered(log, plan.plan(log, pool, choices, seed=2, count=20), truth)
     evidence = samples.gather(log, pool, choices, [metric], seed=2)
     (made,) = balance(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
     assert (made.most - made.least) * size == approx(size - np.arange(60))

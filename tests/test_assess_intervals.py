@@ -8,14 +8,17 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import assess, cache, rounds, samples, specs
-from activetest.assess_view import look
+from activetest.cache import cache
 from activetest.errors import NotEstimable
-from activetest.evidence import LABELLED, PENDING, Choices, Log
-from activetest.metrics._metric import evaluate
-from activetest.pool import Pool
-from activetest.rounds_learn import generator, learn, observed, unseen
-from activetest.workflow.simulate import answered
+from activetest.estimation import estimate, samples
+from activetest.estimation.view import look
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import evaluate
+from activetest.nouns.evidence import LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import generator, learn, observed, unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 60
 CLASSES = Choices("error", ("error", "f1[dog]"), "agreement", groups=("place",))
@@ -50,19 +53,19 @@ def values(tmp_path):
 def drawn(pool, truth, choices: Choices, *counts: int) -> Log:
     log = Log.empty()
     for count in counts:
-        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=count), truth)
+        log = answered(log, plan.plan(log, pool, choices, seed=2, count=count), truth)
     return log
 
 
 def of(pool, log: Log, choices: Choices, name: str, group: int = 0):
     """(sample, metric) over the whole pool or a group."""
-    metric = specs.one(name, specs.facts(pool.roles, None, pool))
+    metric = specification.one(name, specification.facts(pool.roles, None, pool))
     evidence = samples.gather(log, pool, choices, [metric], seed=2)
     return samples.sample(evidence, metric, evidence.groups[group]), metric
 
 
-def made(pool, log: Log, choices: Choices, name: str, group: int = 0) -> assess.Value:
-    return assess.estimate(*of(pool, log, choices, name, group), "doubly-robust")
+def made(pool, log: Log, choices: Choices, name: str, group: int = 0) -> estimate.Value:
+    return estimate.estimate(*of(pool, log, choices, name, group), "doubly-robust")
 
 
 # --- which interval is whose
@@ -74,7 +77,7 @@ def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
     """A linear form around the labels knows no bounds; labels are what is predicted here."""
     truth = pool.rows(0, SIZE).outputs.pred.astype(float)
     log = drawn(pool, truth, CLASSES, 8, 8)
-    metric = specs.one(name, specs.facts(pool.roles, None, pool))
+    metric = specification.one(name, specification.facts(pool.roles, None, pool))
     view = look(log, pool, CLASSES, [metric], seed=2, own_view=False)
     where = view.evidence.groups[group]
     value = view.value(metric, "doubly-robust", where)
@@ -95,7 +98,7 @@ def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
 )
 def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, method):
     one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name)
-    interval = assess.interval(one, 0.9)
+    interval = estimate.interval(one, 0.9)
     assert (interval.method, interval.level) == (method, 0.9)
     assert one.metric.lower <= interval.lower <= one.value <= interval.upper <= one.metric.upper
     assert interval.lower < interval.upper
@@ -106,14 +109,14 @@ def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, me
 )
 def test_a_metric_of_values_has_the_interval_of_its_range(values, name, method):
     one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, name)
-    interval = assess.interval(one, 0.9)
+    interval = estimate.interval(one, 0.9)
     assert interval.method == method
     assert one.metric.lower <= interval.lower < one.value < interval.upper
 
 
 def test_a_metric_without_a_lower_bound_has_students(values):
     one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, "r2")
-    interval = assess.interval(one, 0.9)
+    interval = estimate.interval(one, 0.9)
     assert interval.method == "shrunk-t"
     assert interval.lower < one.value < interval.upper <= 1
 
@@ -124,7 +127,7 @@ def test_a_metric_without_a_lower_bound_has_students(values):
 )
 def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, method):
     one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name, 1)
-    interval = assess.interval(one, 0.9, group=True)
+    interval = estimate.interval(one, 0.9, group=True)
     assert interval.method == method
     assert one.metric.lower <= interval.lower < one.value < interval.upper <= one.metric.upper
 
@@ -132,12 +135,12 @@ def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, m
 def test_a_map_of_one_mean_sends_the_means_interval_through(pool, truth, values):
     log = drawn(pool, truth, CLASSES, 15, 15)
     error, accuracy = (
-        assess.interval(made(pool, log, CLASSES, name), 0.9) for name in ("error", "accuracy")
+        estimate.interval(made(pool, log, CLASSES, name), 0.9) for name in ("error", "accuracy")
     )
     assert (accuracy.lower, accuracy.upper) == approx((1 - error.upper, 1 - error.lower))
     log = drawn(*values, VALUES, 15, 15)
     mse, rmse = (
-        assess.interval(made(values[0], log, VALUES, name), 0.9) for name in ("mse", "rmse")
+        estimate.interval(made(values[0], log, VALUES, name), 0.9) for name in ("mse", "rmse")
     )
     assert (rmse.lower**2, rmse.upper**2) == approx((mse.lower, mse.upper))
     assert rmse.variance == mse.variance
@@ -158,7 +161,7 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     pool, truth = values if choices is VALUES else (pool, truth)
     log = drawn(pool, truth, choices, 20, 20)
     one, two = (made(pool, log, choices, name, group) for group in (1, 2))
-    apart, interval = assess.difference(one, two, 0.9)
+    apart, interval = estimate.difference(one, two, 0.9)
     assert apart == approx(one.value - two.value)
     terms = one.slope * one.inner.terms[:, 0] - two.slope * two.inner.terms[:, 0]
     weights = one.inner.weights
@@ -166,7 +169,7 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     expected = sum(each.slope**2 * each.inner.model_variance for each in (one, two))
     assert interval.variance == approx(max(shown, expected))
     bold = [replace(each, inner=replace(each.inner, model_variance=0.0)) for each in (one, two)]
-    assert assess.difference(*bold, 0.9)[1].variance == approx(shown)
+    assert estimate.difference(*bold, 0.9)[1].variance == approx(shown)
     assert (interval.method, interval.level) == ("group-t", 0.9)
     assert (interval.lower + interval.upper) / 2 == approx(apart)
 
@@ -175,7 +178,7 @@ def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):
     log = drawn(pool, truth, CLASSES, 20, 20)
     one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
     (apart, interval), (back, mirrored) = (
-        assess.difference(*pair, 0.95) for pair in ((one, two), (two, one))
+        estimate.difference(*pair, 0.95) for pair in ((one, two), (two, one))
     )
     assert back == approx(-apart)
     assert (mirrored.lower, mirrored.upper) == approx((-interval.upper, -interval.lower))
@@ -185,7 +188,7 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
     """A draw that falls into one group tells its term there, and a constant in the other."""
     log = drawn(pool, truth, CLASSES, 20, 20)
     one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
-    _, interval = assess.difference(one, two, 0.95)
+    _, interval = estimate.difference(one, two, 0.95)
     separate = one.inner.variance[0, 0] + two.inner.variance[0, 0]
     assert interval.variance != approx(separate, rel=1e-6)
     assert interval.variance == approx(separate, rel=0.5)
@@ -194,7 +197,7 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
 def test_a_difference_of_what_is_known_is_exact(pool, truth):
     log = drawn(pool, truth, CLASSES, 40, 20)
     one, two = (made(pool, log, CLASSES, "f1[cat]", group) for group in (1, 2))
-    apart, interval = assess.difference(one, two, 0.95)
+    apart, interval = estimate.difference(one, two, 0.95)
     rows = pool.rows(0, SIZE)
     first, second = (
         evaluate(one.metric, rows[here].outputs, truth[here])
@@ -221,7 +224,7 @@ def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool
     assert not two.inner.exact
     alone = max(two.inner.variance[0, 0], two.inner.model_variance)
     for pair in ((one, two), (two, one)):
-        apart, interval = assess.difference(*pair, 0.9)
+        apart, interval = estimate.difference(*pair, 0.9)
         assert apart == approx(pair[0].value - pair[1].value)
         assert (interval.method, interval.variance) == ("group-t", approx(alone))
 
@@ -243,7 +246,7 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     )
     log.status[20:], log.labels[20:] = PENDING, np.nan
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = assess.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
+    imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
     surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
     known = np.append(log.rows[:20], rows)
     rest = np.setdiff1d(np.arange(SIZE), known)
@@ -251,9 +254,9 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     assert imputation.count == len(rest) == SIZE - 25
     assert imputation.mean == approx(mean, rel=1e-5)
     total = observed(pool.take(known), truth[known], metric.statistics).sum(axis=0)
-    made = assess.estimate(assess.told(sample, metric, imputation), metric, "ase")
+    made = estimate.estimate(estimate.told(sample, metric, imputation), metric, "ase")
     assert made.value == approx(metric.smooth((total + mean) / SIZE), rel=1e-5)
-    interval = assess.interval(made, 0.9)
+    interval = estimate.interval(made, 0.9)
     assert interval.method == "credible"
     assert interval.lower < made.value < interval.upper
 
@@ -263,18 +266,18 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
     """Drawing labels adds to such a sum: its posterior can miss the truth always."""
     log = drawn(pool, truth, CLASSES, 10)
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = assess.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
-    made = assess.estimate(assess.told(sample, metric, imputation), metric, "ase")
+    imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
+    made = estimate.estimate(estimate.told(sample, metric, imputation), metric, "ase")
     assert 0 < made.value < 1
     with pytest.raises(NotEstimable, match="no posterior"):
-        assess.interval(made, 0.8)
+        estimate.interval(made, 0.8)
 
 
 def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     """The posterior of the sum has at least the variance that drawing labels alone gives it."""
     log = drawn(pool, truth, CLASSES, 15, 10)
-    metric = specs.one("error", specs.facts(pool.roles, None, pool))
-    imputation = assess.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
+    metric = specification.one("error", specification.facts(pool.roles, None, pool))
+    imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
     surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
     wrong = surrogate.expected(pool.take(np.flatnonzero(unseen(log, SIZE))), metric.statistics)[0]
     sums = imputation.posterior[:, 0]
@@ -286,7 +289,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
 def test_the_surrogates_own_view_has_no_draws_behind_it(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, CLASSES, 20), CLASSES, "mcc")
     told = replace(sample, surrogate=sample.total * 1.0, posterior=np.tile(sample.total, (3, 1)))
-    made = assess.estimate(told, metric, "ase")
+    made = estimate.estimate(told, metric, "ase")
     assert len(made.inner.terms) == len(made.inner.weights) == 0
     assert made.inner.model_variance == 0
     assert made.inner.freedom == np.inf

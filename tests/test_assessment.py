@@ -5,13 +5,13 @@ import pytest
 from scipy.stats import betabinom
 
 from activetest.errors import ChoiceError
-from activetest.evidence import LABELLED
+from activetest.nouns.evidence import LABELLED
 from activetest.render._assessment import sentence
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 
 SIZE = 90
 KINDS = ("doubly-robust", "pseudo-posterior")

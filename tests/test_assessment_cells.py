@@ -4,11 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 
 CLASSES = ("cat", "dog", "owl")
 

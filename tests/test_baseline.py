@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import specs
-from activetest.evidence import Choices, Outputs
-from activetest.metrics._metric import Facts, evaluate
-from activetest.workflow._baseline import baseline, compared
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import Facts, evaluate
+from activetest.nouns.evidence import Choices, Outputs
+from activetest.simulation.baseline import baseline, compared
 
 SIZE = 400
 
@@ -35,7 +35,7 @@ def drawn(metric, outputs, labels, count: int, *, runs: int = 4000) -> np.ndarra
 @pytest.mark.parametrize("name", ["error", "accuracy", "log-loss", "brier"])
 def test_a_mean_has_a_closed_form(pool, name):
     facts, outputs, labels = pool
-    metric = specs.one(name, facts)
+    metric = specification.one(name, facts)
     made = baseline(metric, outputs, labels, (40, 100), np.random.default_rng(3))
     assert made.exact
     assert made.truth == approx(evaluate(metric, outputs, labels))
@@ -48,7 +48,7 @@ def test_a_mean_has_a_closed_form(pool, name):
 def test_everything_else_is_simulated(pool, name):
     """From two independent simulations, of 1000 and of 1000 samples."""
     facts, outputs, labels = pool
-    metric = specs.one(name, facts)
+    metric = specification.one(name, facts)
     made = baseline(metric, outputs, labels, (60,), np.random.default_rng(3))
     assert not made.exact
     assert made.truth == approx(evaluate(metric, outputs, labels))
@@ -59,7 +59,9 @@ def test_everything_else_is_simulated(pool, name):
 @pytest.mark.parametrize("name", ["error", "f1[dog]"])
 def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
     facts, outputs, labels = pool
-    made = baseline(specs.one(name, facts), outputs, labels, (40, 100), np.random.default_rng(3))
+    made = baseline(
+        specification.one(name, facts), outputs, labels, (40, 100), np.random.default_rng(3)
+    )
     for count in (40, 55, 100, 250):
         assert made.labels(made.error(count)) == approx(count, rel=0.05)
     # Fewer than a 16th of the smallest budget are not told apart.
@@ -68,7 +70,9 @@ def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
 
 def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
     facts, outputs, labels = pool
-    made = baseline(specs.one("error", facts), outputs, labels, (2,), np.random.default_rng(3))
+    made = baseline(
+        specification.one("error", facts), outputs, labels, (2,), np.random.default_rng(3)
+    )
     assert made.error(2) / made.error(8) == approx(4, rel=0.1)
     assert made.error(399) < made.error(200) / 50
 
@@ -78,7 +82,9 @@ def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
 def test_chance_tells_nothing_of_top_scores_where_no_two_runs_differ(pool, selection, estimates):
     """Even where their intervals do, which the surrogate's own view simulates."""
     facts, outputs, labels = pool
-    uniform = baseline(specs.one("error", facts), outputs, labels, (40,), np.random.default_rng(3))
+    uniform = baseline(
+        specification.one("error", facts), outputs, labels, (40,), np.random.default_rng(3)
+    )
     table = np.array(
         [(each, each - 0.4, each + 0.3 + 0.1 * run, 40) for run, each in enumerate(estimates)]
     )

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest import cache
-from activetest.cache_files import Arrays
+from activetest.cache import cache
+from activetest.cache.arrays import Arrays
 from activetest.errors import PoolChanged
-from activetest.evidence import Outputs
-from activetest.metrics._outcomes import right_and_wrong
-from activetest.pool import Pool
+from activetest.item_statistics.outcomes import right_and_wrong
+from activetest.nouns.evidence import Outputs
+from activetest.pool.pool import Pool
 
 
 def table(rows: int = 500, seed: int = 0) -> pa.Table:

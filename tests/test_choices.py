@@ -3,8 +3,8 @@
 import pytest
 
 from activetest.errors import ChoiceError
-from activetest.study import Study
-from activetest.workflow.init import init
+from activetest.study.init import init
+from activetest.study.study import Study
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from activetest import __version__
-from activetest.cli import app, main
-from activetest.study import Study
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
+from activetest.cli.app import app, main
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = [sys.executable, "-m", "activetest"]
@@ -107,7 +107,7 @@ def test_wrong_input_is_a_problem_and_a_hint_and_code_2(study, capsys, words, pr
 
 
 def test_a_bug_keeps_its_traceback(study, monkeypatch):
-    monkeypatch.setattr("activetest.workflow.next.choose", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("activetest.study.next.choose", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["next"])
 
@@ -132,7 +132,7 @@ def test_there_is_no_colour_in_pipes(study, setting, words):
 
 @pytest.mark.parametrize("words", [["--help"], ["report", "--help"], ["simulate", "--help"]])
 def test_the_help_starts_without_the_heavy_libraries(words):
-    code = f"import sys; from activetest.cli import main; main({words}); print(*sys.modules)"
+    code = f"import sys; from activetest.cli.app import main; main({words}); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=True,
@@ -149,7 +149,7 @@ def test_the_shell_completes_commands_and_options():
 
 
 def test_libraries_of_linear_algebra_get_one_thread_unless_the_user_says_otherwise():
-    code = "import activetest.cli, os; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    code = "import activetest.cli.app, os; print(os.environ['OPENBLAS_NUM_THREADS'])"
     for given, wanted in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
         env = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")} | given
         done = subprocess.run(
@@ -221,13 +221,15 @@ def test_what_the_system_refuses_anywhere_is_not_a_traceback(study, monkeypatch,
     def refuse(*_, **__):
         raise OSError(code, os.strerror(code), "some/file")
 
-    monkeypatch.setattr("activetest.workflow.status.status", refuse)
+    monkeypatch.setattr("activetest.study.status.status", refuse)
     assert main(["status"]) == 2
     assert capsys.readouterr().err.startswith(f"error: cannot write some/file: {os.strerror(code)}")
 
 
 def test_an_interrupt_ends_the_program_by_the_signal():
-    code = "import activetest.cli as c; c.main = lambda: (_ for _ in ()).throw(KeyboardInterrupt)"
+    code = (
+        "import activetest.cli.app as c; c.main = lambda: (_ for _ in ()).throw(KeyboardInterrupt)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; c.run()"], env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True,

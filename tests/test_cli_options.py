@@ -2,7 +2,7 @@
 
 import pytest
 
-from activetest import cli_options as options
+from activetest.cli import options
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from activetest.cli import main
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
+from activetest.cli.app import main
+from activetest.study.init import init
+from activetest.study.next import choose
 
 ROOT = Path(__file__).parents[1]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from activetest.cli import main
+from activetest.cli.app import main
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from activetest import components
+from activetest.cache import components
 
 
 def components_of(features: list, chunk: int = 1000) -> tuple[np.ndarray, np.ndarray]:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activetest import convert
 from activetest.errors import ActivetestError, PoolError
-from activetest.pool import Pool
+from activetest.pool import convert
+from activetest.pool.pool import Pool
 
 SLOW_DISK = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -179,7 +179,7 @@ NAMES = st.sampled_from(["id", "prob", "prob_a", "prob_b", "score", "pred", "pre
 @SLOW_DISK
 @given(st.dictionaries(NAMES, COLUMN, min_size=1), st.sampled_from([(), ("g",), ("g*f",)]))
 def test_any_table_is_a_cache_or_a_named_error(tmp_path, columns, groups):
-    from activetest import cache
+    from activetest.cache import cache
 
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     try:

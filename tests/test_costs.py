@@ -2,8 +2,8 @@
 
 import pytest
 
-from activetest import costs
 from activetest.errors import ChoiceError
+from activetest.pool import costs
 
 CLASSES = ("cat", "dog")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 

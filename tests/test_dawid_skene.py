@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.annotators_dawid_skene import dawid_skene
+from activetest.labels.dawid_skene import dawid_skene
 
 HABITS = np.array(
     [

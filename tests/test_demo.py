@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.cli import main
-from activetest.workflow.demo import demo, sample_folder
+from activetest.cli.app import main
+from activetest.cli.demo import demo, sample_folder
 
 SAMPLE = Path(__file__).parents[1] / "sample_data"
 

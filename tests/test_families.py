@@ -9,15 +9,15 @@ import pytest
 
 from activetest import catalog
 from activetest.acquisition import ARMS
-from activetest.arms import Arms
-from activetest.arms_rewards import IDENTIFY, Bandit
+from activetest.bandits.arms import Arms
+from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.errors import ActivetestError
-from activetest.evidence import Beliefs, Outputs, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import moments
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.outcomes import right_and_wrong
+from activetest.item_statistics.statistic import Statistic, combined, statistic
 from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
-from activetest.metrics._outcomes import right_and_wrong
-from activetest.metrics._statistics import Statistic, combined, statistic
+from activetest.nouns.evidence import Beliefs, Outputs, Rows
+from activetest.nouns.training import Known
 
 SIZE, CLASSES = 40, 3
 POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import assess, catalog, specs
+from activetest import catalog
 from activetest.errors import NotEstimable
-from activetest.evidence_numbers import Estimate, Interval, Sample, Wagers
-from activetest.metrics._metric import Facts
+from activetest.estimation import estimate as assess
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import Facts
+from activetest.nouns.estimate import Estimate, Interval, Sample, Wagers
 
-ERROR = specs.one("error", Facts("classification", ("cat", "dog")))
+ERROR = specification.one("error", Facts("classification", ("cat", "dog")))
 
 
 def sample(name: str = "lure", *, draws: int = 20, size: int = 60) -> Sample:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest import gates
 from activetest.errors import ChoiceError
-from activetest.gates import Requirement
-from activetest.report import Gate
+from activetest.nouns.report import Gate
+from activetest.reporting import requirements
+from activetest.reporting.requirements import Requirement
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from activetest.report import Gate
     ],
 )
 def test_a_requirement_can_be_read_in_one_way_only(text, metric, group, op, threshold):
-    assert gates.parse(text) == Requirement(text, metric, group, op, threshold)
+    assert requirements.parse(text) == Requirement(text, metric, group, op, threshold)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_requirement_can_be_read_in_one_way_only(text, metric, group, op, thre
 )
 def test_what_is_no_requirement_says_why(text, problem):
     with pytest.raises(ChoiceError) as raised:
-        gates.parse(text)
+        requirements.parse(text)
     assert raised.value.problem == f"requirement {text!r} {problem}"
     assert raised.value.hint
 
@@ -94,13 +94,13 @@ def test_whatever_names_hold_a_requirement_comes_back_as_it_was_written(
         group = None
     parts = [metric] + ([f"@{blank}{group[0]}", f"={blank}{group[1]}"] if group else [])
     text = blank.join([*parts, op, repr(threshold)])
-    assert gates.parse(text) == Requirement(text, metric, group, op, threshold)
+    assert requirements.parse(text) == Requirement(text, metric, group, op, threshold)
 
 
 @given(st.text(st.sampled_from("ab[]@=<>.1 ,")))
 def test_any_other_text_is_refused_with_a_hint(text):
     try:
-        read = gates.parse(text)
+        read = requirements.parse(text)
     except ChoiceError as error:
         assert error.hint
     else:
@@ -108,7 +108,7 @@ def test_any_other_text_is_refused_with_a_hint(text):
         assert text.replace(" ", "").startswith(read.metric.replace(" ", ""))
 
 
-AT_LEAST, AT_MOST = gates.parse("recall>=0.8"), gates.parse("error<=0.1")
+AT_LEAST, AT_MOST = requirements.parse("recall>=0.8"), requirements.parse("error<=0.1")
 
 
 @pytest.mark.parametrize(
@@ -126,27 +126,27 @@ AT_LEAST, AT_MOST = gates.parse("recall>=0.8"), gates.parse("error<=0.1")
     ],
 )
 def test_an_interval_decides_once_the_threshold_lies_outside(requirement, lower, upper, verdict):
-    assert gates.from_interval(requirement, lower, upper) == verdict
+    assert requirements.from_interval(requirement, lower, upper) == verdict
 
 
 @pytest.mark.parametrize("text", ["accuracy>=0.1", "accuracy<=0.1"])
 def test_a_value_known_to_be_the_threshold_meets_it_whatever_rounding_did(text):
     value = 1 - 0.9
     assert value != 0.1
-    assert gates.from_interval(gates.parse(text), value, value) == "pass"
+    assert requirements.from_interval(requirements.parse(text), value, value) == "pass"
 
 
 @pytest.mark.parametrize("requirement", [AT_LEAST, AT_MOST])
 def test_what_is_wholly_known_is_never_undecided(requirement):
-    verdicts = [gates.from_interval(requirement, x / 50, x / 50) for x in range(51)]
+    verdicts = [requirements.from_interval(requirement, x / 50, x / 50) for x in range(51)]
     assert set(verdicts) == {"pass", "fail"}
 
 
 def test_the_wider_interval_of_several_gates_counts_against_failing_only():
-    assert gates.from_interval(AT_MOST, 0.11, 0.2, strict=(0.09, 0.25)) == "undecided"
-    assert gates.from_interval(AT_MOST, 0.14, 0.2, strict=(0.11, 0.25)) == "fail"
-    assert gates.from_interval(AT_MOST, 0.01, 0.09, strict=(0, 0.12)) == "pass"
-    assert gates.from_interval(AT_LEAST, 0.81, 0.9, strict=(0.7, 0.95)) == "pass"
+    assert requirements.from_interval(AT_MOST, 0.11, 0.2, strict=(0.09, 0.25)) == "undecided"
+    assert requirements.from_interval(AT_MOST, 0.14, 0.2, strict=(0.11, 0.25)) == "fail"
+    assert requirements.from_interval(AT_MOST, 0.01, 0.09, strict=(0, 0.12)) == "pass"
+    assert requirements.from_interval(AT_LEAST, 0.81, 0.9, strict=(0.7, 0.95)) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -163,4 +163,4 @@ def test_the_exit_code_is_that_of_the_worst_verdict(verdicts, code):
     made = [
         Gate("error<=0.1", "error", "<=", 0.1, verdict, 0.95, "betting", 10) for verdict in verdicts
     ]
-    assert gates.exit_code(made) == code
+    assert requirements.exit_code(made) == code

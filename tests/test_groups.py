@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest import cache, groups, specs
+from activetest.cache import cache
 from activetest.errors import ChoiceError, PoolChanged
-from activetest.evidence import Outputs
-from activetest.pool import Pool
-from activetest.pool_schema import Schema
-from activetest.study import Study
-from activetest.workflow.init import init
+from activetest.item_statistics import specification
+from activetest.nouns.evidence import Outputs
+from activetest.pool import groups
+from activetest.pool.pool import Pool
+from activetest.pool.schema import Schema
+from activetest.study.init import init
+from activetest.study.study import Study
 
 PROBS = [[0.5, 0.4, 0.1], [0.05, 0.9, 0.05], [0.0, 0.0, 1.0], [0.2, 0.4, 0.4], [0.1, 0.89, 0.01]]
 SEX = ["f", "m", "f", "m", "m"]
@@ -86,7 +88,9 @@ def test_deciles_are_the_bins_of_the_metric_and_are_told_apart_by_enough_digits(
     made = cache.build(Pool.open("pool.parquet", groups=("confidence-decile",)), folder / "cache")
     starts = [name.split("-")[0] for name in made.group_values[0]]
     assert starts == ["0.0000", "0.9990", "0.9992", "0.9994", "0.9996", "0.9998"]
-    edges = specs.one("ece[equal-count,10]", specs.facts(made.roles, None, made)).statistics
+    edges = specification.one(
+        "ece[equal-count,10]", specification.facts(made.roles, None, made)
+    ).statistics
     codes, confidence = made.rows(0, 20).codes[:, 0], made.rows(0, 20).outputs
     inside = [
         each.value(confidence, np.ones((20, 1)))[:, 0] > 0 for each in edges[len(edges) // 2 :]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest.identities import Text, find, hashes, ordered, repeated, row_hashes
+from activetest.pool.ids import Text, find, hashes, ordered, repeated, row_hashes
 
 IDS = st.lists(st.text(max_size=40), unique=True, max_size=60)
 

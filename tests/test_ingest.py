@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import LabelConflict, LabelError
-from activetest.study import Study, settled
-from activetest.workflow.ingest import ingest, undo
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
+from activetest.study.ingest import ingest, undo
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.study import Study, settled
 
 
 def known(study: Study) -> dict[str, str]:

@@ -19,8 +19,8 @@ from activetest.errors import (
     StorageError,
     StudyError,
 )
-from activetest.study import Study
-from activetest.workflow.init import init
+from activetest.study.init import init
+from activetest.study.study import Study
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def test_a_full_disk_is_a_storage_error_that_leaves_nothing(place):
     code = """
 import resource, signal, sys
 from activetest.errors import StorageError
-from activetest.workflow.init import init
+from activetest.study.init import init
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 try:

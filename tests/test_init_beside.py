@@ -7,16 +7,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.cli import main
+from activetest.cli.app import main
 from activetest.errors import ChoiceError, PoolChanged, PoolError
-from activetest.pool import Pool
-from activetest.study import Study
+from activetest.pool.pool import Pool
+from activetest.simulation.simulate import simulate
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 from activetest.surrogates import FEATURES
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
-from activetest.workflow.simulate import simulate
 
 ROWS = 40
 

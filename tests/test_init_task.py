@@ -8,17 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.choices_task import told
-from activetest.cli import main
+from activetest.cli.app import main
 from activetest.errors import ChoiceError
-from activetest.evidence import Choices
+from activetest.nouns.evidence import Choices
 from activetest.render import text
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
-from activetest.workflow.status import status
+from activetest.sampling.question import told
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.status import status
+from activetest.study.study import Study
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ChoiceError, PoolChanged
-from activetest.evidence import Choices
-from activetest.study import Study
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
+from activetest.nouns.evidence import Choices
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 
 
 @pytest.fixture

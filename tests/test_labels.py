@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest import labels
 from activetest.errors import LabelConflict, LabelError
-from activetest.evidence import DECLINED, LABELLED, PENDING
-from activetest.labels import Label
+from activetest.labels import files
+from activetest.labels.files import Label
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
 
 
 def read(text: str | bytes) -> list[Label]:
     content = text.encode() if isinstance(text, str) else text
-    return labels.read("-", stdin=io.BytesIO(content))
+    return files.read("-", stdin=io.BytesIO(content))
 
 
 def test_a_row_says_who_labelled_which_item_how():
@@ -93,9 +93,9 @@ def test_two_annotators_may_differ():
 
 def test_a_file_that_is_not_there_or_is_a_folder_is_a_label_error(tmp_path):
     with pytest.raises(LabelError, match="there is no file"):
-        labels.read(tmp_path / "labels.csv")
+        files.read(tmp_path / "labels.csv")
     with pytest.raises(LabelError, match="cannot be read"):
-        labels.read(tmp_path)
+        files.read(tmp_path)
 
 
 _words = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)

@@ -133,7 +133,7 @@ def loaded(code: str, *, folder: Path | None = None) -> set[str]:
 
 def command(*words: str) -> str:
     """Code that runs a command and insists on its success."""
-    return f"from activetest.cli import main\nassert main({list(words)!r}) == 0"
+    return f"from activetest.cli.app import main\nassert main({list(words)!r}) == 0"
 
 
 @pytest.mark.parametrize("words", [("--help",), ("next", "--help"), ("--version",)])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from activetest.errors import StorageError, StudyError
-from activetest.evidence import DECLINED, LABELLED, Aim, Round
-from activetest.ledger import Answer, Ledger, LedgerMoved
-from activetest.ledger_schema import MIGRATIONS
+from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
+from activetest.ledger.migrations import MIGRATIONS
+from activetest.nouns.evidence import DECLINED, LABELLED, Aim, Round
 
 
 @pytest.fixture

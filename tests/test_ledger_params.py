@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from activetest.errors import StudyError
-from activetest.ledger_params import Stored, write
+from activetest.ledger.arrays import Stored, write
 
 GIVEN = {"leaves": np.arange(6.0).reshape(2, 3), "none": np.empty((0, 3)), "one": np.array(7)}
 

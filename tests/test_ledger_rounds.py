@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from activetest.errors import StorageError, StudyError
-from activetest.evidence import LABELLED, Aim, Round, Shares
-from activetest.ledger import Answer, Ledger, LedgerMoved
-from activetest.ledger_schema import MIGRATIONS
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
+from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
+from activetest.ledger.migrations import MIGRATIONS
+from activetest.nouns.evidence import LABELLED, Aim, Round, Shares
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 
 ARRAYS = {
     "leaves": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1),

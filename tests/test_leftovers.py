@@ -3,8 +3,8 @@
 import os
 import time
 
-from activetest.study import Study
-from activetest.workflow.init import init
+from activetest.study.init import init
+from activetest.study.study import Study
 
 
 def left(folder, *, hours: float):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
-from activetest.study import Study
-from activetest.workflow import next as verb
-from activetest.workflow.ingest import ingest, undo
-from activetest.workflow.init import init
-from activetest.workflow.next import Batch, choose, save
+from activetest.study import next as verb
+from activetest.study.ingest import ingest, undo
+from activetest.study.init import init
+from activetest.study.next import Batch, choose, save
+from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 
@@ -168,7 +168,9 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
 
 
 def test_concurrent_processes_get_disjoint_batches(study, folder):
-    code = "from activetest.cli import main; raise SystemExit(main(['next', '--new', '--n', '4']))"
+    code = (
+        "from activetest.cli.app import main; raise SystemExit(main(['next', '--new', '--n', '4']))"
+    )
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"]
     running = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -6,7 +6,7 @@ from operator import add
 
 import pytest
 
-from activetest.passes import map_reduce
+from activetest.parallel import map_reduce
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7, None])

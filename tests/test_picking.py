@@ -8,11 +8,11 @@ import pytest
 
 from activetest.render import json as as_json
 from activetest.render import markdown, text
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
-from activetest.workflow.status import status
+from activetest.study.ingest import ingest
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.status import status
+from activetest.study.study import Study
 
 CLASSES = ("cat", "dog", "owl")
 NOTE = "Items picked by the largest score, not drawn: "

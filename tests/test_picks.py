@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import assess, cache, rounds, samples, specs
+from activetest.cache import cache
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
-from activetest.metrics._metric import Facts
-from activetest.pool import Pool
-from activetest.rounds_learn import observed
-from activetest.workflow.simulate import answered
+from activetest.estimation import estimate, samples
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import Facts
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import observed
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
-ERROR = specs.one("error", Facts("classification", ("cat", "dog", "owl")))
+ERROR = specification.one("error", Facts("classification", ("cat", "dog", "owl")))
 DRAWN, PICKED = "drawn", "picked"
 
 
@@ -40,7 +43,7 @@ def after(pool, truth):
     def made(*batches, **chosen) -> Log:
         log = Log.empty()
         for kind, count in batches:
-            one = rounds.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
+            one = plan.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
             if kind == PICKED:
                 one = replace(one, probs=np.full(count, np.nan))
             log = answered(log, one, truth)
@@ -112,7 +115,7 @@ def test_picked_items_weigh_what_they_weigh_in_lure(pool, after):
     log = after((PICKED, 4), (DRAWN, 3), (PICKED, 4), (DRAWN, 5), (PICKED, 2))
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(18), np.ones(0))
     wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
-    made = assess.estimate(samples.sample(gathered(log, pool), ERROR), ERROR, "lure")
+    made = estimate.estimate(samples.sample(gathered(log, pool), ERROR), ERROR, "lure")
     assert weights @ wrong / SIZE == approx(made.value)
     # The first draws know nothing of later picks, and no draw knows of the last two.
     assert weights[:4] == approx(1)
@@ -126,7 +129,7 @@ def test_draws_beside_picks_can_be_uniform(pool, after):
     uniform = samples.sample(gathered(after(*batches, acquisition="uniform"), pool), ERROR)
     assert uniform.uniform
     assert uniform.probs == approx(1 / (30 - np.arange(12)))
-    made = [assess.estimate(uniform, ERROR, name).value for name in ("iid", "lure")]
+    made = [estimate.estimate(uniform, ERROR, name).value for name in ("iid", "lure")]
     assert made[0] == made[1]
     assert not samples.sample(gathered(after(*batches), pool), ERROR).uniform
 
@@ -138,9 +141,9 @@ def test_with_fewer_than_two_draws_there_is_no_estimate_until_all_is_known(
     for batches in (((PICKED, 20),), ((PICKED, 20), (DRAWN, 1), (PICKED, 5))):
         with pytest.raises(NotEstimable):
             sample = samples.sample(gathered(after(*batches), pool), ERROR)
-            assess.estimate(sample, ERROR, estimator)
+            estimate.estimate(sample, ERROR, estimator)
     every = samples.sample(gathered(after((PICKED, SIZE)), pool), ERROR)
-    made = assess.estimate(every, ERROR, estimator)
+    made = estimate.estimate(every, ERROR, estimator)
     assert made.inner.exact
     assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
 

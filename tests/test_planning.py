@@ -5,9 +5,9 @@ import pytest
 from pytest import approx
 from scipy.stats import t
 
-from activetest import planning
-from activetest.evidence_numbers import Estimate, Wagers
+from activetest.estimation import planning
 from activetest.intervals import betting, korn_graubard
+from activetest.nouns.estimate import Estimate, Wagers
 
 
 def estimate(values, size: int) -> Estimate:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from activetest.acquisition import thompson
-from activetest.arms import Arms
-from activetest.arms_rewards import Bandit
-from activetest.planning_groups import decision_labels
+from activetest.bandits.arms import Arms
+from activetest.bandits.bandit import Bandit
+from activetest.bandits.planning import decision_labels
+from activetest.bandits.policies import thompson
 
 
 def arms(right, wrong, size) -> Arms:

@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ChoiceError, PoolError
-from activetest.pool import Pool
-from activetest.pool_schema import Schema
+from activetest.pool.pool import Pool
+from activetest.pool.schema import Schema
 
 PROBS = [[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest import cache
+from activetest.cache import cache
 from activetest.errors import ActivetestError, ChoiceError, PoolError
-from activetest.pool import Pool
+from activetest.pool.pool import Pool
 
 NAN, INF = float("nan"), float("inf")
 TWO = pa.list_(pa.float32(), 2)

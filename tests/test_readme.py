@@ -9,15 +9,16 @@ import pytest
 import typer
 
 import activetest
-from activetest import catalog, specs
-from activetest.cli import app, main
-from activetest.evidence import Choices
-from activetest.gates import parse
+from activetest import catalog
+from activetest.cli.app import app, main
+from activetest.item_statistics import specification
+from activetest.nouns.evidence import Choices
+from activetest.nouns.report import SimulatedStrategy
 from activetest.render import json as as_json
-from activetest.report import SimulatedStrategy
-from activetest.study import Study
-from activetest.workflow.init import init
-from activetest.workflow.report import report
+from activetest.reporting.requirements import parse
+from activetest.study.init import init
+from activetest.study.report import report
+from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -121,7 +122,7 @@ def test_every_requirement_that_is_shown_can_be_read():
     shown += re.findall(r"`(\S+@\S+[<>]=\S+)`", README)
     assert shown
     for requirement in shown:
-        name, _ = specs.split(parse(requirement).metric)
+        name, _ = specification.split(parse(requirement).metric)
         assert name in catalog.names("metrics")
 
 
@@ -176,7 +177,7 @@ def test_the_set_up_commands_are_the_ones_that_ci_runs():
 
 def test_the_console_command_is_the_one_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"activetest": "activetest.cli:run"}
+    assert project["scripts"] == {"activetest": "activetest.cli.app:run"}
     assert "Apache" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from activetest.errors import ChoiceError, UnknownMethod
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 
 CLASSES = ("cat", "dog", "owl")
 
@@ -171,7 +171,7 @@ def test_an_unknown_estimator_is_an_error(study):
 
 
 def test_taking_labels_back_takes_the_estimate_back(study, buy):
-    from activetest.workflow.ingest import undo
+    from activetest.study.ingest import undo
 
     buy(10)
     before = line(report(study)).estimate

@@ -9,14 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache, catalog, rounds, sampling
-from activetest.evidence import LABELLED, Aim, Choices, Log
-from activetest.expectation import moments
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.rounds_aims import target
-from activetest.rounds_learn import labelled, observed, unseen
-from activetest.workflow.simulate import answered
+from activetest import catalog
+from activetest.cache import cache
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import LABELLED, Aim, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds import race
+from activetest.rounds.fit import labelled, observed, unseen
+from activetest.rounds.objectives import target
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 60
 F1 = Choices("f1[dog]", ("f1[dog]",), "agreement")
@@ -36,7 +39,7 @@ def log(pool):
     truth = np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
     log = Log.empty()
     for _ in range(2):
-        log = answered(log, rounds.plan(log, pool, ERROR, seed=1, count=6), truth)
+        log = answered(log, plan.plan(log, pool, ERROR, seed=1, count=6), truth)
     rows = np.flatnonzero(unseen(log, SIZE))[:5]
     return replace(
         log,
@@ -59,12 +62,12 @@ def believed(log: Log, pool, surrogate, *names: str) -> list[float]:
 
 def shares(log: Log, pool, choices: Choices) -> np.ndarray:
     """(N,) probabilities of the next draw."""
-    return rounds.freeze(log, pool, choices, seed=1).strength
+    return plan.freeze(log, pool, choices, seed=1).strength
 
 
 def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_be(pool, log):
     """F = 2 tp / (2 tp + fp + fn)."""
-    frozen = rounds.freeze(log, pool, F1, seed=1)
+    frozen = plan.freeze(log, pool, F1, seed=1)
     (aim,) = frozen.aims
     assert aim.statistics == ("tp:1", "fp:1", "fn:1")
     tp, fp, fn = believed(log, pool, frozen.surrogate, *aim.statistics)
@@ -75,7 +78,7 @@ def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_
 
 def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
     """tp / (tp + fn)."""
-    frozen = rounds.freeze(log, pool, replace(F1, metric="recall[dog]"), seed=1)
+    frozen = plan.freeze(log, pool, replace(F1, metric="recall[dog]"), seed=1)
     (aim,) = frozen.aims
     tp, fn = believed(log, pool, frozen.surrogate, *aim.statistics)
     assert aim.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
@@ -83,7 +86,7 @@ def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
 
 @pytest.mark.parametrize("name", ["error", "brier", "log-loss"])
 def test_a_mean_is_aimed_at_as_it_is(pool, log, name):
-    (aim,) = rounds.freeze(log, pool, replace(ERROR, metric=name), seed=1).aims
+    (aim,) = plan.freeze(log, pool, replace(ERROR, metric=name), seed=1).aims
     assert aim.weights == (1.0,)
     assert target(aim) is statistic(aim.statistics[0])
 
@@ -96,7 +99,7 @@ def test_accuracy_wants_what_error_wants(pool, log):
 def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_give(pool, log):
     """sum_j v_j / q_j, with v the surrogate's variance of gradient . h, against other scores."""
     choices = replace(F1, floor=0.0)
-    frozen = rounds.freeze(log, pool, choices, seed=1)
+    frozen = plan.freeze(log, pool, choices, seed=1)
     free = unseen(log, SIZE)
     _, variance = moments(frozen.surrogate.beliefs(pool.rows(0, SIZE), (target(frozen.aims[0]),)))
     best = (variance[0, free] / frozen.strength[free]).sum()
@@ -111,8 +114,8 @@ def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_gi
 def test_several_metrics_count_alike(pool, log):
     """Strengths are the root mean square of what each metric alone gives, at one mean square."""
     names = ("f1[dog]", "log-loss", "error")
-    together = rounds.freeze(log, pool, replace(F1, also=names[1:]), seed=1)
-    alone = [rounds.freeze(log, pool, replace(F1, metric=name), seed=1) for name in names]
+    together = plan.freeze(log, pool, replace(F1, also=names[1:]), seed=1)
+    alone = [plan.freeze(log, pool, replace(F1, metric=name), seed=1) for name in names]
     assert together.aims == tuple(one.aims[0] for one in alone)
     squares = [np.square(one.strength) for one in alone]
     mixed = np.sqrt(np.mean([one / one.sum() for one in squares], axis=0))
@@ -144,11 +147,11 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path, write_po
     pq.write_table(pa.table({"id": [str(row) for row in range(len(probs))]} | columns), path)
     pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
     choices = replace(F1, metric="precision[owl]")
-    one = rounds.plan(Log.empty(), pool, choices, seed=1, count=5)
+    one = plan.plan(Log.empty(), pool, choices, seed=1, count=5)
     assert one.aims == (Aim(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)
     assert one.probs == approx(1 / (pool.size - np.arange(5)))
-    both = rounds.plan(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
-    alone = rounds.plan(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
+    both = plan.plan(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
+    alone = plan.plan(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
     assert both.probs == approx(alone.probs)
 
 
@@ -158,7 +161,7 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path, write_po
 @pytest.mark.parametrize("acquisition", ["optimal", "expected-loss", "uniform"])
 def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acquisition):
     choices = replace(F1, acquisition=acquisition, also=("brier",))
-    frozen, free = rounds.freeze(log, pool, choices, seed=1), unseen(log, SIZE)
+    frozen, free = plan.freeze(log, pool, choices, seed=1), unseen(log, SIZE)
     kept = [
         Aim(tuple(each["statistics"]), tuple(each["weights"]), each["total"])
         for each in json.loads(json.dumps([asdict(aim) for aim in frozen.aims]))
@@ -168,13 +171,13 @@ def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acqui
     scores = np.stack([score(frozen.surrogate.beliefs(rows, (target(aim),))) for aim in kept])
     assert [aim.total for aim in kept] == approx(np.square(scores[:, free]).sum(axis=1), rel=1e-5)
     totals = np.array([aim.total for aim in kept])
-    again = sampling.blended(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
+    again = race.blended(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
     assert again / again.sum() == approx(frozen.strength, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[owl]"])
 def test_a_curve_is_aimed_at_by_one_statistic_that_its_name_brings_back(pool, log, name):
-    frozen = rounds.freeze(log, pool, replace(F1, metric=name), seed=1)
+    frozen = plan.freeze(log, pool, replace(F1, metric=name), seed=1)
     (aim,) = json.loads(json.dumps([asdict(each) for each in frozen.aims]))
     (word,), rows = aim["statistics"], pool.rows(0, SIZE)
     again = statistic.__wrapped__(word)

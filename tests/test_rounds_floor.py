@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache, rounds
-from activetest.evidence import Choices, Log
+from activetest.cache import cache
 from activetest.intervals.betting import expected_width
-from activetest.pool import Pool
+from activetest.nouns.evidence import Choices, Log
+from activetest.pool.pool import Pool
+from activetest.sampling import plan
 
 BETS = Choices("error", ("error",), "agreement", interval="anytime", budget=200)
 
@@ -30,7 +31,7 @@ def confident(folder, confidence: np.ndarray):
 
 
 def chosen(pool, choices: Choices) -> float:
-    return rounds.freeze(Log.empty(), pool, choices, seed=1).choices.floor
+    return plan.freeze(Log.empty(), pool, choices, seed=1).choices.floor
 
 
 # --- in rounds
@@ -39,10 +40,10 @@ def chosen(pool, choices: Choices) -> float:
 @pytest.mark.parametrize("metric", ["error", "accuracy"])
 def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
     choices = replace(BETS, metric=metric, floor=0.2)
-    one = rounds.plan(Log.empty(), pool, choices, seed=1, count=5)
+    one = plan.plan(Log.empty(), pool, choices, seed=1, count=5)
     assert one.choices["floor"] >= 0.35
     fixed = replace(choices, interval="fixed", floor=one.choices["floor"])
-    same = rounds.plan(Log.empty(), pool, fixed, seed=1, count=5)
+    same = plan.plan(Log.empty(), pool, fixed, seed=1, count=5)
     assert (one.rows == same.rows).all()
     assert one.probs == approx(same.probs)
 
@@ -58,7 +59,7 @@ def test_without_bounds_on_a_loss_there_are_no_bets_and_the_floor_stays(pool):
 
 def test_a_round_for_fixed_intervals_keeps_the_floor_of_the_user(pool):
     choices = replace(BETS, interval="fixed", floor=0.2)
-    frozen = rounds.freeze(Log.empty(), pool, choices, seed=1)
+    frozen = plan.freeze(Log.empty(), pool, choices, seed=1)
     assert frozen.choices == choices
     assert frozen.strength.min() >= 0.2 / 60
 

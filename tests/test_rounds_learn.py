@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest import cache, rounds
-from activetest.evidence import LABELLED, PENDING, Choices, Log
-from activetest.pool import Pool
-from activetest.rounds_learn import inherited, surrogate_of
-from activetest.workflow.simulate import answered
+from activetest.cache import cache
+from activetest.nouns.evidence import LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import inherited, surrogate_of
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE, BATCH = 40, 3
 CHOICES = Choices("error", ("error",), "agreement")
@@ -26,7 +27,7 @@ def played(pool, choices: Choices, count: int) -> Log:
     truth = (pool.rows(0, SIZE).outputs.pred + 1.0) % 3
     log = Log.empty()
     for _ in range(count):
-        log = answered(log, rounds.plan(log, pool, choices, seed=1, count=BATCH), truth)
+        log = answered(log, plan.plan(log, pool, choices, seed=1, count=BATCH), truth)
     return log
 
 
@@ -80,6 +81,6 @@ def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
     log = played(pool, seldom, 3)
     pool.lost = {"agreement": "the file it rests on is another"}
     assert inherited(log, seldom, pool.lost) is None
-    drawn = rounds.plan(log, pool, seldom, seed=1, count=BATCH)
+    drawn = plan.plan(log, pool, seldom, seed=1, count=BATCH)
     assert (drawn.learned, drawn.knew) == (4, 9)
     assert drawn.params != log.history[0].params

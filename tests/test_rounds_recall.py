@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import cache, rounds, specs
-from activetest.evidence import LABELLED, Choices, Log
-from activetest.expectation import moments
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.rounds_learn import generator, learn, unseen
-from activetest.rounds_recall import known_before, recall, restored
-from activetest.workflow.simulate import answered
+from activetest.cache import cache
+from activetest.estimation.repredict import known_before, recall, restored
+from activetest.item_statistics import specification
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import LABELLED, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import generator, learn, unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE, ROUNDS = 40, 7
 FEW = Choices("error", ("error",), "agreement", groups=("place",))
@@ -37,8 +39,8 @@ def truth(pool):
 
 def wanted(pool, *names: str):
     """The statistics of metrics."""
-    facts = specs.facts(pool.roles, None, pool)
-    return tuple(each for name in names for each in specs.one(name, facts).statistics)
+    facts = specification.facts(pool.roles, None, pool)
+    return tuple(each for name in names for each in specification.one(name, facts).statistics)
 
 
 def brought(log: Log, truth, count: int) -> Log:
@@ -59,7 +61,7 @@ def played(pool, truth, choices: Choices) -> Log:
     for number in range(1, ROUNDS + 1):
         if number in (3, 6):
             log = brought(log, truth, 4)
-        log = answered(log, rounds.plan(log, pool, choices, seed=1, count=3), truth)
+        log = answered(log, plan.plan(log, pool, choices, seed=1, count=3), truth)
     return log
 
 

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest import cache, rounds
+from activetest.cache import cache
 from activetest.errors import ChoiceError
-from activetest.evidence import Choices, Log
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.rounds_learn import generator, learn
-from activetest.rounds_score import scorer
-from activetest.workflow.simulate import answered
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import generator, learn
+from activetest.rounds.scores import scorer
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 40
 CHOICES = Choices("log-loss", ("log-loss",), "agreement", acquisition="xwed")
@@ -40,24 +41,24 @@ def test_a_row_has_the_score_it_has_among_all_rows_whatever_stands_beside_it(poo
 
 def test_a_power_sharpens_what_draws_prefer(pool):
     even = replace(CHOICES, floor=0.0)
-    sharp = rounds.freeze(Log.empty(), pool, replace(even, power=4.0), seed=1).strength
-    plain = rounds.freeze(Log.empty(), pool, even, seed=1).strength
+    sharp = plan.freeze(Log.empty(), pool, replace(even, power=4.0), seed=1).strength
+    plain = plan.freeze(Log.empty(), pool, even, seed=1).strength
     np.testing.assert_allclose(sharp, plain**4 / (plain**4).sum(), rtol=1e-6)
 
 
 def test_the_top_scores_are_taken_in_order_and_have_no_probability(pool):
-    drawn = rounds.plan(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
+    drawn = plan.plan(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
     assert drawn.rows.tolist() == np.argsort(-scores(pool, CHOICES))[:5].tolist()
     assert np.isnan(drawn.probs).all()
 
 
 def test_the_top_scores_of_what_is_left_come_next(pool):
     top, truth = replace(CHOICES, selection="top"), np.zeros(SIZE)
-    log = answered(Log.empty(), rounds.plan(Log.empty(), pool, top, seed=1, count=30), truth)
-    drawn = rounds.plan(log, pool, top, seed=1, count=30)
+    log = answered(Log.empty(), plan.plan(Log.empty(), pool, top, seed=1, count=30), truth)
+    drawn = plan.plan(log, pool, top, seed=1, count=30)
     assert sorted([*log.rows, *drawn.rows]) == list(range(SIZE))
 
 
 def test_members_that_never_differ_cannot_be_compared(pool):
     with pytest.raises(ChoiceError, match="all members of the surrogate 'model' agree"):
-        rounds.freeze(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)
+        plan.freeze(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)

@@ -8,15 +8,17 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache, rounds, specs
-from activetest.assess_anytime import balance
+from activetest.cache import cache
 from activetest.errors import NotEstimable
-from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
-from activetest.expectation import moments
-from activetest.pool import Pool
-from activetest.rounds_learn import unseen
-from activetest.samples import gather
-from activetest.workflow.simulate import answered
+from activetest.estimation.anytime import balance
+from activetest.estimation.samples import gather
+from activetest.item_statistics import specification
+from activetest.item_statistics.expectation import moments
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 12
 ERROR = Choices("error", ("error",), "agreement", groups=("place",))
@@ -49,8 +51,8 @@ class Study:
 
     def draw(self, count: int, *, declined: int | None = None) -> "Study":
         """One more round; the draw at this place is declined."""
-        frozen = rounds.freeze(self.log, self.pool, self.choices, seed=1, count=count)
-        drawn = rounds.plan(self.log, self.pool, self.choices, seed=1, count=count)
+        frozen = plan.freeze(self.log, self.pool, self.choices, seed=1, count=count)
+        drawn = plan.plan(self.log, self.pool, self.choices, seed=1, count=count)
         self.frozen.append(frozen)
         self.log = answered(self.log, drawn, self.truth)
         if declined is not None:
@@ -61,9 +63,9 @@ class Study:
 
     def pick(self, count: int) -> "Study":
         """One more round, of the largest scores."""
-        frozen = rounds.freeze(self.log, self.pool, self.choices, seed=1)
+        frozen = plan.freeze(self.log, self.pool, self.choices, seed=1)
         rows = np.argsort(-frozen.strength)[:count]
-        picked = replace(rounds.record(frozen, rows, self.pool), probs=np.full(count, np.nan))
+        picked = replace(plan.record(frozen, rows, self.pool), probs=np.full(count, np.nan))
         self.frozen.append(frozen)
         self.log = answered(self.log, picked, self.truth)
         return self
@@ -150,7 +152,9 @@ def check(study: Study, metric, group: int, value: float, classes=(0, 1, 2)) -> 
 
 
 def metric_of(pool, name: str):
-    return specs.one(name, specs.facts(pool.roles, COSTS[: len(pool.classes)], pool))
+    return specification.one(
+        name, specification.facts(pool.roles, COSTS[: len(pool.classes)], pool)
+    )
 
 
 @pytest.mark.parametrize("group", [0, 1, 2])

@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import assess, cache, catalog, rounds, samples, specs
+from activetest import catalog
+from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
-from activetest.expectation import moments
-from activetest.metrics._metric import Facts
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.rounds_learn import observed, unseen
-from activetest.workflow.simulate import answered
+from activetest.estimation import estimate, samples
+from activetest.item_statistics import specification
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.metric import Facts
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import observed, unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
-ERROR = specs.one("error", Facts("classification", ("cat", "dog", "owl")))
+ERROR = specification.one("error", Facts("classification", ("cat", "dog", "owl")))
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def truth(pool):
 
 def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen) -> Log:
     """The log after one more round, all of whose items have this status."""
-    one = rounds.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
+    one = plan.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
     after = answered(log, one, truth)
     if status != LABELLED:
         after.status[-count:], after.labels[-count:] = status, np.nan
@@ -99,8 +103,8 @@ def test_a_round_records_what_its_surrogate_expects_of_every_configured_metric(p
     choices = replace(CHOICES, metrics=("error", "recall[dog]"), also=("brier",))
     log = drawn(Log.empty(), pool, truth, 5)
     free = unseen(log, SIZE)
-    frozen = rounds.freeze(log, pool, choices, seed=1)
-    record = rounds.record(frozen, np.flatnonzero(free)[[7, 2, 30]], pool)
+    frozen = plan.freeze(log, pool, choices, seed=1)
+    record = plan.record(frozen, np.flatnonzero(free)[[7, 2, 30]], pool)
     assert record.statistics == ("zero_one", "brier", "tp:1", "fn:1")
     rows = pool.rows(0, SIZE)
     asked = tuple(map(statistic, record.statistics))
@@ -168,7 +172,7 @@ def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     more = brought(log, pool, truth, 20)
     declined = drawn(log, pool, truth, 12, status=DECLINED)
     for each in (log, more, declined):
-        made = assess.estimate(of(each, pool), ERROR, "lure")
+        made = estimate.estimate(of(each, pool), ERROR, "lure")
         assert made.inner.tally == approx(min(wrong, 12 - wrong))
 
 
@@ -180,7 +184,7 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
     log = drawn(Log.empty(), pool, truth, 20, acquisition="uniform")
     status = np.where(np.arange(20) < 8, DECLINED, LABELLED)
     log = replace(log, status=status, labels=np.where(status == LABELLED, log.labels, np.nan))
-    made = assess.estimate(of(log, pool), ERROR, "lure")
+    made = estimate.estimate(of(log, pool), ERROR, "lure")
     answered = log.rows[8:]
     wrong = truth[answered] != pool.take(answered).outputs.pred
     assert made.value == made.inner.mean[0] == approx(wrong.mean())
@@ -191,7 +195,7 @@ def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, trut
     log = brought(Log.empty(), pool, truth, 10)
     log = drawn(log, pool, truth, 10, status=DECLINED)
     with pytest.raises(NotEstimable, match="no draw has a label"):
-        assess.estimate(of(log, pool), ERROR, "doubly-robust")
+        estimate.estimate(of(log, pool), ERROR, "doubly-robust")
 
 
 # --- what known items weigh
@@ -202,7 +206,7 @@ def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
     log = brought(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
     wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
-    made = assess.estimate(of(log, pool), ERROR, "lure")
+    made = estimate.estimate(of(log, pool), ERROR, "lure")
     assert weights @ wrong / SIZE == approx(made.value)
     # The last four came after every draw: no term knows them.
     assert (weights == 0).sum() == 4
@@ -229,7 +233,7 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
 
     The last share is that of a class which the pool does not have.
     """
-    metric = specs.one(name, Facts("classification", ("cat", "dog", "owl")))
+    metric = specification.one(name, Facts("classification", ("cat", "dog", "owl")))
     log = brought(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
     log = drawn(log, pool, truth, 6)
     rng, weights = np.random.default_rng(2), np.array([1.0, -2.0, 0.5])[: len(metric.statistics)]
@@ -260,9 +264,9 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
 
 def test_draws_do_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, monkeypatch):
     log = drawn(Log.empty(), pool, truth, 5)
-    one = rounds.plan(log, pool, CHOICES, seed=1, count=10)
+    one = plan.plan(log, pool, CHOICES, seed=1, count=10)
     monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, SIZE)) for at in range(0, 40, 7)])
-    other = rounds.plan(log, pool, CHOICES, seed=1, count=10)
+    other = plan.plan(log, pool, CHOICES, seed=1, count=10)
     assert (one.rows == other.rows).all()
     assert one.probs == approx(other.probs)
     assert one.imputed_sum == approx(other.imputed_sum)
@@ -275,5 +279,5 @@ def test_without_a_floor_an_item_that_could_never_be_drawn_is_refused(pool, monk
     monkeypatch.setattr(uniform, "score", half)
     choices = replace(CHOICES, acquisition="uniform", floor=0.0)
     with pytest.raises(ChoiceError, match="20 items could never be drawn"):
-        rounds.plan(Log.empty(), pool, choices, seed=1, count=5)
-    assert len(rounds.plan(Log.empty(), pool, replace(choices, floor=0.1), seed=1, count=5).rows)
+        plan.plan(Log.empty(), pool, choices, seed=1, count=5)
+    assert len(plan.plan(Log.empty(), pool, replace(choices, floor=0.1), seed=1, count=5).rows)

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from activetest.hashing import mix, uniforms
-from activetest.sampling import blended, mixture, probabilities, race, sharpened
+from activetest.pool.hashing import mix, uniforms
+from activetest.rounds.race import blended, mixture, probabilities, race, sharpened
 
 WEIGHTS = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
 

@@ -6,13 +6,15 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache, rounds, specs
-from activetest.assess_view import look
-from activetest.evidence import Choices, Log
-from activetest.pool import Pool
-from activetest.shrinkage import shrink
-from activetest.workflow._lines import grouped
-from activetest.workflow.simulate import answered
+from activetest.cache import cache
+from activetest.estimation.shrinkage import shrink
+from activetest.estimation.view import look
+from activetest.item_statistics import specification
+from activetest.nouns.evidence import Choices, Log
+from activetest.pool.pool import Pool
+from activetest.reporting.rows import grouped
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 
 def test_groups_that_differ_by_no_more_than_chance_all_become_the_expected_value():
@@ -90,8 +92,8 @@ def test_groups_without_a_draw_say_nothing_of_how_far_groups_are_apart(tmp_path)
     truth = np.where(rng.random(size) < np.where(place == 10, 0.05, 0.9), 1 - pred, pred)
     log = Log.empty()
     for _ in range(8):
-        log = answered(log, rounds.plan(log, pool, choices, seed=1, count=20), truth.astype(float))
-    error = specs.one("error", specs.facts(pool.roles, None, pool))
+        log = answered(log, plan.plan(log, pool, choices, seed=1, count=20), truth.astype(float))
+    error = specification.one("error", specification.facts(pool.roles, None, pool))
     view = look(log, pool, choices, [error], seed=1, own_view=False)
     lines = grouped(view, [error], ("place",), "fixed", simultaneous=False)
     large = [line for line in lines if line.n_pool > 100]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from activetest.errors import ChoiceError, LabelError
-from activetest.pool import Pool
-from activetest.workflow.simulate import simulate
+from activetest.pool.pool import Pool
+from activetest.simulation.simulate import simulate
 
 SAMPLES = Path(__file__).parents[1] / "sample_data"
 DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"

@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import cache, catalog, specs
+from activetest import catalog
+from activetest.cache import cache
 from activetest.errors import ChoiceError
-from activetest.evidence import Choices
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.workflow._replaced import Repeats, _strength, sample
-from activetest.workflow.init import init
-from activetest.workflow.simulate import simulate
+from activetest.item_statistics import specification
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Choices
+from activetest.pool.pool import Pool
+from activetest.simulation.simulate import simulate
+from activetest.simulation.with_replacement import Repeats, _strength, sample
+from activetest.study.init import init
 
 SAMPLES = Path(__file__).parents[1] / "sample_data"
 DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"
@@ -105,7 +107,7 @@ def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(made):
 
 
 def _error(made):
-    return specs.one("error", specs.facts(made.roles, None, made))
+    return specification.one("error", specification.facts(made.roles, None, made))
 
 
 def test_an_item_that_came_twice_is_learned_from_once():

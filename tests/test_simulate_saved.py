@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from activetest.errors import ChoiceError, StorageError
-from activetest.pool import Pool
-from activetest.workflow._saved import SavedRuns, hashed
-from activetest.workflow.simulate import simulate
+from activetest.pool.pool import Pool
+from activetest.simulation.saved_runs import SavedRuns, hashed
+from activetest.simulation.simulate import simulate
 
 ROOT = Path(__file__).parents[1]
 HEADER = {"activetest": "1", "seed": 1}
@@ -245,7 +245,7 @@ def test_whoever_kills_it_loses_only_the_runs_that_were_going_on(play, folder):
     words = ["simulate", "pool.parquet", "--labels", "key.csv", "--save", "runs.jsonl"]
     words += ["--runs", "200", "--budget", "30", "--batch", "1", "--workers", "2"]
     words += ["--metric", "error", "--acquisition", "optimal", "--estimator", "doubly-robust"]
-    code = f"from activetest.cli import main\nif __name__ == '__main__': main({words!r})"
+    code = f"from activetest.cli.app import main\nif __name__ == '__main__': main({words!r})"
     (folder / "main.py").write_text(code)
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     running = subprocess.Popen([sys.executable, "main.py"], env=environment, cwd=folder)

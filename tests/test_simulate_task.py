@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from activetest.cli import main
+from activetest.cli.app import main
 from activetest.errors import ChoiceError
-from activetest.workflow._plan import Asked, strategies
+from activetest.simulation.design import Asked, strategies
 
 ROLES = {"task": "classification", "kind": "prob-columns", "groups": ["place"]}
 COMMON = {"metric": "accuracy", "metrics": ("accuracy",), "groups": ("place",)}

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from activetest.report import Counts
-from activetest.workflow.ingest import ingest
-from activetest.workflow.next import choose
-from activetest.workflow.status import status
+from activetest.nouns.report import Counts
+from activetest.study.ingest import ingest
+from activetest.study.next import choose
+from activetest.study.status import status
 
 
 def test_a_fresh_study_has_everything_to_draw(study):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
-from activetest.evidence import DECLINED, LABELLED, PENDING, Choices
-from activetest.ledger import Answer
-from activetest.study import Study, settled
-from activetest.workflow.ingest import ingest
-from activetest.workflow.next import choose
+from activetest.ledger.ledger import Answer
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices
+from activetest.study.ingest import ingest
+from activetest.study.next import choose
+from activetest.study.study import Study, settled
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import PoolChanged, PoolError
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
-from activetest.workflow.report import report
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.report import report
+from activetest.study.study import Study
 
 ROWS = 40
 TRAIN, JUDGES = "rows/train.parquet", "rows/judges.parquet"

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest import cache
+from activetest.cache import cache
+from activetest.cache.auxiliary import equip
 from activetest.errors import ActivetestError, ChoiceError, PoolError
-from activetest.pool import Pool
-from activetest.supplements import equip
+from activetest.pool.pool import Pool
 
 NAN, INF = float("nan"), float("inf")
 IDS = [f"item-{row}" for row in range(7)]

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest import cache
+from activetest.cache import cache
+from activetest.cache.auxiliary import equip
 from activetest.errors import PoolError
-from activetest.pool import Pool
-from activetest.supplements import equip
+from activetest.pool.pool import Pool
 
 NAN = float("nan")
 ROWS = 200

@@ -8,7 +8,7 @@ mean over members of the entropy of pi_e.
 import numpy as np
 from scipy.special import xlogy
 
-from activetest.evidence import Array, Beliefs
+from activetest.nouns.evidence import Array, Beliefs
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -7,7 +7,7 @@ surrogate. It knows nothing of the loss.
 import numpy as np
 from scipy.special import entr
 
-from activetest.evidence import Array, Beliefs
+from activetest.nouns.evidence import Array, Beliefs
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -5,8 +5,8 @@ Active Testing (Kossen 2021), eq. (6)-(8), (12), (14).
 
 import numpy as np
 
-from activetest.evidence import Array, Beliefs
-from activetest.expectation import moments
+from activetest.item_statistics.expectation import moments
+from activetest.nouns.evidence import Array, Beliefs
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

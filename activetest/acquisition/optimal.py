@@ -8,8 +8,8 @@ probability of an error.
 
 import numpy as np
 
-from activetest.evidence import Array, Beliefs
-from activetest.expectation import moments
+from activetest.item_statistics.expectation import moments
+from activetest.nouns.evidence import Array, Beliefs
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.evidence import Array, Beliefs
+from activetest.nouns.evidence import Array, Beliefs
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

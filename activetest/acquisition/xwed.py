@@ -8,7 +8,7 @@ unit losses it is BALD.
 import numpy as np
 
 from activetest.acquisition.bald import disagreement
-from activetest.evidence import Array, Beliefs
+from activetest.nouns.evidence import Array, Beliefs
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

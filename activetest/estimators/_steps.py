@@ -3,8 +3,8 @@
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.evidence import Array
-from activetest.evidence_numbers import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.evidence import Array
 
 
 def weighted(terms: Array, guess: Array, sample: Sample, *, replaced: bool = False) -> Estimate:

@@ -6,7 +6,7 @@ The labels that are known are plugged in (ALT-MAS, eq. 2).
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.evidence_numbers import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Sample
 
 NEEDS_SURROGATE = True
 

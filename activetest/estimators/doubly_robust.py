@@ -9,8 +9,8 @@ surrogate's expectation, levelled and scaled by what earlier draws said about it
 import numpy as np
 
 from activetest.estimators._steps import weighted
-from activetest.evidence import Array
-from activetest.evidence_numbers import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.evidence import Array
 
 NEEDS_SURROGATE = True
 

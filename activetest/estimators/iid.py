@@ -2,7 +2,7 @@
 
 from activetest.errors import NotEstimable
 from activetest.estimators import lure
-from activetest.evidence_numbers import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Sample
 
 
 def estimate(sample: Sample) -> Estimate:

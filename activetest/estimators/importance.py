@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.estimators._steps import weighted
-from activetest.evidence_numbers import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Sample
 
 
 def estimate(sample: Sample) -> Estimate:

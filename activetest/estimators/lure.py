@@ -8,7 +8,7 @@ number of items left: this is identical to the papers' weights v_m.
 import numpy as np
 
 from activetest.estimators._steps import weighted
-from activetest.evidence_numbers import Estimate, Sample
+from activetest.nouns.estimate import Estimate, Sample
 
 
 def estimate(sample: Sample) -> Estimate:

@@ -1,7 +1,7 @@
 """A variance for heavy tails: what was not met yet enters through what the surrogate expects."""
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals._rare import RARE
+from activetest.nouns.estimate import Estimate
 
 # Imaginary draws that showed the surrogate's variance.
 _PSEUDO_DRAWS = 20

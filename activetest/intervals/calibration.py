@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from activetest.evidence import Array
-from activetest.evidence_numbers import Estimate, Interval
+from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.evidence import Array
 
 # Imaginary draws in every bin, as noisy as its claim makes them: bins that were met rarely, or
 # never, would seem to be known.

@@ -7,9 +7,9 @@ The square of an estimated gap is on average too large by the gap's variance (Ku
 import numpy as np
 from scipy.special import stdtrit
 
-from activetest.evidence import Array
-from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals.calibration import gaps
+from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.evidence import Array
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

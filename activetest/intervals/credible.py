@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.evidence_numbers import Estimate, Interval
+from activetest.nouns.estimate import Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

@@ -8,8 +8,8 @@ and carries no more degrees of freedom than rare events do, two for each (Garwoo
 
 import numpy as np
 
-from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals._shares import effective_size, limits
+from activetest.nouns.estimate import Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

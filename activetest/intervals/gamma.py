@@ -8,8 +8,8 @@ small far more often than too large, and these limits lean that way; Student's t
 import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
-from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals._shrunk import shrunk
+from activetest.nouns.estimate import Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

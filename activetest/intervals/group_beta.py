@@ -6,8 +6,8 @@ Jeffreys' interval (Brown, Cai and DasGupta 2001) at an effective sample size, a
 
 import numpy as np
 
-from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals._shares import effective_size, limits
+from activetest.nouns.estimate import Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import stdtrit
 
-from activetest.evidence_numbers import Estimate, Interval
+from activetest.nouns.estimate import Estimate, Interval
 
 NEEDS_INSIDE = 10
 

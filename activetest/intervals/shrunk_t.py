@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import stdtrit
 
-from activetest.evidence_numbers import Estimate, Interval
 from activetest.intervals._shrunk import shrunk
+from activetest.nouns.estimate import Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

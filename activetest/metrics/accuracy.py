@@ -1,8 +1,8 @@
 """Accuracy: the share of items whose predicted class is the label (Hand 1997)."""
 
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
 
@@ -12,5 +12,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     The draws that estimate an error well estimate an accuracy well.
     """
-    _arguments.nothing("accuracy", argument)
+    arguments.nothing("accuracy", argument)
     return (linear("accuracy", statistic("zero_one"), slope=-1.0, shift=1.0),)

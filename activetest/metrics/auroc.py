@@ -7,9 +7,9 @@ and Clarke-Pearson 1988.
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _curves
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import curves
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
@@ -21,10 +21,10 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     scikit-learn's multi_class="ovr".
     """
     undefined = "no item labelled as {}, or none labelled otherwise, has been seen"
-    return _curves.metrics("auroc", _area, undefined, facts, argument)
+    return curves.metrics("auroc", _area, undefined, facts, argument)
 
 
-def _area(steps: _curves.Steps) -> _curves.Area | None:
+def _area(steps: curves.Steps) -> curves.Area | None:
     size, rest = steps.hits.sum(), steps.others.sum()
     if not (size > 0 and rest > 0):
         return None
@@ -41,4 +41,4 @@ def _area(steps: _curves.Steps) -> _curves.Area | None:
         above, below = 1 - (hits[low] + hits[high]) / 2, (others[low] + others[high]) / 2
         return (above - value) * (size + rest) / rest, (below - value) * (size + rest) / size
 
-    return _curves.Area(value, influence)
+    return curves.Area(value, influence)

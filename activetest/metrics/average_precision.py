@@ -7,9 +7,9 @@ Equal scores are one threshold.
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _curves
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import curves
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
@@ -20,10 +20,10 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Without an argument: the positive class of a binary pool, macro of any other.
     """
     undefined = "no item labelled as {} has been seen"
-    return _curves.metrics("average-precision", _area, undefined, facts, argument)
+    return curves.metrics("average-precision", _area, undefined, facts, argument)
 
 
-def _area(steps: _curves.Steps) -> _curves.Area | None:
+def _area(steps: curves.Steps) -> curves.Area | None:
     size, rest = steps.hits.sum(), steps.others.sum()
     if not size > 0:
         return None
@@ -46,4 +46,4 @@ def _area(steps: _curves.Steps) -> _curves.Area | None:
         scale = (size + rest) / size
         return -scale * loss[high], scale * (precision[low] + gain[high] - value - loss[high])
 
-    return _curves.Area(value, influence)
+    return curves.Area(value, influence)

@@ -1,7 +1,7 @@
 """Balanced accuracy: the mean recall of the classes (Brodersen et al. 2010)."""
 
-from activetest.metrics import _arguments, _rates
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import arguments, rates
+from activetest.item_statistics.metric import Facts, Metric
 from activetest.metrics.recall import RATE
 
 TASK = "classification"
@@ -9,5 +9,5 @@ TASK = "classification"
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Macro recall, in [0, 1]: over the classes that labels have; 1 / C is chance."""
-    _arguments.nothing("balanced-accuracy", argument)
-    return (_rates.average(RATE, len(facts.classes), "balanced-accuracy"),)
+    arguments.nothing("balanced-accuracy", argument)
+    return (rates.average(RATE, len(facts.classes), "balanced-accuracy"),)

@@ -3,15 +3,15 @@
 The distance is summed over classes.
 """
 
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean Brier loss, in [0, 2]; half of it is what binary scorers often call by this name."""
-    _arguments.nothing("brier", argument)
-    _arguments.needs_probabilities("brier", facts)
+    arguments.nothing("brier", argument)
+    arguments.needs_probabilities("brier", facts)
     return (linear("brier", statistic("brier")),)

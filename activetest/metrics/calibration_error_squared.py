@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _arguments, _calibration
-from activetest.metrics._metric import Facts, Metric, divide
+from activetest.item_statistics import arguments, calibration
+from activetest.item_statistics.metric import Facts, Metric, divide
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
@@ -15,16 +15,16 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Its square root is what is called l2 calibration error.
     """
     name = "calibration-error-squared"
-    _arguments.needs_probabilities(name, facts)
-    edges = _calibration.edges(name, facts, argument)
+    arguments.needs_probabilities(name, facts)
+    edges = calibration.edges(name, facts, argument)
     statistics = (
-        *_calibration.in_bins("right_in", edges),
-        *_calibration.in_bins("conf_in", edges),
-        *_calibration.in_bins("in_bin", edges),
+        *calibration.in_bins("right_in", edges),
+        *calibration.in_bins("conf_in", edges),
+        *calibration.in_bins("in_bin", edges),
     )
     return (
         Metric(
-            _calibration.named(name, argument),
+            calibration.named(name, argument),
             statistics,
             _distance,
             upper=1.0,

@@ -5,9 +5,9 @@ from itertools import chain
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array
-from activetest.metrics import _arguments, _calibration
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import arguments, calibration
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
@@ -22,23 +22,23 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     for ece: classwise-ece[equal-count,10].
     """
     name = "classwise-ece"
-    _arguments.needs_probabilities(name, facts)
+    arguments.needs_probabilities(name, facts)
     classes = len(facts.classes)
-    _, bins = _calibration.asked(name, argument)
+    _, bins = calibration.asked(name, argument)
     if bins * classes > _MOST:
         raise ChoiceError(
             f"{name!r} would have {bins} bins for each of {classes} classes, {_MOST} at most",
             "ask for ece, or for fewer bins as in classwise-ece[5]",
         )
-    edges = [_calibration.edges(name, facts, argument, code) for code in range(classes)]
+    edges = [calibration.edges(name, facts, argument, code) for code in range(classes)]
     statistics = (
-        *chain(*(_calibration.in_bins(f"true_in:{c}", each) for c, each in enumerate(edges))),
-        *chain(*(_calibration.in_bins(f"prob_in:{c}", each) for c, each in enumerate(edges))),
+        *chain(*(calibration.in_bins(f"true_in:{c}", each) for c, each in enumerate(edges))),
+        *chain(*(calibration.in_bins(f"prob_in:{c}", each) for c, each in enumerate(edges))),
     )
 
     def distance(mean: Array) -> Array:
         true, probability = np.split(mean, 2, axis=-1)
         return np.abs(true - probability).sum(axis=-1) / classes
 
-    named = _calibration.named(name, argument)
+    named = calibration.named(name, argument)
     return (Metric(named, statistics, distance, upper=1.0, interval="calibration"),)

@@ -1,9 +1,9 @@
 """Confusion matrix (Townsend 1971)."""
 
 from activetest.errors import ChoiceError
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
 
@@ -28,7 +28,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     elif argument not in (None, "*"):
         raise ChoiceError(
             f"'confusion' has no cell {argument!r}",
-            f"write TRUE as PREDICTED, with two of {_arguments.listed(names)}",
+            f"write TRUE as PREDICTED, with two of {arguments.listed(names)}",
         )
     elif len(names) > _MOST:
         raise ChoiceError(

@@ -3,9 +3,9 @@
 import json
 
 from activetest.errors import ChoiceError
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
 
@@ -15,7 +15,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     A label of a class that the pool does not have costs the most that the prediction can cost.
     """
-    _arguments.nothing("cost", argument)
+    arguments.nothing("cost", argument)
     if facts.costs is None:
         raise ChoiceError(
             "'cost' needs a matrix of costs, and this study has none",

@@ -6,9 +6,9 @@ probability of the predicted class. Bins of equal counts: Nguyen and O'Connor 20
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _arguments, _calibration
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import arguments, calibration
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
@@ -19,13 +19,13 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     ece[10], ece[equal-count] and ece[equal-count,10] are others. As an estimate from few labels it
     is too large: chance alone moves accuracy away from confidence (Kumar, Liang and Ma 2019).
     """
-    _arguments.needs_probabilities("ece", facts)
-    edges = _calibration.edges("ece", facts, argument)
+    arguments.needs_probabilities("ece", facts)
+    edges = calibration.edges("ece", facts, argument)
     statistics = (
-        *_calibration.in_bins("right_in", edges),
-        *_calibration.in_bins("conf_in", edges),
+        *calibration.in_bins("right_in", edges),
+        *calibration.in_bins("conf_in", edges),
     )
-    name = _calibration.named("ece", argument)
+    name = calibration.named("ece", argument)
     return (Metric(name, statistics, _distance, upper=1.0, interval="calibration"),)
 
 

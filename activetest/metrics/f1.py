@@ -1,7 +1,7 @@
 """F1: the harmonic mean of recall and precision (van Rijsbergen 1979; Chinchor 1992)."""
 
-from activetest.metrics import _rates
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import rates
+from activetest.item_statistics.metric import Facts, Metric
 from activetest.metrics.f_beta import rate
 
 TASK = "classification"
@@ -13,4 +13,4 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
     class of a binary pool, macro of any other.
     """
-    return _rates.metrics(rate("f1", 1.0), facts, argument)
+    return rates.metrics(rate("f1", 1.0), facts, argument)

@@ -1,8 +1,8 @@
 """F-beta: recall and precision in one number (van Rijsbergen 1979; Chinchor 1992)."""
 
 from activetest.errors import ChoiceError
-from activetest.metrics import _arguments, _rates
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import arguments, rates
+from activetest.item_statistics.metric import Facts, Metric
 
 TASK = "classification"
 
@@ -18,14 +18,14 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     if argument is None:
         raise ChoiceError("'f-beta' needs its beta", f"for example {_EXAMPLE}")
     text, comma, meant = (part.strip() for part in argument.partition(","))
-    beta = _arguments.number("f-beta", text, 0, 100, _EXAMPLE)
-    return _rates.metrics(rate(f"f-beta[{beta:g}]", beta), facts, meant if comma else None)
+    beta = arguments.number("f-beta", text, 0, 100, _EXAMPLE)
+    return rates.metrics(rate(f"f-beta[{beta:g}]", beta), facts, meant if comma else None)
 
 
-def rate(name: str, beta: float) -> _rates.Rate:
+def rate(name: str, beta: float) -> rates.Rate:
     """The rate of that name."""
     hit = 1 + beta**2
-    return _rates.Rate(
+    return rates.Rate(
         name,
         # 1, tp, fp, fn
         above=(0, hit, 0, 0),

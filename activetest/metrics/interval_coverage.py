@@ -1,8 +1,8 @@
 """Coverage of the predictive distribution's central interval (Gneiting et al. 2007)."""
 
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "regression"
 
@@ -13,6 +13,6 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Of level 0.9, unless another is given: interval-coverage[0.5]. Good is what equals the level.
     """
     name = "interval-coverage"
-    _arguments.needs_deviation(name, facts)
-    level = _arguments.number(name, argument or "0.9", 0, 1, f"{name}[0.5]")
+    arguments.needs_deviation(name, facts)
+    level = arguments.number(name, argument or "0.9", 0, 1, f"{name}[0.5]")
     return (linear(f"{name}[{level!r}]", statistic(f"inside:{level!r}")),)

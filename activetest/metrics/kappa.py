@@ -1,16 +1,16 @@
 """Kappa: agreement of predictions and labels beyond chance (Cohen 1960)."""
 
-from activetest.evidence import Array
-from activetest.metrics import _arguments
-from activetest.metrics._margins import margins, statistics
-from activetest.metrics._metric import Facts, Metric, divide
+from activetest.item_statistics import arguments
+from activetest.item_statistics.margins import margins, statistics
+from activetest.item_statistics.metric import Facts, Metric, divide
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """(accuracy - chance) / (1 - chance), in [-1, 1]; 0 is chance."""
-    _arguments.nothing("kappa", argument)
+    arguments.nothing("kappa", argument)
     return (
         Metric(
             "kappa",

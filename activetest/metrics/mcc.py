@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _arguments
-from activetest.metrics._margins import margins, statistics
-from activetest.metrics._metric import Facts, Metric, divide
+from activetest.item_statistics import arguments
+from activetest.item_statistics.margins import margins, statistics
+from activetest.item_statistics.metric import Facts, Metric, divide
+from activetest.nouns.evidence import Array
 
 TASK = "classification"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Correlation of predicted and true class, in [-1, 1]; 0 is chance."""
-    _arguments.nothing("mcc", argument)
+    arguments.nothing("mcc", argument)
     return (
         Metric(
             "mcc",

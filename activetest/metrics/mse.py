@@ -1,13 +1,13 @@
 """Mean squared error, in squared units of the label (Gauss 1823)."""
 
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "regression"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean squared loss."""
-    _arguments.nothing("mse", argument)
+    arguments.nothing("mse", argument)
     return (linear("mse", statistic("squared")),)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Array
 
 TASK = "regression"
 
@@ -18,7 +18,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     0 is what predicting the mean label of the pool for every item would reach.
     """
-    _arguments.nothing("r2", argument)
+    arguments.nothing("r2", argument)
     center = repr(float(facts.center))
     names = ("squared", f"label:{center}", f"label_squared:{center}")
     return (

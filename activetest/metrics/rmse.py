@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, first
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, first
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Array
 
 TASK = "regression"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Square root of the mean squared loss."""
-    _arguments.nothing("rmse", argument)
+    arguments.nothing("rmse", argument)
     return (Metric("rmse", (statistic("squared"),), _root),)
 
 

@@ -1,11 +1,11 @@
 """Specificity: how much of what is not of a class is not predicted as it (Yerushalmy 1947)."""
 
-from activetest.metrics import _rates
-from activetest.metrics._metric import Facts, Metric
+from activetest.item_statistics import rates
+from activetest.item_statistics.metric import Facts, Metric
 
 TASK = "classification"
 
-RATE = _rates.Rate(
+RATE = rates.Rate(
     "specificity",
     # 1, tp, fp, fn
     above=(1, -1, -1, -1),
@@ -20,4 +20,4 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
     class of a binary pool, macro of any other.
     """
-    return _rates.metrics(RATE, facts, argument)
+    return rates.metrics(RATE, facts, argument)

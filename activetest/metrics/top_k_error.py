@@ -1,9 +1,9 @@
 """Top-k error: the label is not among the k most probable classes (Krizhevsky et al. 2012)."""
 
 from activetest.errors import ChoiceError
-from activetest.metrics import _arguments
-from activetest.metrics._metric import Facts, Metric, linear
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
 
@@ -17,7 +17,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     the last classes go first, as in scikit-learn.
     """
     name = "top-k-error"
-    _arguments.needs_probabilities(name, facts)
+    arguments.needs_probabilities(name, facts)
     classes = len(facts.classes)
     if argument is None and classes <= _COUNT:
         raise ChoiceError(
@@ -25,5 +25,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
             f"name a smaller number: {name}[{max(classes - 1, 1)}]",
         )
     example = f"{name}[{min(3, classes - 1)}]"
-    count = _arguments.whole(name, argument or str(_COUNT), 1, classes - 1, example)
+    count = arguments.whole(name, argument or str(_COUNT), 1, classes - 1, example)
     return (linear(f"{name}[{count}]", statistic(f"missed_top:{count}")),)

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
+from activetest.nouns.group_report import Assessment, Bin, Cell, Confusion, Ranked
+from activetest.nouns.report import Line
 from activetest.render import _words as words
 from activetest.render._tables import MOST_CONFUSED, Matrix, Table
-from activetest.report import Line
-from activetest.report_groups import Assessment, Bin, Cell, Confusion, Ranked
 
 # Groups that are listed where they are very many, and how many that is.
 _SHOWN, _MANY = 30, 40

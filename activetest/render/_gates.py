@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from activetest.nouns.report import Gate
 from activetest.render import _words as words
 from activetest.render._tables import Table
-from activetest.report import Gate
 
 
 def table(given: Sequence[Gate]) -> Table:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from activetest.nouns.group_report import Assessment
+from activetest.nouns.report import Line, Report
 from activetest.render import _words as words
-from activetest.report import Line, Report
-from activetest.report_groups import Assessment
 
 CONFUSION = "confusion"
 # Cells shown where a whole matrix has no room, the largest first.

@@ -2,7 +2,7 @@
 
 import math
 
-from activetest.report import Counts, Gate, Line, Report
+from activetest.nouns.report import Counts, Gate, Line, Report
 
 # Stands beside intervals that the labels do not carry yet.
 MARK = "(!)"

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from activetest.nouns.group_report import Assessment
+from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Line, Report
 from activetest.render import _assessment
-from activetest.report import SCHEMA_VERSION, Counts, Gate, Line, Report
-from activetest.report_groups import Assessment
 
 
 def render(report: Report) -> str:

@@ -2,10 +2,10 @@
 
 from xml.etree import ElementTree
 
-from activetest.gates import PASS
+from activetest.nouns.report import Gate, Report
 from activetest.render import _gates
 from activetest.render import _words as words
-from activetest.report import Gate, Report
+from activetest.reporting.requirements import PASS
 
 
 def render(report: Report) -> str:

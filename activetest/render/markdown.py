@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activetest import gates
+from activetest.nouns.group_report import Assessment
+from activetest.nouns.report import Counts, Line, Report
 from activetest.render import _assessment, _gates, _tables
 from activetest.render import _words as words
-from activetest.report import Counts, Line, Report
-from activetest.report_groups import Assessment
+from activetest.reporting import requirements
 
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000
@@ -34,7 +34,10 @@ def render(report: Report) -> str:
     if report.gates:
         behind = _gates.evidence(report.gates)
         parts.append(
-            _Part(f"**{gates.summary(report.gates)}**" + (f" (intervals: {behind})" * bool(behind)))
+            _Part(
+                f"**{requirements.summary(report.gates)}**"
+                + (f" (intervals: {behind})" * bool(behind))
+            )
         )
         parts.append(_table(_gates.table(report.gates)))
         if remarks := _gates.remarks(report.gates):

@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from activetest import gates
+from activetest.nouns.group_report import Assessment
+from activetest.nouns.report import Counts, Gate, Line, Report
 from activetest.render import _assessment, _gates, _tables, _text_tables
 from activetest.render import _words as words
-from activetest.report import Counts, Gate, Line, Report
-from activetest.report_groups import Assessment
+from activetest.reporting import requirements
 
 
 def render(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
@@ -87,7 +87,9 @@ def _verdicts(console: Console, given: Sequence[Gate]) -> None:
     """The verdicts; under the table, what else to know about each."""
     behind = _gates.evidence(given)
     console.print(
-        Text.assemble((gates.summary(given), "bold"), f" (intervals: {behind})" if behind else "")
+        Text.assemble(
+            (requirements.summary(given), "bold"), f" (intervals: {behind})" if behind else ""
+        )
     )
     console.print()
     _text_tables.show(console, _gates.table(given))

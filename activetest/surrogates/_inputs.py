@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Rows
-from activetest.evidence_known import Known
+from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates._box import log_probs, sharpness, softmax
 from activetest.surrogates._gaussian import GUESS
 from activetest.surrogates._thinning import together

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.evidence import Array
+from activetest.nouns.evidence import Array
 
 # Rows whose outer products are held at a time: they stay in the processor's cache.
 _BLOCK = 512

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import numpy as np
 
-from activetest.evidence import Array, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import moments
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates._gaussian import GaussianCommittee
 from activetest.surrogates.agreement import Agreement
 from activetest.surrogates.residual import Residual

@@ -15,10 +15,10 @@ from itertools import product
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Beliefs, Rows
-from activetest.evidence_known import Known
-from activetest.metrics._outcomes import other_classes, when_wrong
-from activetest.metrics._statistics import Statistic
+from activetest.item_statistics.outcomes import other_classes, when_wrong
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates._logistic import averaged, sigmoid
 
 # Prior standard deviations that are tried: of the confidence's slope (mean 1) and the intercept, of

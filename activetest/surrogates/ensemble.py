@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from activetest.evidence_known import Known
+from activetest.nouns.training import Known
 from activetest.surrogates._inputs import lesson
 from activetest.surrogates._network import Network, standardised, stored_layers
 from activetest.surrogates._network_votes import committee

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
-from activetest.evidence import Array, Rows
-from activetest.evidence_known import Known
+from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates._classes import Committee
 from activetest.surrogates._gaussian import GUESS, GaussianCommittee
 from activetest.surrogates._inputs import inputs, lesson

@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from activetest.evidence import Array
-from activetest.evidence_known import Known
+from activetest.nouns.evidence import Array
+from activetest.nouns.training import Known
 from activetest.surrogates._inputs import Lesson, inputs, lesson
 from activetest.surrogates._network import Network, standardised, stored_layers
 from activetest.surrogates._network_votes import committee, shares

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Beliefs, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import expectation, moments
-from activetest.metrics._statistics import Statistic
+from activetest.item_statistics.expectation import expectation, moments
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates._classes import over_classes
 from activetest.surrogates._gaussian import over_nodes
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Array, Beliefs, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import expectation
-from activetest.metrics._statistics import Statistic
+from activetest.item_statistics.expectation import expectation
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates._gaussian import GUESS, over_nodes, reweighted, totals
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of

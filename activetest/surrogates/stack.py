@@ -11,9 +11,9 @@ from importlib import import_module
 
 import numpy as np
 
-from activetest.evidence import Array, Beliefs, Rows
-from activetest.evidence_known import Known
-from activetest.metrics._statistics import Statistic
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates import _stacking
 from activetest.surrogates._classes import over_classes
 from activetest.surrogates._gaussian import GaussianCommittee

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from activetest.arms import Arms
+from activetest.bandits.arms import Arms
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv
 
-from activetest.acquisition import bayes_ucb
-from activetest.arms_rewards import IDENTIFY, Bandit
+from activetest.bandits.bandit import IDENTIFY, Bandit
+from activetest.bandits.policies import bayes_ucb
 
 
 @pytest.fixture

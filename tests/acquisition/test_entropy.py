@@ -5,9 +5,9 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.acquisition import entropy, expected_loss
-from activetest.evidence import Beliefs, Outputs, Rows
-from activetest.evidence_known import Known
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Beliefs, Outputs, Rows
+from activetest.nouns.training import Known
 
 
 def test_a_fair_coin_has_the_entropy_of_a_bit_and_a_certain_one_none():

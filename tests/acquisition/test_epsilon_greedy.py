@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from activetest.acquisition import epsilon_greedy
-from activetest.arms import variances
-from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Bandit
+from activetest.bandits.arms import variances
+from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
+from activetest.bandits.policies import epsilon_greedy
 
 
 def shares(bandit: Bandit) -> np.ndarray:

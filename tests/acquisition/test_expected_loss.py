@@ -5,8 +5,8 @@ from pytest import approx
 from scipy.special import entr
 
 from activetest.acquisition import expected_loss
-from activetest.evidence import Beliefs, Outputs, Rows
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Beliefs, Outputs, Rows
 from activetest.surrogates import model
 from activetest.surrogates._gaussian import over_nodes
 

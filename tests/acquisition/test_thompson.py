@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from activetest.acquisition import thompson
-from activetest.acquisition._bandits import winners
-from activetest.arms import Arms
-from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, TASKS, Bandit
+from activetest.bandits.arms import Arms
+from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, TASKS, Bandit
+from activetest.bandits.policies import thompson
+from activetest.bandits.policies._chances import winners
 
 
 def rng() -> np.random.Generator:

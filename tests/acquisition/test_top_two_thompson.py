@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from activetest.acquisition import thompson, top_two_thompson
-from activetest.acquisition.top_two_thompson import challengers
-from activetest.arms_rewards import IDENTIFY, Bandit
+from activetest.bandits.bandit import IDENTIFY, Bandit
+from activetest.bandits.policies import thompson, top_two_thompson
+from activetest.bandits.policies.top_two_thompson import challengers
 
 
 @pytest.fixture

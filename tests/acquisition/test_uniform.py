@@ -3,7 +3,7 @@
 import numpy as np
 
 from activetest.acquisition import uniform
-from activetest.evidence import Beliefs
+from activetest.nouns.evidence import Beliefs
 
 
 def test_every_row_scores_the_same_whatever_is_believed():

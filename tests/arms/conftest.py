@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest import cache, rounds
-from activetest.evidence import LABELLED, Log
-from activetest.pool import Pool
-from activetest.workflow.simulate import answered
+from activetest.cache import cache
+from activetest.nouns.evidence import LABELLED, Log
+from activetest.pool.pool import Pool
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 _SIZE = 60
 
@@ -34,7 +35,7 @@ def after(pool, truth):
     def made(*batches) -> Log:
         log = Log.empty()
         for choices, count in batches:
-            log = answered(log, rounds.plan(log, pool, choices, seed=1, count=count), truth)
+            log = answered(log, plan.plan(log, pool, choices, seed=1, count=count), truth)
         return log
 
     return made

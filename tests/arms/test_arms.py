@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta, betabinom, kstest
 
-from activetest import arms as module
-from activetest.arms import (
+from activetest.bandits import arms as module
+from activetest.bandits.arms import (
     Arms,
     beliefs,
     dirichlet,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from activetest.arms import Arms, dirichlet, samples
-from activetest.arms_comparison import (
+from activetest.bandits.arms import Arms, dirichlet, samples
+from activetest.bandits.comparison import (
     confidence,
     expected_lambda,
     matched_beta,

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 from pytest import approx
 
-from activetest import rounds
-from activetest.arms import expected
-from activetest.arms_survey import survey
-from activetest.evidence import PENDING, Choices
-from activetest.rounds_learn import unseen
-from activetest.workflow.simulate import answered
+from activetest.bandits.arms import expected
+from activetest.bandits.counts import survey
+from activetest.nouns.evidence import PENDING, Choices
+from activetest.rounds.fit import unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
@@ -91,7 +91,7 @@ def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(
     cells = survey(log, pool, CHOICES).cells
     other = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
     log = brought(log, other, truth, round=2)
-    log = answered(log, rounds.plan(log, pool, UNIFORM, seed=1, count=6), truth)
+    log = answered(log, plan.plan(log, pool, UNIFORM, seed=1, count=6), truth)
     found = survey(log, pool, CHOICES)
     assert not found.weighted.any()
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (7, 9)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from activetest.arms import Arms, samples
-from activetest.arms_intervals import entries, intervals
+from activetest.bandits.arms import Arms, samples
+from activetest.bandits.credible import entries, intervals
 
 
 def cell(known, rest, prior) -> Arms:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from activetest.arms import Arms
-from activetest.arms_ranks import draws, ranks
+from activetest.bandits.arms import Arms
+from activetest.bandits.ranks import draws, ranks
 
 
 def arms(known, size, prior=1.0, kind="accuracy") -> Arms:
@@ -93,7 +93,7 @@ def test_of_accuracies_the_smallest_is_the_worst_and_of_errors_the_largest():
 def test_blocks_leave_no_draw_out(monkeypatch):
     some = arms([[5, 5], [6, 4]], [100, 100])
     whole = found(some)
-    monkeypatch.setattr("activetest.arms_ranks._BLOCK", 64)
+    monkeypatch.setattr("activetest.bandits.ranks._BLOCK", 64)
     assert found(some).worst == pytest.approx(whole.worst, abs=0.03)
     assert found(some).worst.sum() == pytest.approx(1)
 
@@ -101,7 +101,7 @@ def test_blocks_leave_no_draw_out(monkeypatch):
 def test_where_draws_are_dear_there_are_fewer_but_never_few(monkeypatch):
     rng, some = np.random.default_rng(0), arms(np.ones((30, 2)), np.full(30, 50))
     assert len(draws(some, 10_000, rng)) == 10_000
-    monkeypatch.setattr("activetest.arms_ranks._MOST", 5000 * 60)
+    monkeypatch.setattr("activetest.bandits.ranks._MOST", 5000 * 60)
     assert len(draws(some, 10_000, rng)) == 5000
-    monkeypatch.setattr("activetest.arms_ranks._MOST", 60)
+    monkeypatch.setattr("activetest.bandits.ranks._MOST", 60)
     assert len(draws(some, 10_000, rng)) == 1000

@@ -7,9 +7,9 @@ from math import lgamma
 import numpy as np
 import pytest
 
-from activetest.arms import Arms, dirichlet, expected, outcomes, values, variances
-from activetest.arms_comparison import expected_lambda
-from activetest.arms_rewards import COMPARE, ESTIMATE, IDENTIFY, Bandit
+from activetest.bandits.arms import Arms, dirichlet, expected, outcomes, values, variances
+from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
+from activetest.bandits.comparison import expected_lambda
 
 RIGHT = np.array([[1.0, 0.0]])
 

@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest import cache
-from activetest.arms_cells import Partition
-from activetest.arms_survey import survey
+from activetest.bandits.counts import survey
+from activetest.bandits.partition import Partition
+from activetest.cache import cache
 from activetest.errors import ChoiceError
-from activetest.evidence import DECLINED, LABELLED, PENDING, Choices, Log
-from activetest.metrics._statistics import statistic
-from activetest.pool import Pool
-from activetest.rounds_learn import observed, unseen
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import observed, unseen
 
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest import cache, catalog, rounds, rounds_arms
+from activetest import catalog
 from activetest.acquisition import ARMS
-from activetest.arms_survey import survey
+from activetest.bandits.counts import survey
+from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.evidence import LABELLED, PENDING, Choices, Log
-from activetest.pool import Pool
-from activetest.rounds_learn import generator, unseen
-from activetest.workflow.simulate import answered
+from activetest.nouns.evidence import LABELLED, PENDING, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import generator, unseen
+from activetest.sampling import between_groups, plan
+from activetest.simulation.simulate import answered
 
 SIZE = 60
 IDENTIFY = Choices(
@@ -56,12 +58,12 @@ def after(after):
 def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, choices):
     """METHODS: P = (1 - floor) share + floor rest / all, and every free row of it P / rest."""
     log = after(choices, 6, 4)
-    frozen = rounds.freeze(log, pool, choices, seed=1)
+    frozen = plan.freeze(log, pool, choices, seed=1)
     free = unseen(log, SIZE)
     assert frozen.strength.sum() == approx(1)
     assert not frozen.strength[~free].any()
     found = survey(log, pool, choices)
-    bandit = rounds_arms.bandit(found, pool, choices)
+    bandit = between_groups.bandit(found, pool, choices)
     rng = generator(1, 3, "arms")
     shares = bandit.cells(catalog.load("acquisition", "thompson").shares(bandit, 1000, rng))
     rest = np.bincount(found.cells[free], minlength=len(shares))
@@ -77,7 +79,7 @@ def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool
     log = after(choices, 6, 4)
     for each in log.history:
         start = int(np.searchsorted(log.round, each.number))
-        strength = rounds_arms.strengths(each.shares, pool.rows(0, SIZE), pool)
+        strength = between_groups.strengths(each.shares, pool.rows(0, SIZE), pool)
         strength[log.rows[:start]] = 0
         for row, prob in zip(each.rows, each.probs, strict=True):
             assert prob == approx(strength[row] / strength.sum())
@@ -89,7 +91,7 @@ def test_the_same_study_draws_the_same(pool, after):
     assert (one.rows == two.rows).all()
     assert (one.probs == two.probs).all()
     assert one.history[1].shares == two.history[1].shares
-    other = rounds.plan(Log.empty(), pool, IDENTIFY, seed=2, count=5)
+    other = plan.plan(Log.empty(), pool, IDENTIFY, seed=2, count=5)
     assert (other.rows != one.rows[:5]).any()
 
 
@@ -97,7 +99,7 @@ def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(po
     """A group of which all is drawn or labelled gets nothing, and within others all stay alike."""
     log = after(replace(IDENTIFY, acquisition="uniform"), 30)
     log = replace(log, status=np.full(30, PENDING), labels=np.full(30, np.nan))
-    frozen = rounds.freeze(log, pool, IDENTIFY, seed=1)
+    frozen = plan.freeze(log, pool, IDENTIFY, seed=1)
     free = unseen(log, SIZE)
     assert frozen.strength.sum() == approx(1)
     assert (frozen.strength > 0).tolist() == free.tolist()
@@ -128,13 +130,13 @@ def test_groups_that_are_used_up_are_an_error_without_a_floor_and_else_a_uniform
         brought_round=np.ones(len(rows), np.int64),
     )
     with pytest.raises(NotEstimable, match="every item of the groups that the task asks about"):
-        rounds.freeze(log, pool, replace(COMPARE, floor=0.0), seed=1)
-    strength = rounds.freeze(log, pool, COMPARE, seed=1).strength
+        plan.freeze(log, pool, replace(COMPARE, floor=0.0), seed=1)
+    strength = plan.freeze(log, pool, COMPARE, seed=1).strength
     assert strength[unseen(log, SIZE)] == approx(1 / (SIZE - len(rows)))
 
 
 def test_fewer_rows_than_asked_for_come_where_only_these_have_a_chance(pool):
-    drawn = rounds.plan(Log.empty(), pool, replace(COMPARE, floor=0.0), seed=1, count=SIZE)
+    drawn = plan.plan(Log.empty(), pool, replace(COMPARE, floor=0.0), seed=1, count=SIZE)
     cells = survey(Log.empty(), pool, COMPARE).cells
     pair = [pool.group_values[0].index(value) for value in COMPARE.compare]
     assert sorted(drawn.rows) == np.flatnonzero(np.isin(cells, pair)).tolist()
@@ -146,9 +148,9 @@ def test_draws_prefer_what_the_task_asks_about(pool, truth):
     labels = np.where(worst, (truth + 1) % 3, pool.rows(0, SIZE).outputs.pred)
     log = Log.empty()
     for _ in range(3):
-        drawn = rounds.plan(log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10)
+        drawn = plan.plan(log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10)
         log = answered(log, drawn, labels)
-    strength = rounds.freeze(log, pool, IDENTIFY, seed=1).strength
+    strength = plan.freeze(log, pool, IDENTIFY, seed=1).strength
     assert strength[worst].sum() > 2 * worst[unseen(log, SIZE)].mean()
 
 
@@ -158,7 +160,7 @@ def test_draws_prefer_what_the_task_asks_about(pool, truth):
 def test_groups_that_are_not_there_are_named(pool):
     def refused(problem, **chosen):
         with pytest.raises(ChoiceError, match=problem):
-            rounds_arms.check(pool, replace(COMPARE, **chosen))
+            between_groups.check(pool, replace(COMPARE, **chosen))
 
     refused("'owl' is no value of 'predicted.place'", compare=("cat*barn", "owl"))
     refused("--worst 9: 'place' has 2 groups", task="identify", worst=9, groups=("place",))
@@ -174,7 +176,7 @@ def test_groups_that_are_not_there_are_named(pool):
     ],
 )
 def test_a_pair_may_hold_commas(text, values, wanted):
-    assert rounds_arms.pair(text, values, "place") == wanted
+    assert between_groups.pair(text, values, "place") == wanted
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_a_pair_may_hold_commas(text, values, wanted):
 )
 def test_a_text_that_is_no_pair_is_refused(text, problem):
     with pytest.raises(ChoiceError, match=problem):
-        rounds_arms.pair(text, ["a", "b,c", "a,b", "c"], "place")
+        between_groups.pair(text, ["a", "b,c", "a,b", "c"], "place")
 
 
 def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
@@ -191,7 +193,9 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     estimate = replace(IDENTIFY, task="estimate", floor=0.0)
 
     def shares(count) -> np.ndarray:
-        _, strength = rounds_arms.chosen(Log.empty(), pool, estimate, seed=1, number=1, count=count)
+        _, strength = between_groups.chosen(
+            Log.empty(), pool, estimate, seed=1, number=1, count=count
+        )
         cells = survey(Log.empty(), pool, estimate).cells
         return np.bincount(cells, strength)
 

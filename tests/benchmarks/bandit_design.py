@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 from bandit_runs import Board, Seat
 
-from activetest import rounds, specs
-from activetest.assess_view import FIXED, look
-from activetest.evidence import Choices, Log
-from activetest.metrics._metric import evaluate
-from activetest.workflow._lines import HEADLINE, differences, grouped
-from activetest.workflow.simulate import answered
+from activetest.estimation.view import FIXED, look
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import evaluate
+from activetest.nouns.evidence import Choices, Log
+from activetest.reporting.rows import HEADLINE, differences, grouped
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 ACCURACY = "accuracy"
 
@@ -24,7 +25,7 @@ def grown(log: Log, seat: Seat, chosen: Choices, budget: int, seed: int) -> Log:
     """The log with so many labels, in rounds of ten, as `next --n 10` makes them."""
     while len(log.rows) < budget:
         count = min(10, budget - len(log.rows))
-        drawn = rounds.plan(log, seat.made, chosen, seed=seed, count=count)
+        drawn = plan.plan(log, seat.made, chosen, seed=seed, count=count)
         log = answered(log, drawn, seat.truth)
     return log
 
@@ -39,7 +40,9 @@ def groupwise(
     """
     made, log = seat.made, Log.empty()
     metrics = (ACCURACY, *(metric for _, metric, _ in asked.values() if metric))
-    wanted = [specs.one(name, specs.facts(made.roles, None, made)) for name in metrics]
+    wanted = [
+        specification.one(name, specification.facts(made.roles, None, made)) for name in metrics
+    ]
     chosen, found = uniform(metrics), {column: [] for column in asked}
     for budget in sorted({budget for *_, budgets in asked.values() for budget in budgets}):
         log = grown(log, seat, chosen, budget, seed)
@@ -61,7 +64,7 @@ def confused(seat: Seat, on: Board, budgets: tuple[int, ...], seed: int) -> np.n
     Every cell of the matrix is a share of the pool, and here one of its column.
     """
     made, log, found = seat.made, Log.empty(), []
-    wanted = specs.metrics("confusion", specs.facts(made.roles, None, made))
+    wanted = specification.metrics("confusion", specification.facts(made.roles, None, made))
     chosen = uniform((ACCURACY, "confusion"))
     for budget in budgets:
         log = grown(log, seat, chosen, budget, seed)
@@ -78,7 +81,7 @@ def compared(seat: Seat, column: str, seed: int) -> Iterator[tuple[int, float, f
     Nothing comes while either has fewer labels than a report needs.
     """
     made, log, chosen = seat.made, Log.empty(), uniform((ACCURACY,))
-    wanted = [specs.one(ACCURACY, specs.facts(made.roles, None, made))]
+    wanted = [specification.one(ACCURACY, specification.facts(made.roles, None, made))]
     while len(log.rows) < made.size:
         log = grown(log, seat, chosen, min(len(log.rows) + 10, made.size), seed)
         view = look(log, made, chosen, wanted, seed=seed, own_view=False)
@@ -88,5 +91,5 @@ def compared(seat: Seat, column: str, seed: int) -> Iterator[tuple[int, float, f
 
 def truth(seat: Seat, name: str) -> float:
     """A metric of the whole pool."""
-    metric = specs.one(name, specs.facts(seat.made.roles, None, seat.made))
+    metric = specification.one(name, specification.facts(seat.made.roles, None, seat.made))
     return evaluate(metric, seat.made.rows(0, seat.made.size).outputs, seat.truth)

@@ -1,6 +1,6 @@
 """Many studies of one pool at once, whose labels are bought group by group: see reproduce_bayesian.
 
-Axes as in activetest.arms, with R runs in front of them. Nothing here knows what a posterior is:
+Axes as in activetest.bandits.arms, with R runs in front of them. Nothing here knows posteriors:
 arms, rewards and shares are those of the package. The order in which a cell gives its items away is
 drawn once per run, so that a choice of a cell is a uniform draw inside it.
 """
@@ -22,13 +22,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from activetest import cache, catalog
-from activetest.arms import CONFUSION, COST, ECE, Arms, expected, values
-from activetest.arms_rewards import Bandit
-from activetest.arms_survey import survey
-from activetest.evidence import Choices, Log
-from activetest.pool import Pool
-from activetest.workflow._answers import answers
+from activetest import catalog
+from activetest.bandits.arms import CONFUSION, COST, ECE, Arms, expected, values
+from activetest.bandits.bandit import Bandit
+from activetest.bandits.counts import survey
+from activetest.cache import cache
+from activetest.nouns.evidence import Choices, Log
+from activetest.pool.pool import Pool
+from activetest.simulation.answer_key import answers
 
 UNIFORM, INFORMATIVE = "uniform", "informative"
 RANDOM, THOMPSON = "random", "thompson"

@@ -25,13 +25,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest import sampling
-from activetest.rounds_arms import chosen
-from activetest.rounds_learn import unseen
-from activetest.study import Study
-from activetest.workflow.ingest import ingest
-from activetest.workflow.init import init
-from activetest.workflow.next import choose
+from activetest.rounds import race
+from activetest.rounds.fit import unseen
+from activetest.sampling.between_groups import chosen
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import choose
+from activetest.study.study import Study
 
 _CHUNK = 131_072
 
@@ -109,8 +109,8 @@ def measured(folder: Path, task: str, metric: str, repeats: int) -> list[float]:
 
     def draw() -> None:
         strength = np.where(free, choice(), 0.0)
-        drawn = sampling.race(cache.hashes, strength, 10, seed=study.seed, stream=2)
-        sampling.probabilities(strength, drawn)
+        drawn = race.race(cache.hashes, strength, 10, seed=study.seed, stream=2)
+        race.probabilities(strength, drawn)
 
     first = clocked(choice)
     later = [statistics.median(clocked(one) for _ in range(repeats)) for one in (choice, draw)]

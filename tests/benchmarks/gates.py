@@ -47,9 +47,9 @@ def main() -> None:
 
 def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[list[str]]:
     """One row of cells per gate."""
-    from activetest import cache
-    from activetest.pool import Pool
-    from activetest.workflow.simulate import answers
+    from activetest.cache import cache
+    from activetest.pool.pool import Pool
+    from activetest.simulation.simulate import answers
 
     pool, key = Pool.open(str(options.folder / f"{name}.parquet")), f"{name}.labels.csv"
     with TemporaryDirectory() as room:
@@ -73,12 +73,14 @@ def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[
 
 def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int) -> list:
     """(verdict: 1 pass, -1 fail, 0 undecided; labels) for every threshold of one study."""
-    from activetest import cache, rounds, specs
-    from activetest.assess_anytime import balance
-    from activetest.assess_view import look
-    from activetest.evidence import Choices, Log
+    from activetest.cache import cache
+    from activetest.estimation.anytime import balance
+    from activetest.estimation.view import look
     from activetest.intervals import betting
-    from activetest.workflow.simulate import answered
+    from activetest.item_statistics import specification
+    from activetest.nouns.evidence import Choices, Log
+    from activetest.sampling import plan
+    from activetest.simulation.simulate import answered
 
     made = cache.open(folder)
     choices = Choices(
@@ -88,9 +90,12 @@ def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int)
         acquisition=acquisition,
         interval="anytime",
     )
-    metric, log = specs.one("error", specs.facts(made.roles, None, made)), Log.empty()
+    metric, log = (
+        specification.one("error", specification.facts(made.roles, None, made)),
+        Log.empty(),
+    )
     while len(log.rows) < min(options.labels, made.size):
-        drawn = rounds.plan(log, made, choices, seed=seed, count=options.batch)
+        drawn = plan.plan(log, made, choices, seed=seed, count=options.batch)
         log = answered(log, drawn, truth)
     view = look(log, made, choices, [metric], seed=seed, own_view=False)
     wagers = balance(view.evidence, made, metric, view.evidence.groups[0], thresholds, seed=seed)

@@ -36,9 +36,9 @@ def main() -> None:
     options = parser.parse_args()
     metrics = tuple(options.metric or ["accuracy"])
 
-    from activetest import cache
-    from activetest.pool import Pool
-    from activetest.workflow.simulate import answers
+    from activetest.cache import cache
+    from activetest.pool.pool import Pool
+    from activetest.simulation.simulate import answers
 
     pool = Pool.open(options.pool, groups=tuple(options.group))
     with TemporaryDirectory() as room:
@@ -54,20 +54,24 @@ def main() -> None:
 
 def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tuple]:
     """(metric, group, budget, lower, upper) wherever an interval exists in one study."""
-    from activetest import cache, rounds, specs
-    from activetest.assess_view import look
+    from activetest.cache import cache
     from activetest.errors import NotEstimable
-    from activetest.evidence import Choices, Log
+    from activetest.estimation.view import look
     from activetest.intervals.group_t import NEEDS_INSIDE
-    from activetest.workflow._lines import labelled_inside
-    from activetest.workflow.simulate import answered
+    from activetest.item_statistics import specification
+    from activetest.nouns.evidence import Choices, Log
+    from activetest.reporting.rows import labelled_inside
+    from activetest.sampling import plan
+    from activetest.simulation.simulate import answered
 
     made, log, rows = cache.open(folder), Log.empty(), []
     choices = Choices(metrics[0], metrics, "agreement")
-    wanted = [specs.one(name, specs.facts(made.roles, None, made)) for name in metrics]
+    wanted = [
+        specification.one(name, specification.facts(made.roles, None, made)) for name in metrics
+    ]
     for budget in BUDGETS:
         while len(log.rows) < budget:
-            log = answered(log, rounds.plan(log, made, choices, seed=seed, count=10), labels)
+            log = answered(log, plan.plan(log, made, choices, seed=seed, count=10), labels)
         view = look(log, made, choices, wanted, seed=seed, own_view=False)
         for group in view.evidence.groups[1:]:
             if labelled_inside(view, group) < NEEDS_INSIDE:
@@ -84,13 +88,15 @@ def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tup
 
 def table(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> None:
     """Print the rows; coverage, mean width and studies with an interval."""
-    from activetest import samples, specs
-    from activetest.metrics._metric import evaluate
+    from activetest.estimation import samples
+    from activetest.item_statistics.metric import evaluate
 
     rows = made.rows(0, made.size)
     lowest = 1.0
     for name in metrics:
-        metric = specs.one(name, specs.facts(made.roles, None, made))
+        from activetest.item_statistics import specification
+
+        metric = specification.one(name, specification.facts(made.roles, None, made))
         for group in samples.groups_of(made)[1:]:
             inside = group.holds(rows.codes) > 0
             if group.size < SMALLEST:

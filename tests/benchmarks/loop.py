@@ -181,7 +181,7 @@ def main() -> None:
         costs = measure(pool, Path(studies), chosen.rows, chosen.repeats)
     scans += [scan(pool) for _ in range(chosen.repeats)]
     _print_table(costs, statistics.median(scans))
-    start = modules("from activetest.cli import main; main(['--help'])")
+    start = modules("from activetest.cli.app import main; main(['--help'])")
     print(
         f"\nmodules: activetest --help {start}, python -c 'import typer' {modules('import typer')}"
     )

@@ -197,7 +197,7 @@ def installed(name: str) -> bool:
 
 def row(name: str, file: Path, metric: str, options: argparse.Namespace) -> list[str]:
     """A cell per budget and the time; empty where the method has nothing to say."""
-    from activetest.pool import Pool
+    from activetest.pool.pool import Pool
 
     pool = Pool.open(str(file))
     if pool.schema.task == "regression" or (metric == "f1" and len(pool.schema.classes) != 2):
@@ -220,8 +220,8 @@ def row(name: str, file: Path, metric: str, options: argparse.Namespace) -> list
 
 def replayed(name: str, pool, file: Path, metric: str, options: argparse.Namespace) -> list[str]:
     """The cells of this program's own strategies."""
-    from activetest.passes import processors
-    from activetest.workflow.simulate import simulate
+    from activetest.parallel import processors
+    from activetest.simulation.simulate import simulate
 
     wishes = {"acquisitions": ("optimal",), "estimators": ("doubly-robust",)} | OURS[name]
     began = time.perf_counter()
@@ -244,15 +244,16 @@ def replayed(name: str, pool, file: Path, metric: str, options: argparse.Namespa
 
 def look(pool, file: Path, metric: str, options: argparse.Namespace):
     """The scene, and what uniform draws would have done."""
-    from activetest import cache, specs
-    from activetest.workflow._answers import answers
-    from activetest.workflow._baseline import baseline
+    from activetest.cache import cache
+    from activetest.item_statistics import specification
+    from activetest.simulation.answer_key import answers
+    from activetest.simulation.baseline import baseline
 
     with tempfile.TemporaryDirectory() as folder:
         made = cache.build(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = answers(made, key, strangers=pool.schema.open_classes)
-        chosen = specs.one(metric, specs.facts(made.roles, None, made))
+        chosen = specification.one(metric, specification.facts(made.roles, None, made))
         outputs = made.rows(0, made.size).outputs
         rng = np.random.default_rng([options.seed, 1])
         yardstick = baseline(chosen, outputs, truth, options.budget, rng)

@@ -81,11 +81,11 @@ def arguments() -> argparse.Namespace:
 
 def play(scene: tuple, number: int) -> dict:
     """The truth, the variance of the losses, and {"way estimator budget": estimate} of one run."""
-    from activetest import cache, supplements
-    from activetest.choices import checked
-    from activetest.pool import Pool
-    from activetest.workflow._plan import Plan
-    from activetest.workflow.simulate import run
+    from activetest.cache import auxiliary, cache
+    from activetest.pool.pool import Pool
+    from activetest.sampling.choices import checked
+    from activetest.simulation.design import Plan
+    from activetest.simulation.simulate import run
 
     name, ways, budgets, floor, seed = scene
     toy = TOYS[name](np.random.default_rng([seed, number]))
@@ -98,7 +98,7 @@ def play(scene: tuple, number: int) -> dict:
         pool = Pool.open(str(path))
         made = cache.build(pool, Path(folder) / "cache")
         rows = str(path.with_name("toy.train.parquet"))
-        equipped = supplements.equip(made, pool, [learner], train=rows)
+        equipped = auxiliary.equip(made, pool, [learner], train=rows)
         roles = pool.schema.to_dict() | {"uri": pool.uri}
         for way in ways:
             surrogate, acquisition, estimators = WAYS[way]

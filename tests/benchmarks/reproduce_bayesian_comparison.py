@@ -38,11 +38,12 @@ from bandit_runs import (
 )
 from scipy.special import ndtr, ndtri
 
-from activetest import cache, catalog
-from activetest.arms import Arms
-from activetest.arms_comparison import confidence
-from activetest.arms_rewards import COMPARE, Bandit
-from activetest.pool import Pool
+from activetest import catalog
+from activetest.bandits.arms import Arms
+from activetest.bandits.bandit import COMPARE, Bandit
+from activetest.bandits.comparison import confidence
+from activetest.cache import cache
+from activetest.pool.pool import Pool
 
 TOLERANCE = 0.05
 

@@ -44,8 +44,8 @@ from bandit_runs import (
     seated,
 )
 
-from activetest.arms import CONFUSION, expected, samples, values
-from activetest.arms_intervals import entries
+from activetest.bandits.arms import CONFUSION, expected, samples, values
+from activetest.bandits.credible import entries
 
 PER_GROUP = (2, 5, 10)
 SAMPLES, LEVEL = 1000, 0.95

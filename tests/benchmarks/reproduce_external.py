@@ -46,8 +46,8 @@ def main() -> None:
 
 def rows(metric: str, surrogate: str, acquisition: str, floor: float | None, options):
     """(names, cells) of every estimator."""
-    from activetest.pool import Pool
-    from activetest.workflow.simulate import simulate
+    from activetest.pool.pool import Pool
+    from activetest.simulation.simulate import simulate
 
     file = options.folder / f"{options.pool}.parquet"
     wishes = {} if floor is None else {"floor": floor}

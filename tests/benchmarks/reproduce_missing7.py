@@ -85,8 +85,8 @@ def play(scene: tuple, number: int) -> dict:
     """{way: {"estimator metric": estimates, "sevens": shares}} of one run, a number per step."""
     from dataclasses import replace
 
-    from activetest.evidence import Log
-    from activetest.rounds_learn import surrogate_of
+    from activetest.nouns.evidence import Log
+    from activetest.rounds.fit import surrogate_of
 
     stage, ways, steps, seed = scene
     seed = seed * 1_000_003 + number
@@ -100,25 +100,27 @@ def play(scene: tuple, number: int) -> dict:
 
 def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
     """One study; first is the surrogate that knows no label of the pool."""
-    from activetest import rounds, sampling, specs
-    from activetest.assess_view import look
     from activetest.errors import NotEstimable
-    from activetest.evidence import Log
-    from activetest.rounds_learn import surrogate_of
-    from activetest.workflow.simulate import answered
+    from activetest.estimation.view import look
+    from activetest.item_statistics import specification
+    from activetest.nouns.evidence import Log
+    from activetest.rounds import race
+    from activetest.rounds.fit import surrogate_of
+    from activetest.sampling import plan
+    from activetest.simulation.simulate import answered
 
     made, choices, truth = stage.made, stage.choices, stage.truth
-    facts = specs.facts(made.roles, None, made)
-    metrics = [specs.one(name, facts) for name in METRICS]
+    facts = specification.facts(made.roles, None, made)
+    metrics = [specification.one(name, facts) for name in METRICS]
     found = {f"{each} {name}": [] for each in ESTIMATORS for name in METRICS} | {"sevens": []}
     log, surrogate = Log.empty(), first
     for step in steps:
-        frozen = rounds.freeze(log, made, choices, seed=seed, surrogate=surrogate)
-        choose = sampling.top if choices.selection == "top" else sampling.race
+        frozen = plan.freeze(log, made, choices, seed=seed, surrogate=surrogate)
+        choose = race.top if choices.selection == "top" else race.race
         count = step - len(log.rows)
         drawn = choose(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
         found["sevens"].append(float((truth[drawn] == made.classes.index(MISSING)).mean()))
-        log = answered(log, rounds.record(frozen, drawn, made), truth)
+        log = answered(log, plan.record(frozen, drawn, made), truth)
         surrogate = surrogate_of(log, made, choices, seed=seed)
         for name, value in plugged(log, stage, surrogate, metrics).items():
             found[f"ase {name}"].append(value)
@@ -135,7 +137,7 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
 
 def plugged(log, stage: Stage, surrogate, metrics: list) -> dict[str, float]:
     """ASE: labels where they are known, what the surrogate expects of all other rows."""
-    from activetest.rounds_learn import observed, unseen
+    from activetest.rounds.fit import observed, unseen
 
     statistics = tuple(metric.statistics[0] for metric in metrics)
     made = stage.made

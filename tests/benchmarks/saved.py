@@ -65,8 +65,8 @@ def pools(options: argparse.Namespace) -> list[Path]:
 
 def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
     """One row of cells per metric, acquisition and estimator."""
-    from activetest.pool import Pool
-    from activetest.workflow.simulate import simulate
+    from activetest.pool.pool import Pool
+    from activetest.simulation.simulate import simulate
 
     pool = Pool.open(str(file))
     metrics = options.metric or ["rmse" if pool.schema.task == "regression" else "error"]

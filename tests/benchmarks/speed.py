@@ -77,9 +77,9 @@ def million(pool: Path, folder: Path, options: argparse.Namespace) -> None:
 
 def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
     """Seconds for predicting every row: by this program, and by the library that trains it."""
-    from activetest.passes import map_reduce
-    from activetest.rounds_learn import surrogate_of
-    from activetest.study import Study
+    from activetest.parallel import map_reduce
+    from activetest.rounds.fit import surrogate_of
+    from activetest.study.study import Study
     from activetest.surrogates._inputs import inputs
 
     opened = Study.open(study)
@@ -101,7 +101,7 @@ def forest(made, classes: int):
     """A forest of scikit-learn, fitted to as much as ours: its prediction on all processors."""
     from sklearn.ensemble import RandomForestClassifier
 
-    from activetest.passes import processors
+    from activetest.parallel import processors
     from activetest.surrogates._inputs import inputs
 
     rows = made.take(np.linspace(0, made.size - 1, 1000 + _KNOWN).astype(int))
@@ -122,7 +122,7 @@ def networks(columns: np.ndarray, classes: int):
     """Five networks of PyTorch, as large as ours: their prediction on all processors."""
     import torch
 
-    from activetest.passes import processors
+    from activetest.parallel import processors
 
     torch.set_num_threads(processors())
     sizes = [(columns.shape[1], 128), (128, 128), (128, classes)]
@@ -140,14 +140,14 @@ def networks(columns: np.ndarray, classes: int):
 
 def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
     """One row per way of going through the labels."""
-    from activetest import cache, supplements
-    from activetest.choices import checked
-    from activetest.pool import Pool
+    from activetest.cache import auxiliary, cache
+    from activetest.pool.pool import Pool
+    from activetest.sampling.choices import checked
 
     truth = loop._labels(pool).astype(float)
     looked = Pool.open(str(pool))
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        made = supplements.equip(cache.build(looked, Path(place) / "cache"), looked, ["forest"])
+        made = auxiliary.equip(cache.build(looked, Path(place) / "cache"), looked, ["forest"])
         roles = looked.schema.to_dict() | {"uri": looked.uri}
         entries = {"metric": "error", "metrics": ("error",), "surrogate": "forest"}
         reference = one_by_one(made, truth, 20)
@@ -208,20 +208,21 @@ def _lure(drawn: list, chances: list, truth: np.ndarray, pred: np.ndarray, size:
 
 def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
     """Processor seconds per label of rounds with an estimate after each, from _KNOWN labels on."""
-    from activetest import rounds, specs
-    from activetest.assess_view import look
-    from activetest.evidence import Log
-    from activetest.workflow.simulate import answered
+    from activetest.estimation.view import look
+    from activetest.item_statistics import specification
+    from activetest.nouns.evidence import Log
+    from activetest.sampling import plan
+    from activetest.simulation.simulate import answered
 
-    metric = specs.one("error", specs.facts(made.roles, None, made))
+    metric = specification.one("error", specification.facts(made.roles, None, made))
     log, labels = Log.empty(), max(batch * 5, 10)
     # Rounds of ten before, whatever comes after: only what comes after is timed.
     while len(log.rows) < _KNOWN:
-        drawn = rounds.plan(log, made, choices, seed=0, count=_BATCH)
+        drawn = plan.plan(log, made, choices, seed=0, count=_BATCH)
         log = answered(log, drawn, truth)
     began = time.process_time()
     while len(log.rows) < _KNOWN + labels:
-        drawn = rounds.plan(log, made, choices, seed=0, count=batch)
+        drawn = plan.plan(log, made, choices, seed=0, count=batch)
         log = answered(log, drawn, truth)
         view = look(log, made, choices, [metric], seed=0, own_view=False)
         view.interval(view.value(metric, "doubly-robust"), choices.level)

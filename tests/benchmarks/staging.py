@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from activetest import cache, specs, supplements
-from activetest.choices import checked
-from activetest.evidence import Choices
-from activetest.passes import processors
-from activetest.pool import Pool
+from activetest.cache import auxiliary, cache
+from activetest.item_statistics import specification
+from activetest.nouns.evidence import Choices
+from activetest.parallel import processors
+from activetest.pool.pool import Pool
+from activetest.sampling.choices import checked
+from activetest.simulation.answer_key import answers
+from activetest.simulation.baseline import Baseline, baseline
+from activetest.simulation.workers import finished
 from activetest.surrogates import FEATURES
-from activetest.workflow._answers import answers
-from activetest.workflow._baseline import Baseline, baseline
-from activetest.workflow._workers import finished
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Stage:
     @cached_property
     def metric(self):
         """What draws aim at."""
-        return specs.one(self.choices.metric, specs.facts(self.made.roles, None, self.made))
+        return specification.one(
+            self.choices.metric, specification.facts(self.made.roles, None, self.made)
+        )
 
     @cached_property
     def stats(self) -> np.ndarray:
@@ -88,7 +91,7 @@ def staged(
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = answers(made, key, strangers=pool.schema.open_classes)
         rows = str(beside["train"]) if train and name in FEATURES else None
-        made = supplements.equip(made, pool, [name], train=rows, surrogates=others)
+        made = auxiliary.equip(made, pool, [name], train=rows, surrogates=others)
         chosen = {key: value for key, value in choices.items() if value is not None}
         chosen.setdefault("metrics", (chosen["metric"],))
         facts = pool.schema.to_dict() | {"uri": pool.uri}

@@ -112,22 +112,21 @@ def _play(scene: tuple, number: int) -> tuple[list, float]:
 
 def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.ndarray:
     """(budgets, 4) estimate, lower, upper and exact conditional variance of one study."""
-    from activetest import rounds, sampling
-    from activetest.assess_view import look
-    from activetest.evidence import Log
-    from activetest.workflow.simulate import answered
+    from activetest.estimation.view import look
+    from activetest.nouns.evidence import Log
+    from activetest.rounds import race
+    from activetest.sampling import plan
+    from activetest.simulation.simulate import answered
 
     made, choices, metric = stage.made, stage.choices, stage.metric
     log, steps, rows = Log.empty(), [], []
     for budget in budgets:
         while len(log.rows) < budget:
-            frozen = rounds.freeze(log, made, choices, seed=seed)
+            frozen = plan.freeze(log, made, choices, seed=seed)
             count = min(batch, budget - len(log.rows))
-            drawn = sampling.race(
-                made.hashes, frozen.strength, count, seed=seed, stream=frozen.number
-            )
+            drawn = race.race(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
             steps += step_sums(frozen, drawn, stage)
-            log = answered(log, rounds.record(frozen, drawn, made), stage.truth)
+            log = answered(log, plan.record(frozen, drawn, made), stage.truth)
         view = look(log, made, choices, [metric], seed=seed, own_view=False)
         value = view.value(metric, "doubly-robust")
         interval = view.interval(value, choices.level)
@@ -162,7 +161,7 @@ def step_sums(frozen, drawn: np.ndarray, stage: Stage) -> list[np.ndarray]:
 
 def exact(steps: list[np.ndarray], view, stage: Stage) -> float:
     """Sum of w_m^2 Var_m, by the guess that the doubly robust estimate made before each draw."""
-    from activetest import samples
+    from activetest.estimation import samples
     from activetest.estimators.doubly_robust import _calibration
 
     sample = samples.sample(view.evidence, stage.metric, view.evidence.groups[0])

@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimators import ase
-from activetest.evidence_numbers import Sample
+from activetest.nouns.estimate import Sample
 
 NOTHING = np.zeros((2, 1))
 TOLD = Sample(

@@ -6,7 +6,7 @@ import numpy as np
 from pytest import approx
 
 from activetest.estimators import doubly_robust, lure
-from activetest.evidence_numbers import Sample
+from activetest.nouns.estimate import Sample
 
 SIZE, DRAWS = 40, 15
 

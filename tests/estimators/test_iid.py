@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimators import iid, lure
-from activetest.evidence_numbers import Sample
+from activetest.nouns.estimate import Sample
 
 STATS = np.array([[1.0], [0.0], [0.0], [1.0], [1.0]])
 AHEAD = 20 - np.arange(5.0)

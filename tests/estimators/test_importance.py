@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.errors import NotEstimable
-from activetest.evidence_numbers import Sample
+from activetest.nouns.estimate import Sample
 
 LOSSES, PROBS = np.array([0.0, 1.0, 3.0]), np.array([0.2, 0.3, 0.5])
 

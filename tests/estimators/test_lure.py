@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimators import lure
-from activetest.evidence_numbers import Sample
+from activetest.nouns.estimate import Sample
 
 SIZE = 30
 

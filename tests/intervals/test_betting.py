@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence_numbers import Wagers
 from activetest.intervals import betting
+from activetest.nouns.estimate import Wagers
 
 
 def made(stats, guesses, strength, rows) -> Wagers:

@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 from scipy.stats import foldnorm, t
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import calibration
+from activetest.nouns.estimate import Estimate
 
 
 def study(share, claim, rate, *, draws: int, seed: int, size: int = 20_000) -> Estimate:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from pytest import approx
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import calibration_squared
+from activetest.nouns.estimate import Estimate
 
 SHARE = np.array([0.5, 0.3, 0.2])
 CLAIM = SHARE * np.array([0.6, 0.8, 0.95])

@@ -4,8 +4,8 @@ import numpy as np
 from pytest import approx
 from scipy.stats import norm
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import credible
+from activetest.nouns.estimate import Estimate
 
 
 def posterior(draws: np.ndarray) -> Estimate:

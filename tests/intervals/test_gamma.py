@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 from scipy.stats import chi2
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import gamma
+from activetest.nouns.estimate import Estimate
 
 # So many draws, and labels above the mean, that Student's t is the normal.
 MANY = 200_000

@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 from scipy.stats import t
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import group_t
+from activetest.nouns.estimate import Estimate
 
 GROUP = Estimate(
     mean=np.array([0.4]),

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence_numbers import Wagers
-from activetest.intervals import _inversion, betting
-from activetest.intervals._inversion import first_standing
+from activetest.estimation import inversion
+from activetest.estimation.inversion import first_standing
+from activetest.intervals import betting
+from activetest.nouns.estimate import Wagers
 
 GRID = np.linspace(0, 1, 9)
 NAMES = [field.name for field in fields(Wagers)]
@@ -45,9 +46,9 @@ def sums(count: int, *, seed: int, strange: float = 0.0):
 
 def refuted(made: list[Wagers], value: float, limit: float, *, up: bool) -> bool:
     """Whether bets on one value refute it: its piece's stakes, and ranges from chords."""
-    places = (len(GRID) - 1) * _inversion._PIECES
+    places = (len(GRID) - 1) * inversion._PIECES
     piece = min(int(value * places), places - 1)
-    cell = piece // _inversion._PIECES
+    cell = piece // inversion._PIECES
 
     def between(t: float) -> Wagers:
         share = (t - GRID[cell]) * (len(GRID) - 1)

@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 from scipy.stats import binomtest
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import korn_graubard
+from activetest.nouns.estimate import Estimate
 
 # So many draws that Student's t is the normal.
 MANY = 200_000

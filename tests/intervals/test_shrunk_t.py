@@ -6,8 +6,8 @@ import numpy as np
 from pytest import approx
 from scipy.stats import t
 
-from activetest.evidence_numbers import Estimate
 from activetest.intervals import shrunk_t
+from activetest.nouns.estimate import Estimate
 
 
 def estimate(observed: float, expected: float, *, draws: int = 30, rare: int = 20) -> Estimate:

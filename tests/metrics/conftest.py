@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from activetest.evidence import Outputs
-from activetest.metrics._metric import Facts
+from activetest.item_statistics.metric import Facts
+from activetest.nouns.evidence import Outputs
 
 NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}

@@ -8,7 +8,7 @@ from pytest import approx
 from sklearn import metrics as sk
 
 from activetest import catalog
-from activetest.metrics._metric import evaluate
+from activetest.item_statistics.metric import evaluate
 
 EXACT = {"rel": 1e-12, "abs": 1e-12}
 POOLS = [

@@ -6,9 +6,9 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.errors import ChoiceError
-from activetest.evidence import Outputs
+from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import calibration_error_squared, classwise_ece, ece
-from activetest.metrics._metric import Facts, evaluate
+from activetest.nouns.evidence import Outputs
 
 
 def bins(values: np.ndarray, edges) -> list[np.ndarray]:

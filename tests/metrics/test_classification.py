@@ -5,9 +5,9 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Outputs
+from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import accuracy, confusion, cost, error, top_k_error
-from activetest.metrics._metric import Facts, evaluate
+from activetest.nouns.evidence import Outputs
 
 MANY = tuple(f"c{code}" for code in range(41))
 

@@ -6,9 +6,9 @@ from pytest import approx
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Outputs
+from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import auroc, average_precision
-from activetest.metrics._metric import Facts, evaluate
+from activetest.nouns.evidence import Outputs
 
 AREAS = {auroc: roc_auc_score, average_precision: average_precision_score}
 POOLS = [{}, {"ties": True}, {"rows": 60, "seed": 5, "ties": True}]

@@ -6,7 +6,7 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.errors import ChoiceError
-from activetest.evidence import Outputs
+from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import (
     balanced_accuracy,
     f1,
@@ -18,7 +18,7 @@ from activetest.metrics import (
     recall,
     specificity,
 )
-from activetest.metrics._metric import Facts, evaluate
+from activetest.nouns.evidence import Outputs
 
 PETS = Facts("classification", ("cat", "dog", "owl"))
 BINARY = Facts("classification", ("good", "fraud"), positive=1)

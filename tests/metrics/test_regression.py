@@ -6,9 +6,9 @@ from pytest import approx
 from scipy.stats import norm
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Outputs
+from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import interval_coverage, mae, nll, pinball, r2, rmse
-from activetest.metrics._metric import Facts, evaluate
+from activetest.nouns.evidence import Outputs
 
 
 def one(module, facts, argument=None):

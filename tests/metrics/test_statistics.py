@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence import Outputs
-from activetest.metrics._statistics import combined, statistic
+from activetest.item_statistics.statistic import combined, statistic
+from activetest.nouns.evidence import Outputs
 
 CELLS = ("zero_one", "tp:1", "fp:1", "fn:1", "cell:0:2", "cost:[[0,1,2],[3,0.5,-1],[7,8,0]]")
 PROBABILITIES = (

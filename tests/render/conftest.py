@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from activetest import report_groups as told
-from activetest.report import Counts, Gate, Line, Report
+from activetest.nouns import group_report as told
+from activetest.nouns.report import Counts, Gate, Line, Report
 
 
 def _line(**changes) -> Line:

@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import numpy as np
 
-from activetest.gates import exit_code
+from activetest.nouns.report import Gate, Line
 from activetest.render import json as as_json
-from activetest.report import Gate, Line
+from activetest.reporting.requirements import exit_code
 
 
 def test_the_report_has_the_documented_keys(whole):

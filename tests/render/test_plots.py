@@ -9,8 +9,8 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError
-from activetest.render import _plots
-from activetest.render._curves import _COLORS, curves, legible, moved_apart, round_numbers
+from activetest.render.plots import figure as _plots
+from activetest.render.plots.curves import _COLORS, curves, legible, moved_apart, round_numbers
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from activetest.evidence_numbers import Wagers
 from activetest.intervals import betting
+from activetest.nouns.estimate import Wagers
 
 
 def wagers(stats, guesses, strength, draws, rng) -> Wagers:

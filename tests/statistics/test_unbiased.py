@@ -9,11 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest import assess, cache, catalog, rounds, samples, specs
-from activetest.evidence import LABELLED, Choices, Log
-from activetest.pool import Pool
-from activetest.rounds_learn import observed, unseen
-from activetest.workflow.simulate import answered
+from activetest import catalog
+from activetest.cache import cache
+from activetest.estimation import estimate, samples
+from activetest.item_statistics import specification
+from activetest.nouns.evidence import LABELLED, Choices, Log
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import observed, unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 SIZE, BATCHES = 6, (2, 2)
 ESTIMATORS = ("lure", "doubly-robust")
@@ -57,11 +61,11 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
     if not batches:
         yield log, 1.0
         return
-    frozen, rule = rounds.freeze(log, pool, choices, seed=1), batches[0]
+    frozen, rule = plan.freeze(log, pool, choices, seed=1), batches[0]
     picked = callable(rule)
     ways = [(rule(log, frozen.strength), 1.0)] if picked else orders(frozen.strength, rule)
     for rows, prob in ways:
-        one = rounds.record(frozen, np.array(rows), pool)
+        one = plan.record(frozen, np.array(rows), pool)
         one = replace(one, probs=np.full(len(rows), np.nan)) if picked else one
         after = answered(log, one, truth)
         after = brought(after, bring(after), truth)
@@ -81,7 +85,7 @@ def brought(log, rows, truth):
 
 
 def metric_of(pool, name):
-    return specs.one(name, specs.facts(pool.roles, None, pool))
+    return specification.one(name, specification.facts(pool.roles, None, pool))
 
 
 def expectation(pool, truth, choices, estimator, name, *, group=0, forget=lambda log: log, **ways):
@@ -252,9 +256,9 @@ def test_forgetting_the_probabilities_would_be_seen_here(pool, truth):
 def test_when_everything_is_drawn_the_estimate_is_the_truth(pool, truth, estimator):
     log, metric = Log.empty(), metric_of(pool, "error")
     while len(log.rows) < SIZE:
-        log = answered(log, rounds.plan(log, pool, CHOICES, seed=5, count=4), truth)
+        log = answered(log, plan.plan(log, pool, CHOICES, seed=5, count=4), truth)
     evidence = samples.gather(log, pool, CHOICES, [metric], seed=1)
-    made = assess.estimate(samples.sample(evidence, metric), metric, estimator)
+    made = estimate.estimate(samples.sample(evidence, metric), metric, estimator)
     assert made.inner.exact
     assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
     assert made.inner.variance[0, 0] == 0
@@ -265,19 +269,19 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
     choices = Choices("log-loss", ("log-loss",), "agreement", floor=0.2)
     log = Log.empty()
     for _ in range(2):
-        log = answered(log, rounds.plan(log, pool, choices, seed=2, count=2), truth)
+        log = answered(log, plan.plan(log, pool, choices, seed=2, count=2), truth)
     size, labels = SIZE, len(log.rows)
     metric = metric_of(pool, "log-loss")
     losses = observed(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
     m = np.arange(1, labels + 1)
     v = 1 + (size - labels) / (size - m) * (1 / ((size - m + 1) * log.probs) - 1)
     evidence = samples.gather(log, pool, choices, [metric], seed=1)
-    made = assess.estimate(samples.sample(evidence, metric), metric, "lure")
+    made = estimate.estimate(samples.sample(evidence, metric), metric, "lure")
     assert made.value == pytest.approx(np.mean(v * losses))
 
 
 def test_doubly_robust_with_nothing_imputed_is_lure(pool, truth):
-    log = answered(Log.empty(), rounds.plan(Log.empty(), pool, CHOICES, seed=2, count=4), truth)
+    log = answered(Log.empty(), plan.plan(Log.empty(), pool, CHOICES, seed=2, count=4), truth)
     metric = metric_of(pool, "error")
     one = samples.sample(samples.gather(log, pool, CHOICES, [metric], seed=1), metric)
     # Nothing imputed, and nothing learned about the level: the group was not recorded.

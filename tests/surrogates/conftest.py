@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from activetest.evidence import Outputs, Rows
-from activetest.evidence_known import Known, Train
+from activetest.item_statistics.outcomes import right_and_wrong
+from activetest.item_statistics.statistic import statistic
 from activetest.metrics import CLASSIFICATION, REGRESSION, STATISTICS
-from activetest.metrics._outcomes import right_and_wrong
-from activetest.metrics._statistics import statistic
+from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.training import Known, Train
 
 
 class Pool:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence import Outputs, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import moments
-from activetest.metrics._outcomes import right_and_wrong
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.outcomes import right_and_wrong
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates import agreement
 
 NAMES = ("zero_one", "log_loss", "brier")

@@ -8,8 +8,8 @@ from scipy.special import digamma, polygamma
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from activetest.evidence_known import Train
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.training import Train
 from activetest.surrogates import _matern, gp
 from activetest.surrogates._box import log_probs
 

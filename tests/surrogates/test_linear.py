@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 from sklearn.linear_model import LogisticRegression
 
-from activetest.evidence import Outputs
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Outputs
 from activetest.surrogates import linear
 from activetest.surrogates._box import log_probs
 

@@ -7,10 +7,10 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError
-from activetest.evidence import Outputs, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import moments
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates import model
 
 NAMES = ("zero_one", "log_loss", "brier")

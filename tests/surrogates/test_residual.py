@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence import Outputs, Rows
-from activetest.evidence_known import Known
-from activetest.expectation import moments
-from activetest.metrics._statistics import statistic
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.training import Known
 from activetest.surrogates import residual
 
 NAMES = ("squared", "absolute", "signed")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.evidence_known import Known
-from activetest.expectation import moments
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import statistic
 from activetest.metrics import CLASSIFICATION, REGRESSION, STATISTICS
-from activetest.metrics._statistics import statistic
+from activetest.nouns.training import Known
 from activetest.surrogates import _stacking, agreement, external, residual, stack
 
 CLASSES = STATISTICS[CLASSIFICATION]

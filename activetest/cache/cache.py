@@ -1,0 +1,223 @@
+"""The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from operator import add
+from pathlib import Path
+
+import numpy as np
+
+from activetest.cache.build import VERSION, build_into, fingerprint
+from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, mapped
+from activetest.errors import PoolChanged
+from activetest.nouns.evidence import Array, Outputs, Rows
+from activetest.nouns.training import Train
+from activetest.parallel import map_reduce
+from activetest.pool.ids import Text, find
+
+MANIFEST = "manifest.json"
+# Rows of a chunk, and probabilities of classes in it.
+_CHUNK, _NUMBERS = 2**16, 2**20
+
+
+class Cache:
+    """N items in pool order. Positions are those of the pool it was built from; ids outlive it.
+
+    size          N
+    classes       names of the classes, in code order; empty for regression
+    statistics    (T,) names of the item statistics, see activetest.metrics.STATISTICS
+    fingerprint   hexadecimal: rows, classes, and an order-free sum of hashes of ids and outputs
+    group_names   names of the group columns and products
+    group_values  (G - 1) lists: the value each code stands for, in order
+    has_features  whether the design holds components of features
+    notices       plain sentences: what was put right while reading
+    hashes        (N,) uint64 hash of each id
+    parts         what it is equipped with besides: see supplements
+    lost          {surrogate: why}: those of past rounds whose beliefs rest on what is no more, in
+                  plain sentences
+    """
+
+    def __init__(
+        self, folder: Path, parts: Sequence[str] = (), lost: Mapping[str, str] | None = None
+    ):
+        """Raises OSError, EOFError, ValueError, KeyError or TypeError for no whole cache."""
+        self.folder = folder
+        self.manifest = json.loads((folder / MANIFEST).read_text())
+        if self.manifest["version"] != VERSION:
+            raise ValueError(f"cache version {self.manifest['version']}")
+        self.size: int = self.manifest["rows"]
+        self.classes = tuple(self.manifest["classes"])
+        self.statistics = tuple(self.manifest["statistics"])
+        self.fingerprint: str = self.manifest["fingerprint"]
+        self.group_names = tuple(self.manifest["group_names"])
+        self.group_values: list[list[str]] = self.manifest["group_values"]
+        self.has_features: bool = self.manifest["components"] > 0
+        self.parts = tuple(parts)
+        self.lost = dict(lost or {})
+        self._parts = {name: Part(folder / name) for name in parts}
+        said = (each.said for each in self._parts.values())
+        self.notices = tuple(chain(self.manifest["notices"], *said))
+        self._arrays = {
+            name: mapped(folder / f"{name}.npy", shape)
+            for name, shape in self.manifest["arrays"].items()
+        }
+        self.hashes: Array = self._arrays["hashes"]
+        self._kept: dict = {}
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """The items at positions start, ..., stop - 1."""
+        return self._rows(np.arange(start, min(stop, self.size)), slice(start, stop))
+
+    def take(self, indices) -> Rows:
+        """The items at these positions, in this order."""
+        indices = np.asarray(indices, np.int64)
+        return self._rows(indices, indices)
+
+    def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
+        """(start, stop) of consecutive chunks that cover the pool; fewer rows of many classes."""
+        size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), 1)
+        return [(start, min(start + size, self.size)) for start in range(0, self.size, size)]
+
+    def ids(self, indices) -> list[str]:
+        """The ids of the items at these positions."""
+        return [self._text[int(index)] for index in indices]
+
+    def find(self, ids: list[str]) -> Array:
+        """(len(ids),) int64 pool positions, -1 for ids that no item has."""
+        return find(list(ids), self._arrays["id_order"], self._text)
+
+    def scores(self, code: int | None = None) -> Array:
+        """(N,) confidence in the predicted class, or probability of the class with this code."""
+
+        def on_piece(piece) -> list[Array]:
+            outputs = self.rows(*piece).outputs
+            return [outputs.confidence if code is None else outputs.probs[:, code]]
+
+        return np.concatenate(map_reduce(self.chunks(), on_piece, add))
+
+    @property
+    def roles(self) -> dict:
+        """What the pool's columns mean: see Schema."""
+        return self.manifest["schema"]
+
+    @cached_property
+    def train(self) -> Train | None:
+        """Labelled rows from elsewhere, None unless the cache is equipped with them."""
+        part = self._parts.get(TRAIN)
+        return part and Train(*(np.asarray(part.arrays[name]) for name in ("features", "labels")))
+
+    def source(self, part: str) -> str | None:
+        """The fingerprint of what a part was made from, None without the part."""
+        return self._parts[part].fingerprint if part in self._parts else None
+
+    @cached_property
+    def center(self) -> float:
+        """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
+        return 0.0 if self.classes else float(self.rows(0, 65536).outputs.pred.mean())
+
+    def kept(self, key: Hashable, make: Callable):
+        """What make() returned when it was first asked for by this key: one pass serves all."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def made_from(self, pool) -> bool:
+        """Whether the pool's files and the roles of its columns are those of the build."""
+        return (
+            self.manifest["stamp"] == pool.files.stamp()
+            and self.manifest["schema"] == pool.schema.to_dict()
+        )
+
+    def _rows(self, index: Array, pick) -> Rows:
+        def get(name: str) -> Array | None:
+            return np.asarray(self._arrays[name][pick]) if name in self._arrays else None
+
+        def across(name: str) -> Array | None:
+            return np.asarray(self._arrays[name][:, pick]) if name in self._arrays else None
+
+        def besides(name: str) -> Array | None:
+            part = self._parts.get(name)
+            return None if part is None else np.asarray(part.arrays[name][pick])
+
+        return Rows(
+            index=index,
+            hashes=get("hashes"),
+            outputs=Outputs(get("pred"), get("probs"), get("std")),
+            design=get("design"),
+            codes=get("codes"),
+            right=across("right"),
+            wrong=across("wrong"),
+            spread=across("spread"),
+            features=besides(FEATURES),
+            external=besides(EXTERNAL),
+        )
+
+    @cached_property
+    def _text(self) -> Text:
+        return Text(self._arrays["id_letters"], self._arrays["id_offsets"])
+
+
+def build(pool, folder) -> Cache:
+    """Read the pool twice and write its cache, in place of any that is there.
+
+    The folder appears whole or not at all. Raises PoolError for what cannot be right in the pool,
+    OSError when the folder cannot be written.
+    """
+    folder = Path(folder)
+    build_into(pool, folder)
+    return Cache(folder)
+
+
+def open(folder, parts: Sequence[str] = ()) -> Cache | None:
+    """The cache in the folder; None when it is missing, damaged, or of another version."""
+    try:
+        return Cache(Path(folder), parts)
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return None
+
+
+def current(pool, folder, *, expected: str | None = None) -> Cache:
+    """The cache of the pool as it is now: opened, or built again when something has changed.
+
+    expected is the fingerprint the study was made with (default: that of the cache there is).
+    Raises PoolChanged, with the old cache left in place, when ids or outputs are no longer those.
+    Positions may differ from those before: ids, not positions, name items across caches.
+    """
+    cache = open(folder)
+    if cache is not None:
+        expected = expected or cache.fingerprint
+        if cache.fingerprint == expected and cache.made_from(pool):
+            return cache
+    if expected is not None:
+        pool.check()
+        now, sums = fingerprint(pool)
+        if now != expected:
+            raise PoolChanged(
+                _difference(pool, cache, sums),
+                hint="restore the pool, or start another study with --study DIR",
+            )
+    return build(pool, folder)
+
+
+def _difference(pool, cache: Cache | None, sums: list[str]) -> str:
+    """What changed, as far as the old cache can tell."""
+    problem = f"the pool {pool.uri} is not the one this study was made for"
+    if cache is None:
+        return f"{problem}: its ids or outputs differ"
+    if pool.rows != cache.size:
+        return f"{problem}: it has {pool.rows:,} rows and had {cache.size:,}"
+    pieces = pool.pieces
+    if [piece.rows for piece in pieces] != cache.manifest["piece_rows"]:
+        return f"{problem}: its ids or outputs differ"
+    changed = [
+        piece
+        for piece, new, old in zip(pieces, sums, cache.manifest["piece_sums"], strict=True)
+        if new != old
+    ]
+    if not changed:
+        return f"{problem}: the roles of its columns differ"
+    places = ", ".join(f"{p.start:,} to {p.start + p.rows - 1:,}" for p in changed[:3])
+    more = f" and {len(changed) - 3} more row groups" if len(changed) > 3 else ""
+    return f"{problem}: ids or outputs differ among rows {places}{more}"

@@ -1,0 +1,213 @@
+"""From features to a few standardised principal components: learn the map, then apply it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.nouns.evidence import Array
+
+# Components kept: enough for a linear surrogate that is fitted on a few hundred labels.
+COMPONENTS = 8
+
+# Rows standardised at once: with 64 features they stay in the processor's cache.
+_STRIP = 8192
+
+# Multiplications the covariance may cost; with more features it is taken over evenly spaced rows.
+_WORK = 2**34
+
+# A standard deviation below this, in units of the pilot's, is what float32 sums leave of a
+# constant.
+_CONSTANT = 1e-4
+
+# Values that are not finite are looked for, and need no warning besides.
+_QUIET = np.errstate(over="ignore", invalid="ignore")
+
+# Above this many features a few components come cheaper from subspace iteration than from all of
+# them.
+_FULL = 1024
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Centre (D,) and scale (D,) of the features in the first rows: keeps float32 sums exact."""
+
+    centre: Array
+    scale: Array
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over rows of features, centred and scaled by a pilot; a missing value adds nothing.
+
+    rows    number of rows
+    present (D,) number of values that were there
+    total   (D,) sum
+    gram    (D, D) sum of products
+    """
+
+    rows: int
+    present: Array
+    total: Array
+    gram: Array
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(
+            self.rows + other.rows,
+            self.present + other.present,
+            self.total + other.total,
+            self.gram + other.gram,
+        )
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Features -> components: (x - centre) @ weights + offset, missing values replaced first.
+
+    centre  (D,) subtracted first
+    fill    (D,) what stands for a missing value after that: its column's mean
+    weights (D, k) float32; k components of unit variance
+    offset  (k,) float32
+    """
+
+    centre: Array
+    fill: Array
+    weights: Array
+    offset: Array
+
+
+@_QUIET
+def pilot(features: list[Array]) -> Pilot:
+    """Centre and scale of a first batch of (R,) and (R, W) columns; 0 and 1 without values."""
+    means, scales = [], []
+    for column in features:
+        values = column.reshape(len(column), -1).astype(float)
+        there = np.isfinite(values)
+        count = np.maximum(there.sum(axis=0), 1)
+        mean = np.where(there, values, 0).sum(axis=0) / count
+        spread = np.sqrt((np.where(there, values - mean, 0) ** 2).sum(axis=0) / count)
+        means.append(np.where(np.isfinite(mean), mean, 0))
+        scales.append(np.where(np.isfinite(spread) & (spread > 0), spread, 1))
+    return Pilot(np.concatenate(means), np.concatenate(scales))
+
+
+def stride(rows: int, width: int) -> int:
+    """Every how many rows the covariance looks at one, for so many rows and features."""
+    affordable = max(_WORK // width**2, 16 * width, 131_072)
+    return -(-rows // affordable)
+
+
+@_QUIET
+def measure(features: list[Array], first: Pilot) -> Moments:
+    """Moments of a chunk."""
+    width = len(first.centre)
+    rows = len(features[0])
+    present, total, gram = np.zeros(width), np.zeros(width), np.zeros((width, width))
+    scale = (1 / first.scale).astype(np.float32)[:, None]
+    for strip in _strips(features, first.centre):
+        strip *= scale
+        ones = np.ones(strip.shape[1], np.float32)
+        sums = strip @ ones
+        if np.isfinite(sums).all():
+            present += strip.shape[1]
+        else:
+            there = np.isfinite(strip)
+            strip[~there] = 0
+            present += there.sum(axis=1)
+            sums = strip @ ones
+        total += sums
+        gram += strip @ strip.T
+    return Moments(rows, present, total, gram)
+
+
+def standard(moments: Moments, first: Pilot) -> tuple[Array, Array]:
+    """(D,) mean and standard deviation of each column; 1 for a constant one."""
+    mean = moments.total / moments.rows
+    spread = np.sqrt(np.maximum(np.diag(moments.gram) / moments.rows - mean**2, 0))
+    return first.centre + first.scale * mean, first.scale * np.where(spread > _CONSTANT, spread, 1)
+
+
+def projection(moments: Moments, first: Pilot) -> Projection:
+    """The map onto the leading principal components of the standardised features, of variance one.
+
+    Constant features carry nothing, and there are no more components than independent features.
+    Signs are fixed so that the largest loading is positive.
+    """
+    mean = moments.total / moments.rows
+    covariance = moments.gram / moments.rows - np.outer(mean, mean)
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0))
+    inverse = np.where(spread > _CONSTANT, 1 / np.maximum(spread, _CONSTANT), 0)
+    values, vectors = _leading(covariance * np.outer(inverse, inverse), min(COMPONENTS, len(mean)))
+    keep = values > 1e-4
+    vectors = (
+        vectors[:, keep]
+        * np.sign(np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0))[
+            0, keep
+        ]
+    )
+    weights = inverse[:, None] * vectors / np.sqrt(values[keep])
+    centre = moments.total / np.maximum(moments.present, 1)
+    return Projection(
+        first.centre,
+        first.scale * centre,
+        (weights / first.scale[:, None]).astype(np.float32),
+        -(centre @ weights).astype(np.float32),
+    )
+
+
+@_QUIET
+def project(features: list[Array], onto: Projection) -> tuple[Array, Array]:
+    """(R, k) float32 components, and (D,) how many values were missing in each feature."""
+    rows, missing = len(features[0]), np.zeros(len(onto.centre), np.int64)
+    components = np.empty((rows, len(onto.offset)), np.float32)
+    begin = 0
+    for strip in _strips(features, onto.centre):
+        part = components[begin : begin + strip.shape[1]]
+        np.matmul(strip.T, onto.weights, out=part)
+        # A value that is not finite spoils the sums of its row, so whole strips are cleared at
+        # once.
+        if not np.isfinite(part).all() or not len(onto.offset):
+            gaps = ~np.isfinite(strip)
+            missing += gaps.sum(axis=1)
+            np.matmul(
+                np.where(gaps, onto.fill.astype(np.float32)[:, None], strip).T,
+                onto.weights,
+                out=part,
+            )
+        begin += strip.shape[1]
+    return components + onto.offset, missing
+
+
+def _strips(features: list[Array], centre: Array):
+    """(D, <= 8192) float32 pieces of the chunk minus the centre; the next overwrites the last."""
+    rows = len(features[0])
+    block = np.empty((len(centre), min(rows, _STRIP)), np.float32)
+    parts = [_exact(column) for column in features]
+    places = np.cumsum([0] + [1 if part.ndim == 1 else part.shape[1] for part in parts])
+    # In the column's own precision, so that large numbers with small differences keep them.
+    centres = [
+        centre[a:b, None].astype(part.dtype)
+        for part, a, b in zip(parts, places, places[1:], strict=False)
+    ]
+    for begin in range(0, rows, _STRIP):
+        strip = block[:, : min(_STRIP, rows - begin)]
+        for part, middle, place in zip(parts, centres, places, strict=False):
+            out, taken = strip[place : place + len(middle)], part[begin : begin + _STRIP].T
+            np.subtract(taken, middle, out=out, dtype=part.dtype, casting="unsafe")
+        yield strip
+
+
+def _exact(column: Array) -> Array:
+    """The column as float32 if it is, as float64 otherwise."""
+    return column if column.dtype == np.float32 else column.astype(float, copy=False)
+
+
+def _leading(matrix: Array, count: int) -> tuple[Array, Array]:
+    """The count largest eigenvalues, in descending order, and their eigenvectors (D, count)."""
+    if len(matrix) <= _FULL:
+        values, vectors = np.linalg.eigh(matrix)
+        return values[::-1][:count], vectors[:, ::-1][:, :count]
+    block = np.linalg.qr(np.random.default_rng(0).standard_normal((len(matrix), 3 * count)))[0]
+    for _ in range(50):
+        block = np.linalg.qr(matrix @ block)[0]
+    values, turn = np.linalg.eigh(block.T @ matrix @ block)
+    return values[::-1][:count], (block @ turn)[:, ::-1][:, :count]

@@ -1,0 +1,61 @@
+"""Tables beside the pool: opened whatever their format, read a piece at a time, errors placed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from activetest.errors import PoolError
+from activetest.pool import convert
+from activetest.pool.columns import BadRow
+from activetest.pool.files import BATCH, Files
+from activetest.pool.roles import reject_twins
+
+# Values decoded at once, and the fewest rows.
+_VALUES, _FEWEST = 2**22, 1024
+
+
+@contextmanager
+def opened(source: str, *, id: str | None = None) -> Iterator[Files]:
+    """The files of a Parquet, CSV or JSON-lines table; a converted one vanishes afterwards.
+
+    id  a column that stays text. Raises PoolError for what is no such table or has no rows.
+    """
+    with convert.as_parquet(source, id=id) as path:
+        files = Files(path)
+        reject_twins(files.schema)
+        if not files.pieces:
+            raise PoolError(f"{source} has no rows", hint="give a file with at least one row")
+        yield files
+
+
+def stamp(source: str) -> list:
+    """Name, size and time of its files: equal as long as nobody touched them."""
+    return Files(source).stamp()
+
+
+def rows(files: Files) -> int:
+    """Number of rows of a table."""
+    return sum(piece.rows for piece in files.pieces)
+
+
+def strips(files: Files, columns: list[str], values: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """(first row, batch) of all rows; `values` is how many numbers a row of the columns holds."""
+    most = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
+    for piece in files.pieces:
+        start = piece.start
+        for batch in files.batches(columns, piece, most):
+            yield start, batch
+            start += batch.num_rows
+
+
+@contextmanager
+def placed(source: str, start: int, batch: pa.RecordBatch, id: str | None = None):
+    """Turns a BadRow of a batch into a PoolError that names the file, the row and its id."""
+    try:
+        yield
+    except BadRow as bad:
+        place = f"row {start + bad.row:,} of {source} (counting from 0)"
+        name = batch.column(id)[bad.row].as_py() if id in batch.schema.names else None
+        place += "" if name is None else f", id {str(name)!r}"
+        raise PoolError(f"{place}: {bad.problem}", hint=bad.hint) from None

@@ -1,0 +1,126 @@
+"""The whole loop on the bundled sample data, in a study that is gone afterwards."""
+
+import contextlib
+import csv
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from activetest.cache import cache
+from activetest.errors import PoolError
+from activetest.study.study import Study
+
+POOL, KEY, BATCH = "digits.parquet", "digits.labels.csv", "batch.csv"
+ROUNDS, LABELS_A_ROUND = 5, 20
+
+
+def demo(run: Callable[[list[str]], int], *, echo: Callable[[str], None] = print) -> int:
+    """Show every command of the loop and what comes back; labels come from the answer key.
+
+    run takes the words after `activetest` and returns the exit code; echo prints a line. Returns
+    the first exit code that is not 0, else 0.
+    """
+
+    def command(*words: str) -> None:
+        echo(f"$ {shlex.join(['activetest', *words])}")
+        # One stream: what a command says and what it prints are both part of the show.
+        with contextlib.redirect_stderr(sys.stdout):
+            code = run(list(words))
+        echo("")
+        if code:
+            raise _Stopped(code)
+
+    try:
+        with _temporary_folder():
+            _loop(command, echo)
+    except _Stopped as stopped:
+        return stopped.code
+    return 0
+
+
+def sample_folder() -> Path:
+    """Where the sample data are: inside an installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "sample_data", package.parent / "sample_data"):
+        if (folder / POOL).is_file():
+            return folder
+    raise PoolError(
+        f"the sample data are not where the package is ({package})",
+        hint="install activetest again",
+    )
+
+
+class _Stopped(Exception):
+    """A command did not do what it should; its own words are already printed."""
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
+
+
+def _loop(command: Callable[..., None], echo: Callable[[str], None]) -> None:
+    echo("1,497 images of digits, and class probabilities of a model that we cannot open.")
+    echo("How often is it wrong? A label costs money, so we ask for few: the right ones.")
+    echo("")
+    command("init", POOL, "--group", "ink", "--seed", "1")
+    for number in range(1, ROUNDS + 1):
+        command("next", "--n", str(LABELS_A_ROUND), "-o", BATCH)
+        if number == 1:
+            _show_batch(echo)
+        _answer()
+        echo(f"# the {LABELS_A_ROUND} labels are filled in, here from {KEY}")
+        command("ingest", BATCH)
+        if number in (1, ROUNDS):
+            command("report")
+    command("status")
+    echo(f"In truth, by all 1,497 answers, the model is wrong on a share of {_truth():.4f}.")
+
+
+def _show_batch(echo: Callable[[str], None]) -> None:
+    lines = Path(BATCH).read_text(encoding="utf-8").splitlines()
+    echo(f"$ head -4 {BATCH}")
+    for line in lines[:4]:
+        echo(line)
+    echo("")
+
+
+def _key() -> dict[str, str]:
+    with open(KEY, encoding="utf-8", newline="") as file:
+        return {row["id"]: row["label"] for row in csv.DictReader(file)}
+
+
+def _answer() -> None:
+    """Fill the labels into the batch, as an annotator would."""
+    key = _key()
+    with open(BATCH, encoding="utf-8", newline="") as file:
+        ids = [row["id"] for row in csv.DictReader(file)]
+    with open(BATCH, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "label"), *((item, key[item]) for item in ids)])
+
+
+def _truth() -> float:
+    """The share of the whole pool on which the model is wrong."""
+    pool = cache.open(Study.open().folder / "cache")
+    rows, key = pool.rows(0, pool.size), _key()
+    called = (pool.classes[code] for code in rows.outputs.pred)
+    answers = (key[item] for item in pool.ids(rows.index))
+    return sum(says != label for says, label in zip(called, answers, strict=True)) / pool.size
+
+
+@contextlib.contextmanager
+def _temporary_folder():
+    """Work in a folder of one's own, with the sample data in it and no other study in sight."""
+    with tempfile.TemporaryDirectory(prefix="activetest-demo-") as folder:
+        for name in (POOL, KEY):
+            shutil.copy(sample_folder() / name, folder)
+        elsewhere = os.environ.pop("ACTIVETEST_STUDY", None)
+        try:
+            with contextlib.chdir(folder):
+                yield
+        finally:
+            if elsewhere is not None:
+                os.environ["ACTIVETEST_STUDY"] = elsewhere

@@ -1,0 +1,92 @@
+"""Anytime-valid intervals and gates: bets on every draw, whenever one looks.
+
+A ratio of two means, above / below, is t where the mean of above - t below is 0. A gate bets on
+that mean; an interval holds every t that no bettor has refuted.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from activetest.errors import NotEstimable
+from activetest.estimation.bets import Stake, wagers
+from activetest.estimation.inversion import first_standing
+from activetest.estimation.samples import Evidence, Group
+from activetest.intervals import betting
+from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.specification import obstacle
+from activetest.nouns.estimate import Interval, Wagers
+from activetest.nouns.evidence import Array
+
+# Values of a ratio at which ranges are computed; between them they are bounded by chords.
+_GRID = 9
+
+
+def balance(
+    evidence: Evidence, cache, metric: Metric, group: Group, values: Sequence[float], *, seed: int
+) -> list[Wagers]:
+    """For each value t, wagers on a mean that is at least 0 where the metric is at least t.
+
+    Raises NotEstimable for a metric that is no ratio of means, or without bounds.
+    """
+    _refuse(metric)
+    above, below = np.array(metric.ratio)
+    weights = above - np.asarray(values)[:, None] * below
+    stake = _stake(evidence, metric, group, weights)
+    return wagers(evidence.log, cache, stake, used=evidence.used, seed=seed)
+
+
+def sequence(
+    evidence: Evidence, cache, metric: Metric, group: Group, level: float, limits, *, seed: int
+) -> Interval:
+    """The interval that holds at every look; limits are what is known for certain of the metric.
+
+    Raises NotEstimable as balance does.
+    """
+    if limits[0] == limits[1]:
+        return Interval(*limits, level, "exact", 0.0)
+    return judged(evidence, cache, metric, group, level, limits, limits[0], seed=seed)[1]
+
+
+def judged(
+    evidence: Evidence, cache, metric: Metric, group: Group, level, limits, threshold, *, seed: int
+) -> tuple[Wagers, Interval]:
+    """The wagers of balance at a threshold and the interval of sequence, from one pass."""
+    _refuse(metric)
+    low, high = limits
+    # Of a mean itself, one bet serves every value.
+    single = low == high or not (any(metric.ratio[1][1:]) or evidence.log.declined)
+    grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
+    at, *made = balance(evidence, cache, metric, group, [threshold, *grid], seed=seed)
+    if low == high:
+        return at, Interval(low, high, level, "exact", 0.0)
+    if single:
+        return at, betting.interval(made[0], level, low=low, high=high)
+    return at, _inverted(grid, made, level)
+
+
+def _inverted(grid: Array, made: list[Wagers], level: float) -> Interval:
+    """The values of a ratio that no bettor has refuted, from wagers at those of a grid."""
+    limit = np.log(2 / (1 - level))
+    lower, upper = (first_standing(grid, made, limit, up=up) for up in (True, False))
+    if lower is None or upper is None or lower > upper:
+        lower, upper = grid[0], grid[-1]
+    return Interval(float(lower), float(upper), level, "betting", np.nan)
+
+
+def _refuse(metric: Metric) -> None:
+    if reason := obstacle(metric):
+        raise NotEstimable(f"no anytime-valid interval: {reason}", hint="use --interval fixed")
+
+
+def _stake(evidence: Evidence, metric: Metric, group: Group, weights: Array) -> Stake:
+    """The (S, 1 + d) weighted sums of 1 and the metric's statistics; nothing for declined items."""
+    names = [each.name for each in evidence.statistics]
+    columns = [-1, *(names.index(each.name) for each in metric.statistics)]
+    return Stake(
+        group,
+        metric.statistics,
+        weights,
+        weights @ evidence.stats[:, columns].T * group.holds(evidence.drawn.codes),
+        weights @ evidence.brought_stats[:, columns].T * group.holds(evidence.brought.codes),
+    )

@@ -1,0 +1,96 @@
+"""The delta method: what a smooth map makes of estimated means, and how far that is in doubt."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from activetest.errors import NotEstimable
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.evidence import Array
+
+
+def over_answerable(metric: Metric, smooth, sample: Sample) -> Metric:
+    """The map of (d,) means to what is estimated; with declined items, of ratios to the last."""
+    declined = sample.stats.shape[1] > len(metric.statistics)
+
+    def ratio(mean: Array) -> Array:
+        below = np.where(mean[..., -1:] > 0, mean[..., -1:], np.nan)
+        return smooth(mean[..., :-1] / below)
+
+    return replace(metric, smooth=ratio if declined else smooth)
+
+
+def linear(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
+    """The estimate (d = 1) of what the metric's map makes of (d,) means.
+
+    The variance is that of gradient . mean. Raises NotEstimable where the map has no value.
+    """
+    mean = np.clip(means.mean, *means.limits)
+    answered = sample.stats.shape[1] > len(metric.statistics)
+    if answered and mean[-1] <= 0:
+        raise NotEstimable("every labelled item was declined", hint="activetest next --n 10")
+    if answered and not (sample.counted.any() or means.exact or means.draws is not None):
+        raise NotEstimable("no draw has a label here", hint="activetest next --n 10")
+    at = float(metric.smooth(mean))
+    slope = np.ones(1) if len(mean) == 1 else metric.gradient(mean)
+    if not (np.isfinite(at) and np.isfinite(slope).all()):
+        raise NotEstimable(metric.undefined or "it is not defined here", "activetest next --n 10")
+    same = len(mean) == 1
+    doubt = sample.label_variance(slope)
+    # Where annotators disagree, knowing their answers is not knowing the labels.
+    exact = means.exact and not doubt
+    known = (same or len(metric.statistics) == 1) and not (means.exact and doubt)
+    limits = means.limits[:, :1] if known else np.array([bounds]).T
+    draws = means.draws
+    if draws is not None:
+        draws = metric.smooth(np.clip(draws, *means.limits))
+        draws = draws[np.isfinite(draws), None]
+    made = Estimate(
+        mean=np.array([at]) if not same else means.mean,
+        variance=(slope @ means.variance @ slope)[None, None],
+        terms=at + ((means.terms - mean) @ slope)[:, None],
+        weights=means.weights,
+        guess=(means.guess @ slope)[:, None],
+        limits=limits,
+        inside=sample.counted if answered and len(means.inside) else means.inside,
+        draws=draws,
+        exact=exact,
+    )
+    return made if draws is not None else _expected(made, sample, slope, mean, doubt)
+
+
+def _expected(
+    linear: Estimate, sample: Sample, slope: Array, mean: Array, doubt: float
+) -> Estimate:
+    """The estimate with what the surrogate and the labels say about its variance.
+
+    doubt is the variance that disagreeing annotators leave.
+
+    Each draw's squared residual is replaced by its expectation under the surrogate: the variance
+    sum_m w_m^2 sum_{R_m} E[(h - guess)^2] (1 / q - 1) / N^2, the inner sum estimated from the item
+    drawn (its term over q). It is smooth where the observed variance collapses.
+    """
+    expected, noise = sample.expect(slope)
+    inverse = 1 / sample.probs
+    square = noise + sample.inside * (expected - linear.guess[:, 0]) ** 2
+    model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
+    model = float(model) if sample.unknown else 0.0
+    pull = sample.counted * ((sample.stats - mean) @ slope)
+    some = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
+    sides = [some & (sign * pull > 0) for sign in (1, -1)]
+    weights = sample.counted * inverse
+    one = weights @ pull**2 / weights.sum() if weights.any() else np.nan
+    return replace(
+        linear,
+        variance=linear.variance + doubt,
+        model_variance=model + doubt,
+        one_draw=float(one),
+        tally=min(_effective(pull[side]) for side in sides),
+        support=min(_effective((pull * inverse)[side]) for side in sides),
+    )
+
+
+def _effective(pulls: Array) -> float:
+    """How many equal pulls these are worth."""
+    return float(pulls.sum() ** 2 / (pulls @ pulls)) if len(pulls) else 0.0

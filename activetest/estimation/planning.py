@@ -1,0 +1,109 @@
+"""Plans: how many more labels an interval or a gate will probably need."""
+
+import numpy as np
+from scipy.special import stdtrit
+
+from activetest.intervals import betting
+from activetest.nouns.estimate import Estimate, Wagers
+from activetest.nouns.evidence import Array
+
+# Futures of a gate that are played, draws at a time, and the most that are looked at.
+_FUTURES, _BLOCK, _HORIZON = 200, 50, 10_000
+
+
+def half_width_labels(
+    estimate: Estimate, *, half_width: float, wanted: float, size: int, level: float
+) -> int:
+    """Labels still to buy until the half-width of a fixed interval has fallen to `wanted`.
+
+    estimate     one mean (d = 1) and its M terms; its interval now has this half-width
+    size         items of the pool
+
+    Later terms spread as the latest half of them did, less what is then known: in proportion to
+    what is left of the pool. The variance is that of their LURE-weighted mean, times Student's t;
+    the share by which the interval is wider than that falls with the root of the labels. Where all
+    terms agree, widths fall in proportion to labels, as without a hit. Raises ValueError for a
+    width that is not above zero.
+    """
+    if not wanted > 0:
+        raise ValueError("a half-width is above zero")
+    if half_width <= wanted or estimate.exact:
+        return 0
+    terms, mean = estimate.terms[:, 0], estimate.mean[0]
+    used = len(terms)
+    left = size - np.arange(used, dtype=float)
+    spread = ((terms - mean) * size / left) ** 2
+    if not spread.any():
+        return min(int(np.ceil(used * (half_width / wanted - 1))), size - used)
+    latest = spread[used // 2 :].mean() or spread.mean()
+    excess = half_width / _half_width(spread, size, level)[-1] - 1
+    limit = used
+    while limit < size:
+        limit = min(2 * limit, size)
+        widths = _half_width(np.append(spread, np.full(limit - used, latest)), size, level)
+        widths *= 1 + excess * np.sqrt(used / np.arange(1, limit + 1))
+        enough = np.flatnonzero(widths[used:] <= wanted)
+        if len(enough):
+            return int(enough[0]) + 1
+    return size - used
+
+
+def _half_width(spread: Array, size: int, level: float) -> Array:
+    """(M,) Student's half-width after each of M draws whose terms spread so much at the start."""
+    left = size - np.arange(len(spread), dtype=float)
+    # Where everything is drawn there is no doubt: its weight outgrows all others.
+    weights = 1 / (left * np.maximum(left - 1, 1e-150))
+    total, squares = np.cumsum(weights), np.cumsum(weights**2)
+    rest = np.maximum(1 - squares / total**2, 1e-300)
+    variance = np.cumsum((weights * left / size) ** 2 * spread) / total**2 / rest
+    freedom = np.maximum(total**2 / squares - 1, 1.0)
+    width = -stdtrit(freedom, (1 - level) / 2) * np.sqrt(variance)
+    return np.where(left > 1, width, 0.0)
+
+
+def gate_labels(
+    wagers: Wagers,
+    threshold: float,
+    *,
+    estimate: float,
+    at_least: bool,
+    alpha: float,
+    gates: int,
+    remaining: int,
+    rng: np.random.Generator,
+) -> int | None:
+    """Draws after which an undecided gate is decided in half of the futures; None: too many to say.
+
+    Every future goes on from today's capital with draws like the latest half of those seen, moved
+    so that their mean is the estimate. An estimate at the threshold decides nothing: then, and
+    where 10,000 draws do not, all that remain would be needed, or None where they are more.
+    """
+    used = len(wagers.value)
+    if used < 2:
+        return None
+    limits = np.log([1 / alpha, gates / alpha])[:: 1 if at_least else -1]
+    late = slice(used // 2, used)
+    moved = estimate - (wagers.offset + wagers.value)[late].mean()
+    mean = (threshold - wagers.offset)[late] - moved
+    gain = wagers.value[late] - mean
+    rooms = (mean - wagers.low[late], wagers.high[late] - mean)
+    spread = betting.deviations(wagers)[-1:]
+    capital = [
+        np.tile(betting.capital(wagers, threshold, up=up)[-1], (_FUTURES, 1))
+        for up in (True, False)
+    ]
+    horizon, decided = min(remaining, _HORIZON), np.zeros(_FUTURES, bool)
+    for start in range(0, horizon, _BLOCK):
+        pick = rng.integers(len(gain), size=(_FUTURES, min(_BLOCK, horizon - start)))
+        reached = np.zeros(pick.shape, bool)
+        for side, sign in enumerate((1, -1)):
+            factors = betting.log_factors(sign * gain[pick], rooms[side][pick], spread)
+            paths = capital[side][:, None] + np.cumsum(factors, axis=1)
+            capital[side] = paths[:, -1]
+            reached |= betting.together(paths) >= limits[side]
+        reached = np.logical_or.accumulate(reached, axis=1) | decided[:, None]
+        half = np.flatnonzero(reached.mean(axis=0) >= 0.5)
+        if len(half):
+            return start + int(half[0]) + 1
+        decided = reached[:, -1]
+    return remaining if remaining <= _HORIZON else None

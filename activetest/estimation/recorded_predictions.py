@@ -1,0 +1,76 @@
+"""What was predictable before each draw, as the rounds of a log recorded it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Log
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """What rounds predicted, side by side: D draws, H rounds, G groups, T statistics.
+
+    round     (D,) place of each draw's round
+    start     (H,) place of each round's first draw
+    imputed   (D, T) expectation of each statistic at the drawn item
+    sums      (H, G, T) its sums over what was not known when the round began
+    count     (H, G) number of such rows
+    """
+
+    round: Array
+    start: Array
+    imputed: Array
+    sums: Array
+    count: Array
+
+    def of(self, group: int, member: Array, columns: list[int]) -> tuple[Array, Array, Array]:
+        """imputed (D, d), imputed_sum (D, d) and left (D,) of one group, as in Sample.
+
+        member (D,) is 1.0 in the group; the column -1 stands for whether an item can be answered,
+        which is imputed as certain.
+        """
+        # A round that knows nothing of the group predicted nothing of it.
+        member = member * (self.count[self.round, group] > 0)
+        certain = np.column_stack([self.imputed, np.ones(len(member))])
+        guess = certain[:, columns] * member[:, None]
+        count = self.count[:, group]
+        whole = np.column_stack([self.sums[:, group], count])[:, columns]
+        return (
+            guess,
+            whole[self.round] - self._within(guess),
+            count[self.round] - self._within(member),
+        )
+
+    def _within(self, values: Array) -> Array:
+        """Sums over the earlier draws of the same round."""
+        before = np.cumsum(values, axis=0) - values
+        return before - before[self.start][self.round]
+
+
+def foresee(log: Log, statistics: Sequence[Statistic], groups: Sequence) -> Foresight:
+    """What the rounds say; zeros, as without a surrogate, where they know nothing of it."""
+    history, names = log.history, [each.name for each in statistics]
+    imputed = np.zeros((len(log.rows), len(names)))
+    sums = np.zeros((len(history), len(groups), len(names)))
+    count = np.zeros((len(history), len(groups)))
+    for place, each in enumerate(history):
+        here = log.round == each.number
+        rows = [each.groups.index(one.name) if one.name in each.groups else -1 for one in groups]
+        told, rows = np.flatnonzero(np.array(rows) >= 0), [row for row in rows if row >= 0]
+        count[place, told] = each.count[rows]
+        for column, name in enumerate(names):
+            if name in each.statistics:
+                at = each.statistics.index(name)
+                imputed[here, column] = each.imputed[:, at]
+                sums[place, told, column] = each.imputed_sum[rows, at]
+    numbers = np.array([each.number for each in history], np.int64)
+    return Foresight(
+        round=np.searchsorted(numbers, log.round),
+        start=np.searchsorted(log.round, numbers),
+        imputed=imputed,
+        sums=sums,
+        count=count,
+    )

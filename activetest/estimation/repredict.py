@@ -1,0 +1,99 @@
+"""Predictions of past rounds, for statistics or groups that they did not record.
+
+Whatever a surrogate predicted before a draw serves the draw, an older one too: so the surrogates of
+rounds 1, 2, 4, 8, ... are asked, each for all rounds until the next, in one pass over the pool.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Log, Round
+from activetest.parallel import map_reduce
+from activetest.rounds.fit import known_before, restored
+from activetest.sampling.plan import by_group, group_names
+
+
+def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
+    """The log with rounds that say something about all these statistics, for every group.
+
+    Rounds that recorded them for all groups stay as they are, and so do those of older versions and
+    those whose items were picked, for estimates need nothing from them.
+    """
+    names, groups = {each.name for each in statistics}, group_names(cache)
+    # A round without aims was drawn by an older version, whose surrogates cannot be asked any more.
+    lacking = {
+        each.number
+        for each in log.history
+        if each.aims
+        and not each.picked
+        and (each.groups != groups or not names <= set(each.statistics))
+    }
+    sources = {each: _source(each, log.history) for each in lacking}
+    wholes = _wholes(cache, {each.number: each for each in sources.values()}, statistics)
+    history = [
+        _again(each, log, cache, sources[each.number], wholes, statistics, groups)
+        if each.number in lacking
+        else each
+        for each in log.history
+    ]
+    return replace(log, history=tuple(history))
+
+
+def _source(number: int, history: Sequence[Round]) -> Round:
+    """The last of rounds 1, 2, 4, 8, ... that is not after this one; itself if that is too old."""
+    source = history[(1 << (number.bit_length() - 1)) - 1]
+    return source if source.aims else history[number - 1]
+
+
+def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
+    """{number: (G, T + 1)} sums of what each surrogate expects of every row of the pool.
+
+    The last column counts rows.
+    """
+    surrogates = {number: restored(each, cache) for number, each in sources.items()}
+
+    def on_piece(piece):
+        rows = cache.rows(*piece)
+        return [_summed(each, cache, rows, statistics) for each in surrogates.values()]
+
+    if not surrogates:
+        return {}
+    sums = map_reduce(
+        cache.chunks(),
+        on_piece,
+        lambda one, more: [a + b for a, b in zip(one, more, strict=True)],
+    )
+    return dict(zip(surrogates, sums, strict=True))
+
+
+def _summed(surrogate, cache, rows, statistics) -> Array:
+    """(G, T + 1) sums over rows of what a surrogate expects, and their number."""
+    terms = [*surrogate.expected(rows, statistics), np.ones(len(rows.index))]
+    return by_group(cache, rows.codes, terms)
+
+
+def _again(each: Round, log: Log, cache, source: Round, wholes, statistics, groups) -> Round:
+    """The round, with the predictions of the source's surrogate where it has none of its own.
+
+    What it recorded for all these groups stays: no number depends on what else is asked for.
+    """
+    surrogate = restored(source, cache)
+    known = cache.take(known_before(log, each.number))
+    left = wholes[source.number] - _summed(surrogate, cache, known, statistics)
+    drawn = surrogate.expected(cache.take(each.rows), statistics).T.astype(float)
+    names = tuple(one.name for one in statistics)
+    if each.groups == groups:
+        for name in set(names) & set(each.statistics):
+            new, old = names.index(name), each.statistics.index(name)
+            drawn[:, new], left[:, new] = each.imputed[:, old], each.imputed_sum[:, old]
+    return replace(
+        each,
+        statistics=names,
+        groups=groups,
+        imputed=drawn,
+        imputed_sum=left[:, :-1],
+        count=np.rint(left[:, -1]).astype(np.int64),
+    )

@@ -1,0 +1,268 @@
+"""From a log to samples: the answered draws and what was predictable before each.
+
+One sample serves one metric and one group.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.estimation.recorded_predictions import Foresight, foresee
+from activetest.estimation.repredict import recall
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.statistic import Statistic, combined
+from activetest.nouns.estimate import Sample
+from activetest.nouns.evidence import LABELLED, PENDING, Array, Choices, Log, Rows
+from activetest.nouns.used_draws import used
+from activetest.parallel import map_reduce
+from activetest.rounds.fit import labelled, observed, surrogate_of
+from activetest.sampling.plan import group_names
+
+
+@dataclass(frozen=True)
+class Group:
+    """The whole pool (no column), or the rows of one code in one column of the codes.
+
+    name           "" for the whole pool, else as groups.name_of
+    size           members
+    column, code   position in Rows.codes, and the code there; None for the whole pool
+    meaning        {name of the column: value}; None for the whole pool
+    """
+
+    name: str
+    size: int
+    column: int | None = None
+    code: int | None = None
+    meaning: dict[str, str] | None = None
+
+    def holds(self, codes: Array) -> Array:
+        """(R,) 1.0 where rows with these codes (R, columns) belong to the group."""
+        if self.column is None:
+            return np.ones(len(codes))
+        return (codes[:, self.column] == self.code).astype(float)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A log in arrays: T statistics of items and, last, whether the item could be answered.
+
+    used                   draws that estimates use: whole rounds, everything before them answered
+    steps                  (M,) places of those among them that were drawn, not picked
+    whole                  False where the answered beginning of an unfinished first round is used
+    drawn                  the D rows drawn
+    stats, brought_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
+    brought                the B rows brought
+    statistics             (T,) what the columns are
+    groups                 the whole pool first
+    surrogate              the one that knows every label
+    foresight              what the rounds predicted
+    """
+
+    log: Log
+    used: int
+    steps: Array
+    whole: bool
+    drawn: Rows
+    stats: Array
+    brought_stats: Array
+    brought: Rows
+    statistics: tuple[Statistic, ...]
+    groups: tuple[Group, ...]
+    surrogate: object
+    foresight: Foresight
+
+
+def gather(
+    log: Log,
+    cache,
+    choices: Choices,
+    metrics: Sequence[Metric],
+    *,
+    seed: int,
+    again: bool = True,
+    surrogate=None,
+) -> Evidence:
+    """Everything that samples of these metrics need, looked up once.
+
+    surrogate is what surrogate_of gives, where that is at hand. What rounds did not record is
+    predicted again with their own surrogates, unless `again` is False: the metrics that need it are
+    then estimated without.
+    """
+    statistics = tuple({each.name: each for one in metrics for each in one.statistics}.values())
+    if again:
+        log = recall(log, cache, statistics)
+    drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
+    count, whole = used(log)
+    groups = groups_of(cache)
+    return Evidence(
+        log=log,
+        used=count,
+        steps=np.flatnonzero(~log.picked[:count]),
+        whole=whole,
+        drawn=drawn,
+        stats=_answered(drawn, log.labels, log.status, statistics),
+        brought_stats=_answered(brought, log.brought_labels, log.brought_status, statistics),
+        brought=brought,
+        statistics=statistics,
+        groups=groups,
+        surrogate=surrogate or surrogate_of(log, cache, choices, seed=seed),
+        foresight=foresee(log, statistics, groups),
+    )
+
+
+def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sample:
+    """The sample for one metric, over the whole pool unless a group is given.
+
+    Its d statistics are the metric's and, where any item was declined, whether one was answered.
+    """
+    log, steps, group = evidence.log, evidence.steps, group or evidence.groups[0]
+    names = [each.name for each in evidence.statistics]
+    columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
+    member, brought_member = group.holds(evidence.drawn.codes), group.holds(evidence.brought.codes)
+    stats = evidence.stats[:, columns] * member[:, None]
+    brought = evidence.brought_stats[:, columns] * brought_member[:, None]
+    before = np.cumsum(stats, axis=0) - stats
+    before += _brought_before(log, brought)
+    place = [each.name for each in evidence.groups].index(group.name)
+    imputed, imputed_sum, left = evidence.foresight.of(place, member, columns)
+    _, _, remaining = evidence.foresight.of(0, np.ones(len(member)), [])
+    known, known_brought = log.status != PENDING, log.brought_status != PENDING
+    total = stats[known].sum(axis=0) + brought[known_brought].sum(axis=0)
+    unknown = group.size - int(member[known].sum() + brought_member[known_brought].sum())
+
+    def expect(weights: Array) -> tuple[Array, Array]:
+        rows = evidence.drawn[steps]
+        aim = combined(metric.statistics, weights[: len(metric.statistics)])
+        mean, variance = moments(evidence.surrogate.beliefs(rows, (aim,)))
+        # A last statistic, whether an item can be answered, is taken to be certain.
+        mean = mean[0] + weights[len(metric.statistics) :].sum()
+        return mean * member[steps], variance[0] * member[steps]
+
+    def label_variance(weights: Array) -> float:
+        return _label_variance(evidence, metric, weights, member, brought_member) / group.size**2
+
+    return Sample(
+        stats=stats[steps],
+        probs=log.probs[steps],
+        weights=_weights(evidence.groups[0].size, len(steps)),
+        known_sum=before[steps],
+        imputed=imputed[steps],
+        imputed_sum=imputed_sum[steps],
+        inside=member[steps],
+        left=left[steps],
+        size=group.size,
+        total=total,
+        unknown=unknown,
+        # Labels that were brought or picked say nothing about the variance of draws.
+        counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
+        uniform=bool(np.allclose(log.probs[steps] * remaining[steps], 1, rtol=1e-6)),
+        limits=_limits(metric, total, unknown, group.size, log.declined),
+        expect=expect,
+        label_variance=label_variance,
+    )
+
+
+def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
+    """(M,) positions and labels of labelled items, and what each weighs in an estimate.
+
+    The weights are those that LURE gives to known items: a draw weighs w / q, and every item w for
+    each draw after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave
+    out.
+    """
+    count, _ = used(log)
+    steps = np.flatnonzero(~log.picked[:count])
+    weights = np.zeros(count)
+    weights[steps] = _weights(size, len(steps))
+    ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+    drawn = np.zeros(len(log.rows))
+    drawn[:count] = ahead[1:]
+    drawn[steps] += weights[steps] / log.probs[steps]
+    brought = ahead[np.searchsorted(log.round[:count], log.brought_round)]
+    pending = (log.status == PENDING).any() or (log.brought_status == PENDING).any()
+    if len(log.rows) + len(log.brought_rows) == size and not pending:
+        # Everything is known, and every item counts alike.
+        drawn, brought = np.ones(len(drawn)), np.ones(len(brought))
+    drawn, brought = drawn * inside, brought * brought_inside
+    some, more = log.status == LABELLED, log.brought_status == LABELLED
+    return *labelled(log), np.concatenate([drawn[some], brought[more]])
+
+
+def _label_variance(evidence, metric: Metric, weights: Array, member, brought_member) -> float:
+    """Variance of the weighted sum that labels of several annotators leave, N^2 times too large."""
+    log, size = evidence.log, evidence.groups[0].size
+    if log.soft is None:
+        return 0.0
+    _, _, shares = known_weights(log, size, member, brought_member)
+    some, more = log.status == LABELLED, log.brought_status == LABELLED
+    outputs = [evidence.drawn.outputs[some], evidence.brought.outputs[more]]
+    soft = np.concatenate([log.soft[some], log.brought_soft[more]])
+    aim = combined(metric.statistics, weights[: len(metric.statistics)])
+    # A label may also be of a class that is none of the pool's.
+    soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
+    tables = np.concatenate(
+        [
+            np.hstack(
+                [aim.table(each, soft.shape[1] - 1), aim.value(each, -np.ones((len(each.pred), 1)))]
+            )
+            for each in outputs
+        ]
+    )
+    mean = (soft * tables).sum(axis=1)
+    return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
+
+
+def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:
+    """(R, T + 1) statistics of labelled rows and a 1; zeros for the others."""
+    stats = np.zeros((len(labels), len(statistics) + 1))
+    told = status == LABELLED
+    if told.any():
+        stats[told, :-1] = observed(rows[told], labels[told], statistics)
+        stats[told, -1] = 1
+    return stats
+
+
+def _brought_before(log: Log, brought: Array) -> Array:
+    """(D, d) sum of the statistics (B, d) of brought items that the draw's round knew."""
+    order = np.argsort(log.brought_round, kind="stable")
+    sums = np.concatenate([np.zeros((1, brought.shape[1])), np.cumsum(brought[order], axis=0)])
+    return sums[np.searchsorted(log.brought_round[order], log.round, side="right")]
+
+
+def groups_of(cache) -> tuple[Group, ...]:
+    """The whole pool, then every value of every group column: the order in which rounds record."""
+    groups, recorded = [Group("", cache.size)], group_names(cache)
+    for column, (name, values) in enumerate(
+        zip(cache.group_names, cache.group_values, strict=True)
+    ):
+
+        def sizes(piece, column=column, values=values):
+            return np.bincount(cache.rows(*piece).codes[:, column], minlength=len(values))
+
+        counts = map_reduce(cache.chunks(), sizes, np.add)
+        groups += [
+            Group(recorded[len(groups) + code], int(counts[code]), column, code, {name: value})
+            for code, value in enumerate(values)
+        ]
+    return tuple(groups)
+
+
+def _weights(size: int, used: int) -> Array:
+    """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
+
+    Brought and picked items do not count: weights that reacted to them would react to labels.
+    """
+    ahead = size - np.arange(used, dtype=float)
+    # The last of all N draws knows everything: its term is the exact mean.
+    weights = 1 / (ahead * np.maximum(ahead - 1, 1e-300))
+    return weights / weights.sum() if used else weights
+
+
+def _limits(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
+    """(2, d) means that what is known leaves possible: the rest at its lower and upper bound."""
+    bounds = np.array([[each.lower, each.upper] for each in metric.statistics]).T
+    if declined:
+        # Over answerable items only, whose number is not known: nothing sharper than the bounds.
+        return np.hstack([bounds, [[0.0], [1.0]]])
+    return (total + (bounds * unknown if unknown else 0.0)) / size * np.ones((2, 1))

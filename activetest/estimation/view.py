@@ -1,0 +1,159 @@
+"""One look at a log: every value and interval that is asked for, from evidence gathered once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activetest.errors import NotEstimable
+from activetest.estimation import estimate, samples
+from activetest.estimation.anytime import judged, sequence
+from activetest.estimation.estimate import Imputation, Value
+from activetest.estimation.samples import Evidence, Group
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.estimate import Interval, Sample, Wagers
+from activetest.nouns.evidence import Choices, Log
+from activetest.rounds.fit import restored
+from activetest.rounds.objectives import believed
+
+FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
+OWN_VIEW = "ase"
+
+
+@dataclass(frozen=True)
+class View:
+    """A log, seen by the choices of a study.
+
+    evidence     gathered for the metrics
+    imputation   the surrogate's own view of the rest; None where nobody asks for it
+    metrics      {title: the metric}, curves linearised around what is known of the whole pool
+    """
+
+    log: Log
+    cache: object
+    choices: Choices
+    seed: int
+    evidence: Evidence
+    imputation: Imputation | None
+    metrics: dict[str, Metric]
+
+    def value(self, metric: Metric, estimator: str, group: Group | None = None) -> Value:
+        """The metric by the named estimator. Raises NotEstimable, with the reason."""
+        evidence, group = self.evidence, group or self.evidence.groups[0]
+        whole = group.column is None
+        refined = self.metrics[metric.title]
+        if metric.refine and not whole:
+            # A curve has another shape in every group; no round can have predicted it.
+            refined = linearised(metric, self.log, self.cache, group)
+            evidence = samples.gather(
+                self.log, self.cache, self.choices, [refined], seed=self.seed, again=False
+            )
+        sample = samples.sample(evidence, refined, group)
+        if estimator == OWN_VIEW:
+            if not whole or self.imputation is None:
+                raise NotEstimable(
+                    "the surrogate was not asked about the pool", "activetest report"
+                )
+            sample = estimate.told(sample, refined, self.imputation)
+        elif sample.unknown and len(sample.probs) < 2 and self.log.picked.any():
+            raise _nothing_drawn(self.log, len(sample.probs))
+        return estimate.estimate(sample, refined, estimator)
+
+    def interval(
+        self, value: Value, level: float, kind: str = FIXED, group: Group | None = None
+    ) -> Interval:
+        """The interval of a value, of one of INTERVALS. Raises NotEstimable, with the reason."""
+        group = group or self.evidence.groups[0]
+        if kind == ANYTIME and value.inner.draws is None:
+            return self.sequence(value.metric, level, group)
+        return estimate.interval(value, level, group=group.column is not None)
+
+    def sequence(self, metric: Metric, level: float, group: Group | None = None) -> Interval:
+        """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
+        group = group or self.evidence.groups[0]
+        limits = certain(samples.sample(self.evidence, metric, group), metric)
+        return sequence(self.evidence, self.cache, metric, group, level, limits, seed=self.seed)
+
+    def judged(
+        self, metric: Metric, level: float, group: Group, threshold: float
+    ) -> tuple[Wagers, Interval, tuple[float, float]]:
+        """Wagers on the metric being at least a threshold, its interval, and its certain range.
+
+        Raises NotEstimable.
+        """
+        limits = certain(samples.sample(self.evidence, metric, group), metric)
+        about = (self.evidence, self.cache, metric, group, level, limits, threshold)
+        return *judged(*about, seed=self.seed), limits
+
+
+def _nothing_drawn(log: Log, drawn: int) -> NotEstimable:
+    """Why there is no estimate from draws where items have no probabilities."""
+    if any(each.picked and each.shares for each in log.history):
+        return NotEstimable(
+            "no estimate from draws exists, because items were drawn between groups without a "
+            f"floor and {drawn} with probabilities: two are needed",
+            "read the groups or ase, or give every item a chance: activetest init POOL --floor 0.1",
+        )
+    return NotEstimable(
+        "no estimate from draws exists, because items were picked by the largest score "
+        f"and {drawn} drawn: two are needed",
+        "read ase, or draw: activetest init POOL --selection draw",
+    )
+
+
+def certain(sample: Sample, metric: Metric) -> tuple[float, float]:
+    """The metric's range, as far as what is known leaves it possible."""
+    count = len(metric.statistics)
+    if count and sample.unknown == 0:
+        answered = sample.total[count:].sum() if len(sample.total) > count else sample.size
+        exact = float(metric.smooth(sample.total[:count] / answered)) if answered else np.nan
+        if np.isfinite(exact):
+            return exact, exact
+    if count != 1:
+        return metric.lower, metric.upper
+    ends = [float(metric.smooth(end[:1])) for end in sample.limits]
+    return min(ends), max(ends)
+
+
+def look(
+    log: Log,
+    cache,
+    choices: Choices,
+    metrics: Sequence[Metric],
+    *,
+    seed: int,
+    own_view: bool,
+    surrogate=None,
+) -> View:
+    """The view of these metrics; own_view asks the surrogate about the rest of the pool as well.
+
+    surrogate is what rounds_learn.surrogate_of gives, where that is at hand.
+    """
+    refined = {
+        metric.title: linearised(metric, log, cache) if metric.refine else metric
+        for metric in metrics
+    }
+    evidence = samples.gather(
+        log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
+    )
+    imputation = estimate.impute(evidence, cache, seed=seed) if own_view else None
+    return View(log, cache, choices, seed, evidence, imputation, refined)
+
+
+def linearised(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
+    """A curve's metric as one mean, linear around what the labels say.
+
+    Where all were picked their labels say nothing about the pool: then around what the surrogate of
+    the last round believes.
+    """
+    drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
+    inside = (Group("", cache.size) if group is None else group).holds
+    rows, labels, weights = samples.known_weights(
+        log, cache.size, inside(drawn.codes), inside(brought.codes)
+    )
+    if group is None and not weights.any() and log.picked.any():
+        made = metric.refine(*believed(cache, restored(log.history[-1], cache)))
+    else:
+        made = metric.refine(cache.take(rows).outputs, labels, weights)
+    statistics = tuple(replace(each, name=metric.title) for each in made.statistics)
+    return replace(made, statistics=statistics)

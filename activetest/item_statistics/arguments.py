@@ -1,0 +1,97 @@
+"""What may stand in a metric's brackets, and what a metric asks of a pool."""
+
+from activetest.errors import ChoiceError
+from activetest.item_statistics.metric import Facts
+
+# Names of classes that a message lists.
+_LISTED = 12
+
+# Averages keep three means for every class, for every group and round.
+_MOST_CLASSES = 100
+
+
+def nothing(name: str, argument: str | None) -> None:
+    """Raises ChoiceError where something stands in the brackets."""
+    if argument is not None:
+        raise ChoiceError(f"{name!r} takes nothing in brackets, not {argument!r}", f"write {name}")
+
+
+def number(name: str, text: str, low: float, high: float, example: str) -> float:
+    """The number, between low and high. Raises ChoiceError for anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = low
+    if not low < value < high:
+        raise ChoiceError(
+            f"{name!r} takes a number between {low:g} and {high:g}, not {text!r}",
+            f"for example {example}",
+        )
+    return value
+
+
+def whole(name: str, text: str, low: int, high: int, example: str) -> int:
+    """The whole number, from low to high. Raises ChoiceError for anything else."""
+    value = int(text) if text.isdecimal() else low - 1
+    if not low <= value <= high:
+        raise ChoiceError(
+            f"{name!r} takes a whole number from {low} to {high}, not {text!r}",
+            f"for example {example}",
+        )
+    return value
+
+
+def classes(
+    name: str, facts: Facts, argument: str | None, averages: tuple[str, ...]
+) -> tuple[int, ...] | str:
+    """Codes of the classes that are meant, or one of the averages over classes.
+
+    A class is called by its name, and * is every class. Without an argument: the positive class of
+    a binary pool, and the first of the averages of any other. Raises ChoiceError for anything else.
+    """
+    if argument is None:
+        return averages[0] if facts.positive is None else (facts.positive,)
+    # A class may be called like an average: it comes first.
+    if argument in facts.classes:
+        return (facts.classes.index(argument),)
+    if argument == "*":
+        return tuple(range(len(facts.classes)))
+    if argument in averages:
+        return argument
+    raise ChoiceError(
+        f"{name!r}: no class is called {argument!r}",
+        f"choose from {listed(facts.classes)}; or {', '.join(averages)} or *",
+    )
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """The names, or the first of many."""
+    return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+
+
+def needs_probabilities(name: str, facts: Facts) -> None:
+    """Raises ChoiceError for pools of hard labels."""
+    if not facts.probabilities:
+        raise ChoiceError(
+            f"{name!r} needs probabilities of the classes, and this pool has only predictions",
+            "give the pool a column prob or score, or columns prob_<class>",
+        )
+
+
+def needs_deviation(name: str, facts: Facts) -> None:
+    """Raises ChoiceError for pools that do not say how sure their predictions are."""
+    if not facts.deviation:
+        raise ChoiceError(
+            f"{name!r} needs the standard deviation of every prediction, and this pool has none",
+            "give the pool a column pred_std",
+        )
+
+
+def few_classes(name: str, count: int) -> None:
+    """Raises ChoiceError where an average over all classes is of more than can be kept apart."""
+    if count > _MOST_CLASSES:
+        raise ChoiceError(
+            f"{name!r} is about all classes at once, at most {_MOST_CLASSES}, and this pool has "
+            f"{count}",
+            f"ask for single classes, or for {name.partition('[')[0]}[micro] where there is one",
+        )

@@ -1,0 +1,77 @@
+"""What falls into a bin of confidences or probabilities, shaped as losses.
+
+A bin holds low < value <= high; the first also 0 and the last whatever rounding leaves above 1.
+Edges are taken in single precision, as caches keep probabilities: then a value on an edge falls
+into the same bin whichever precision it comes in.
+"""
+
+import numpy as np
+
+from activetest.item_statistics.losses import codes
+from activetest.nouns.evidence import Array, Outputs
+
+
+def right_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the prediction is the label and its confidence in the bin."""
+    right = outputs.pred[:, None] == codes(outputs, labels)
+    return (right & _inside(outputs.confidence, low, high)[:, None]).astype(float)
+
+
+def conf_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) the confidence where it is in the bin, else 0, whatever the label."""
+    return _spread(_kept(outputs.confidence, low, high), outputs, labels)
+
+
+def in_bin(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the confidence is in the bin, whatever the label."""
+    return _spread(_inside(outputs.confidence, low, high).astype(float), outputs, labels)
+
+
+def right_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) right_in when the prediction is right, and when it is wrong."""
+    inside = _inside(outputs.confidence, low, high)
+    return inside, np.zeros(len(inside), bool)
+
+
+def conf_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) conf_in, right or wrong."""
+    kept = _kept(outputs.confidence, low, high)
+    return kept, kept
+
+
+def bin_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) in_bin, right or wrong."""
+    inside = _inside(outputs.confidence, low, high)
+    return inside, inside
+
+
+def true_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the label is the class and the class's probability in the bin."""
+    inside = _inside(outputs.probs[:, code], low, high)
+    return (inside[:, None] & (codes(outputs, labels) == code)).astype(float)
+
+
+def prob_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) the class's probability where it is in the bin, else 0, whatever the label."""
+    return _spread(_kept(outputs.probs[:, code], low, high), outputs, labels)
+
+
+def _inside(values: Array, low: float, high: float) -> Array:
+    """(R,) whether the bin holds them."""
+    inside = np.ones(len(values), bool)
+    if low > 0:
+        inside &= values > np.float32(low)
+    if high < 1:
+        inside &= values <= np.float32(high)
+    return inside
+
+
+def _kept(values: Array, low: float, high: float) -> Array:
+    """(R,) the values in the bin, 0 for others."""
+    return np.where(_inside(values, low, high), values, 0).astype(float)
+
+
+def _spread(values: Array, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) the values (R,) under every label."""
+    width = codes(outputs, labels).shape[1]
+    return np.broadcast_to(values[:, None], (len(values), width))

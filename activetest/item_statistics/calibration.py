@@ -1,0 +1,69 @@
+"""Bins of confidences and probabilities, and how they are asked for.
+
+In the brackets, in any order, separated by commas, each at most once: equal-width (the default) or
+equal-count, and a number of bins (15 unless given).
+"""
+
+import numpy as np
+
+from activetest.errors import ChoiceError
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts
+from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.nouns.evidence import Array
+
+_BINS, _MOST = 15, 100
+_WIDTH, _COUNT = "equal-width", "equal-count"
+
+
+def asked(name: str, argument: str | None) -> tuple[str, int]:
+    """Kind and number of bins. Raises ChoiceError for an argument that is no such thing."""
+    parts = [] if argument is None else _parts(argument)
+    kinds = [part for part in parts if part in (_WIDTH, _COUNT)]
+    counts = [part for part in parts if part not in kinds]
+    if len(kinds) > 1 or len(counts) > 1:
+        raise ChoiceError(
+            f"{name!r} takes one kind of bins and one number of them, not {argument!r}",
+            f"for example {name}[{_COUNT},10]",
+        )
+    kind = kinds[0] if kinds else _WIDTH
+    example = f"{name}[10], {name}[{_COUNT}] or {name}[{_COUNT},10]"
+    count = arguments.whole(name, counts[0], 2, _MOST, example) if counts else _BINS
+    return kind, count
+
+
+def edges(name: str, facts: Facts, argument: str | None, code: int | None = None) -> Array:
+    """(B + 1,) float32 edges of bins of the confidence, or of the probability of a class.
+
+    Equal counts: the edges inside are quantiles that are values of the pool (Hyndman and Fan 1996,
+    definition 1); equal values stay together, so there may be fewer bins. Raises ChoiceError.
+    """
+    kind, count = asked(name, argument)
+    if kind == _WIDTH:
+        return np.linspace(0, 1, count + 1).astype(np.float32)
+    if facts.scores is None:
+        raise ChoiceError(
+            f"{name!r} with bins of equal counts needs the probabilities of a whole pool",
+            f"choose {name}[{_WIDTH}]",
+        )
+    shares = np.arange(1, count) / count
+    inner = np.quantile(facts.scores(code), shares, method="inverted_cdf")
+    return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
+
+
+def named(name: str, argument: str | None) -> str:
+    """The metric's name with what was asked for."""
+    return name if argument is None else f"{name}[{','.join(_parts(argument))}]"
+
+
+def in_bins(word: str, edges: Array) -> tuple[Statistic, ...]:
+    """(B,) the statistic of that word, such as right_in or true_in:3, in each bin."""
+    # str of a single-precision number has as many digits as tell it from its neighbours.
+    return tuple(
+        statistic(f"{word}:{low!s}:{high!s}")
+        for low, high in zip(edges[:-1], edges[1:], strict=True)
+    )
+
+
+def _parts(argument: str) -> list[str]:
+    return [part.strip() for part in argument.split(",")]

@@ -1,0 +1,65 @@
+"""Counts of a confusion matrix: functions of predicted and true class alone, shaped as losses.
+
+A class is meant by its code.
+"""
+
+import numpy as np
+
+from activetest.item_statistics.losses import codes
+from activetest.nouns.evidence import Array, Outputs
+
+
+def tp(code: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where an item of the class is predicted as it."""
+    return _both(outputs.pred == code, codes(outputs, labels) == code)
+
+
+def fp(code: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where an item of another class is predicted as it."""
+    return _both(outputs.pred == code, codes(outputs, labels) != code)
+
+
+def fn(code: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where an item of the class is predicted as another."""
+    return _both(outputs.pred != code, codes(outputs, labels) == code)
+
+
+def cell(truth: int, said: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where an item of class truth is predicted as class said."""
+    return _both(outputs.pred == said, codes(outputs, labels) == truth)
+
+
+def cost(costs: Array, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) costs (C, C) of predicting (row) for the truth (column).
+
+    For a class the pool does not have: the most that the prediction can cost.
+    """
+    # The last column is where the code -1 finds it.
+    known = np.column_stack([costs, costs.max(axis=1)])
+    return known[outputs.pred[:, None], codes(outputs, labels).astype(np.intp, copy=False)]
+
+
+def _both(rows: Array, labels: Array) -> Array:
+    return (rows[:, None] & labels).astype(float)
+
+
+def curve(code: int, scores, others, hits, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) a function of the class's probability: hits where the label is the class, else others.
+
+    Given at ascending scores, and linear between them.
+    """
+    labels = np.arange(outputs.probs.shape[1])[None] if labels is None else labels
+    at = outputs.probs[:, code]
+    hit, other = np.interp(at, scores, hits), np.interp(at, scores, others)
+    return np.where(labels == code, hit[:, None], other[:, None])
+
+
+def tp_sides(code: int, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) tp when the prediction is right, and when it is wrong."""
+    called = outputs.pred == code
+    return called, np.zeros(len(called), bool)
+
+
+def fp_sides(code: int, outputs: Outputs) -> tuple[Array, Array]:
+    """(R,) fp when the prediction is right, and when it is wrong."""
+    return tp_sides(code, outputs)[::-1]

@@ -1,0 +1,27 @@
+"""Mean and variance of statistics under a surrogate: all that an estimator needs from one."""
+
+import numpy as np
+
+from activetest.nouns.evidence import Array, Beliefs
+
+
+def expectation(beliefs: Beliefs) -> Array:
+    """(T, R) expectation of each statistic over outcomes."""
+    return _expect(beliefs.probs, beliefs.stakes)
+
+
+def moments(beliefs: Beliefs) -> tuple[Array, Array]:
+    """(T, R) expectation and (T, R) variance of each statistic over outcomes, with inner noise."""
+    mean = expectation(beliefs)
+    variance = _expect(beliefs.probs, (beliefs.stakes - mean[..., None]) ** 2)
+    if beliefs.noise is not None:
+        variance += _expect(beliefs.probs, beliefs.noise)
+    return mean, variance
+
+
+def _expect(probs: Array, values: Array) -> Array:
+    """(T, R) sum over outcomes of (R, C) probs times (T, R, C) values."""
+    if probs.shape[1] > 2:
+        return np.einsum("rc,trc->tr", probs, values)
+    # With two outcomes whole columns at a time are several times faster.
+    return probs[:, 0] * values[..., 0] + probs[:, 1] * values[..., 1]

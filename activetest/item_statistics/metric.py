@@ -1,0 +1,148 @@
+"""A metric is an item statistic and a smooth map of its mean: theta = phi(mean_j h(f_j, y_j))."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Outputs
+
+# A mean below this is what rounding leaves of nothing: less than one item in fifty million. Above
+# the gradient's smallest step, so that no denominator comes into being on the way.
+_EMPTY = 2e-8
+_STEP, _SMALL = 1e-5, 1e-3
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a pool allows one to ask for.
+
+    task            "classification" or "regression"
+    classes         names of the classes, in code order; empty for regression
+    positive        code of the positive class of a binary pool; None with more classes
+    probabilities   whether class probabilities are known
+    deviation       whether a predictive standard deviation is known
+    costs           (C, C) cost of predicting (row) for the truth (column), as tuples; None without
+    scores          scores(None) -> (N,) confidences; scores(code) -> (N,) probabilities of a class;
+                    read only by metrics with bins of equal counts; None while no pool is at hand
+    center          a typical label: around it squares of labels are taken; regression only
+    """
+
+    task: str
+    classes: tuple[str, ...] = ()
+    positive: int | None = None
+    probabilities: bool = False
+    deviation: bool = False
+    costs: tuple[tuple[float, ...], ...] | None = None
+    scores: Callable[[int | None], Array] | None = None
+    center: float = 0.0
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What to compute from the means of statistics.
+
+    name           as on the command line, without a class
+    statistics     (d,) what to take means of, in the order smooth expects them
+    smooth         (..., d) means -> (...) values of the metric; NaN where it is undefined
+    lower, upper   range of the value
+    class_name     the class that a per-class metric is about
+    undefined      why there is no value where smooth gives NaN
+    interval       family member that its interval needs; None for the usual choice
+    refine         for metrics that are no function of means (areas under curves): refine(outputs,
+                   labels (M,), weights (M,)) -> the Metric of one mean, linear around what these
+                   weighted items say; statistics are then empty
+    ratio          (2, 1 + d) weights of 1 and the means above and below the line, for metrics that
+                   are such a ratio; below a mean stands 1 alone. None for all others
+    """
+
+    name: str
+    statistics: tuple[Statistic, ...]
+    smooth: Callable[[Array], Array]
+    lower: float = 0.0
+    upper: float = np.inf
+    class_name: str | None = None
+    undefined: str = ""
+    interval: str | None = None
+    refine: Callable[[Outputs, Array, Array], "Metric"] | None = None
+    ratio: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+
+    @property
+    def title(self) -> str:
+        """The name with the class, as a specification is written."""
+        return self.name if self.class_name is None else within(self.name, self.class_name)
+
+    def gradient(self, mean: Array) -> Array:
+        """(d,) derivative of the smooth map at mean, by central differences."""
+        mean = np.asarray(mean, float)
+        steps = _STEP * np.maximum(np.abs(mean), _SMALL)
+        moves = np.diag(steps)
+        return (self.smooth(mean + moves) - self.smooth(mean - moves)) / (2 * steps)
+
+
+def linear(
+    name: str,
+    statistic: Statistic,
+    *,
+    slope: float = 1.0,
+    shift: float = 0.0,
+    class_name: str | None = None,
+) -> Metric:
+    """The metric shift + slope * mean, with the range that the statistic's bounds give it."""
+    lower, upper = sorted((shift + slope * statistic.lower, shift + slope * statistic.upper))
+    return Metric(
+        name,
+        (statistic,),
+        lambda mean: shift + slope * first(mean),
+        lower,
+        upper,
+        class_name,
+        ratio=((shift, slope), (1.0, 0.0)),
+    )
+
+
+def fraction(
+    name: str,
+    statistics: Sequence[Statistic],
+    *,
+    above: Sequence[float],
+    below: Sequence[float],
+    **rest,
+) -> Metric:
+    """The metric (above . (1, means)) / (below . (1, means)); rest are fields of Metric."""
+    above, below = tuple(map(float, above)), tuple(map(float, below))
+    smooth = partial(_fraction, np.array(above), np.array(below))
+    return Metric(name, tuple(statistics), smooth, ratio=(above, below), **rest)
+
+
+def first(mean: Array) -> Array:
+    """The smooth map of a metric that is a mean itself: (..., 1) means -> (...) values."""
+    return np.moveaxis(mean, -1, 0)[0]
+
+
+def divide(above: Array, below: Array) -> Array:
+    """(...) above / below; NaN where there is nothing below."""
+    there = below > _EMPTY
+    return np.where(there, above / np.where(there, below, 1.0), np.nan)[()]
+
+
+def within(name: str, part: str) -> str:
+    """The name with something more in its brackets."""
+    return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"
+
+
+def evaluate(metric: Metric, outputs: Outputs, labels: Array) -> float:
+    """The metric's value where every label (R,) is known; NaN where it is undefined."""
+    if outputs.probs is not None:
+        # Kept in single precision for the whole pool, but a value deserves double.
+        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    if metric.refine:
+        metric = metric.refine(outputs, labels, np.ones(len(labels)))
+    means = [each.value(outputs, labels[:, None]).mean() for each in metric.statistics]
+    return float(metric.smooth(np.array(means)))
+
+
+def _fraction(above: Array, below: Array, mean: Array) -> Array:
+    return divide(above[0] + mean @ above[1:], below[0] + mean @ below[1:])

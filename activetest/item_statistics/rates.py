@@ -1,0 +1,113 @@
+"""Rates of classes, as precision and recall, and their averages over classes.
+
+A rate is a ratio of sums of a class's hits (tp), false alarms (fp) and misses (fn). Averages:
+
+macro     the mean over the classes that have the rate. A class whose rate would be 0/0, such as
+          the precision of one that is never predicted, is left out: scikit-learn's
+          zero_division=nan, where its default counts a 0
+weighted  the same mean, each class weighted by its share of the labels
+micro     the rate of the sums over all classes: every error is a false alarm of one class and a
+          miss of another
+
+A label of a class that the pool does not have is a false alarm of the class that was predicted, and
+no class's miss; in the micro average it is both.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from activetest.item_statistics import arguments
+from activetest.item_statistics.metric import Facts, Metric, divide, fraction, within
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.evidence import Array
+
+_COUNTS = ("tp", "fp", "fn")
+AVERAGES = ("macro", "micro", "weighted")
+# What a class weighs in an average: weights of 1, tp, fp and fn.
+_IMPORTANCE = {"macro": (1, 0, 0, 0), "weighted": (0, 1, 0, 1)}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A ratio of two weighted sums of 1 and the shares of tp, fp and fn among all items.
+
+    name           as on the command line
+    above, below   (4,) weights of 1, tp, fp and fn
+    empty          why there is no value where the sum below is 0; {} stands for the class
+    """
+
+    name: str
+    above: tuple[float, ...]
+    below: tuple[float, ...]
+    empty: str
+
+
+def metrics(rate: Rate, facts: Facts, argument: str | None) -> tuple[Metric, ...]:
+    """The rate of a class, of every class (*), or averaged; see _arguments.classes."""
+    meant = arguments.classes(rate.name, facts, argument, AVERAGES)
+    if meant == "micro":
+        return (_micro(rate, len(facts.classes)),)
+    if isinstance(meant, str):
+        return (average(rate, len(facts.classes), within(rate.name, meant), meant),)
+    return tuple(_of_class(rate, code, facts.classes[code]) for code in meant)
+
+
+def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:
+    """The macro or weighted average over all classes."""
+    arguments.few_classes(name, classes)
+    importance = _IMPORTANCE[kind]
+    rows = np.array([rate.above, rate.below, importance], float)
+    kept = _used(rows)
+    return Metric(
+        name,
+        tuple(statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept for code in range(classes)),
+        partial(_averaged, rows[:, [0, *kept]]),
+        upper=1.0,
+        undefined=rate.empty.format("any class"),
+    )
+
+
+def _of_class(rate: Rate, code: int, name: str) -> Metric:
+    rows = np.array([rate.above, rate.below], float)
+    kept = _used(rows)
+    above, below = rows[:, [0, *kept]]
+    return fraction(
+        rate.name,
+        [statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept],
+        above=above,
+        below=below,
+        upper=1.0,
+        class_name=name,
+        undefined=rate.empty.format(repr(name)),
+    )
+
+
+def _micro(rate: Rate, classes: int) -> Metric:
+    # With error rate e the sums over classes of 1, tp, fp and fn are C, 1 - e, e and e.
+    above, below = (
+        np.array([classes * one + tp, fp + fn - tp]) for one, tp, fp, fn in (rate.above, rate.below)
+    )
+    # Its errors cancel below, and below a mean stands 1 alone.
+    scale = below[0] or 1.0
+    above, below = above / scale, below / scale
+    name = within(rate.name, "micro")
+    return fraction(name, [statistic("zero_one")], above=above, below=below, upper=1.0)
+
+
+def _used(rows: Array) -> list[int]:
+    """Which of the columns after the first have a weight."""
+    return [int(k) for k in np.flatnonzero(rows.any(axis=0)) if k]
+
+
+def _averaged(rows: Array, mean: Array) -> Array:
+    """(...) average; rows (3, 1 + S) weights above, below and of a class; mean (..., S * C)."""
+    counts = mean.reshape(*mean.shape[:-1], rows.shape[1] - 1, -1)
+    above, below, importance = (
+        row[0] + np.einsum("s,...sc->...c", row[1:], counts) for row in rows
+    )
+    values = divide(above, below)
+    importance = np.where(np.isnan(values), 0.0, importance)
+    values = np.where(np.isnan(values), 0.0, values)
+    return divide((importance * values).sum(axis=-1), importance.sum(axis=-1))

@@ -1,0 +1,132 @@
+"""Specifications of metrics: a name, and what stands in brackets after it, as in recall[fraud]."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import ChoiceError, UnknownMethod
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Outputs
+
+
+def split(specification: str) -> tuple[str, str | None]:
+    """Name and argument. Raises ChoiceError for brackets that do not match."""
+    name, bracket, rest = specification.partition("[")
+    if not bracket:
+        return name.strip(), None
+    if not rest.endswith("]") or not rest[:-1].strip() or set(rest[:-1]) & set("[]"):
+        raise ChoiceError(
+            f"{specification!r} is no metric: its brackets do not match",
+            "write it like 'recall[fraud]'",
+        )
+    return name.strip(), rest[:-1].strip()
+
+
+def metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
+    """What the specification means in a pool with these facts: usually one metric.
+
+    Raises UnknownMethod for a name that no metric has, ChoiceError for one that this pool lacks.
+    """
+    name, argument = split(specification)
+    if name not in catalog.names("metrics"):
+        raise UnknownMethod(
+            f"there is no metric {name!r}", f"choose from {', '.join(names(facts.task))}"
+        )
+    module = catalog.load("metrics", name)
+    if module.TASK != facts.task:
+        raise ChoiceError(
+            f"a {facts.task} pool has no metric {name!r}",
+            f"choose from {', '.join(names(facts.task))}",
+        )
+    return module.metrics(facts, argument)
+
+
+def one(specification: str, facts: Facts) -> Metric:
+    """The one metric that is meant. Raises ChoiceError where it is several."""
+    found = metrics(specification, facts)
+    if len(found) != 1:
+        raise ChoiceError(
+            f"{specification!r} is {len(found)} metrics, and one is needed",
+            f"name one of them, for example {found[0].title!r}",
+        )
+    return found[0]
+
+
+def aim(specification: str, facts: Facts) -> Metric:
+    """The one metric that draws can aim at. Raises ChoiceError for an average of curves."""
+    metric = one(specification, facts)
+    if metric.refine and metric.class_name is None:
+        raise ChoiceError(
+            f"draws cannot aim at {specification!r}, an average of curves",
+            "name one class; report takes any metric",
+        )
+    return metric
+
+
+def obstacle(metric: Metric) -> str | None:
+    """Why there are no bets on a metric, or None."""
+    if metric.ratio is None:
+        return f"{metric.title} is no ratio of two means"
+    if not np.isfinite([[one.lower, one.upper] for one in metric.statistics]).all():
+        return f"{metric.title} has no bound on what one item can cost"
+    return None
+
+
+def bounded(metric: Metric, bound: float) -> Metric:
+    """The metric with losses beyond the bound counted as the bound; itself where it has its own.
+
+    Only for a mean: a map of one, such as rmse, has no bets whatever its bound.
+    """
+    statistics = tuple(_at_most(each, bound) for each in metric.statistics)
+    if metric.ratio is None or statistics == metric.statistics:
+        return metric
+    above = np.array(metric.ratio[0])
+    ends = above[0] + above[1:] @ np.array([[each.lower, each.upper] for each in statistics])
+    return replace(metric, statistics=statistics, lower=float(ends.min()), upper=float(ends.max()))
+
+
+def names(task: str) -> list[str]:
+    """The metrics of a task."""
+    return [name for name in catalog.names("metrics") if catalog.load("metrics", name).TASK == task]
+
+
+def facts(pool: dict, costs=None, cache=None) -> Facts:
+    """What a pool with these roles allows one to ask for; its scores are read from the cache.
+
+    pool is what a study keeps of it, costs (C, C) or None. Without a cache any scores will do: the
+    metrics are then only good for seeing whether they exist.
+    """
+    classes = tuple(pool.get("classes", ())) if cache is None else cache.classes
+    positive = pool.get("positive")
+    if len(classes) == 2:
+        code = classes.index(positive) if positive in classes else 1
+    else:
+        code = None
+    return Facts(
+        task=pool["task"],
+        classes=classes,
+        positive=code,
+        probabilities=pool["task"] == "classification" and pool["kind"] != "pred",
+        deviation=pool.get("std") is not None,
+        costs=costs,
+        scores=_any_scores if cache is None else cache.scores,
+        center=0.0 if cache is None else cache.center,
+    )
+
+
+def _any_scores(code: int | None) -> np.ndarray:
+    return np.linspace(0, 1, 101)
+
+
+def _at_most(each: Statistic, bound: float) -> Statistic:
+    if np.isfinite([each.lower, each.upper]).all():
+        return each
+    low, high = max(each.lower, -bound), min(each.upper, bound)
+
+    def value(outputs: Outputs, labels: Array | None) -> Array:
+        return np.clip(each.value(outputs, labels), low, high)
+
+    # Never recorded: the name only tells it from the others.
+    return Statistic(f"{each.name} within {bound!r}", value, low, high)

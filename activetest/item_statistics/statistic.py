@@ -1,0 +1,128 @@
+"""Item statistics: what one item contributes to a metric, by a name that says everything.
+
+A name is a word and, after colons, its parameters: tp:3, right_in:0.5:0.6. Rounds record sums of
+statistics under these names, so a name means the same for ever. Classes are named by their codes.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+
+from activetest.item_statistics import bins, counts, losses
+from activetest.nouns.evidence import Array, Outputs
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One number per item, known once its label is.
+
+    name           recorded with sums; empty for statistics that are never recorded
+    value          value(outputs, labels (R, K)) -> (R, K); labels None: every class, K = C
+    lower, upper   range of the value; infinite where it has no useful bound
+    cells          outputs matter through the predicted class alone
+    sides          sides(outputs) -> (R,) value when right, and when wrong; only where it matters
+                   just whether the prediction is the label
+    """
+
+    name: str
+    value: Callable[[Outputs, Array | None], Array]
+    lower: float = 0.0
+    upper: float = 1.0
+    cells: bool = False
+    sides: Callable[[Outputs], tuple[Array, Array]] | None = None
+
+    def table(self, outputs: Outputs, classes: int) -> Array:
+        """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""
+        if not classes:
+            return np.tile([self.lower, self.upper], (len(outputs.pred), 1))
+        if outputs.probs is not None and not self.cells:
+            return self.value(outputs, None)
+        return self.value(
+            outputs, np.broadcast_to(np.arange(classes), (len(outputs.pred), classes))
+        )
+
+    def ends(self, outputs: Outputs, classes: int) -> Array:
+        """(2, R) smallest and largest value of every row."""
+        table = self.matrix(classes) if self.cells else self.table(outputs, classes)
+        ends = np.stack([table.min(axis=1), table.max(axis=1)])
+        return ends[:, outputs.pred] if self.cells else ends
+
+    def matrix(self, classes: int) -> Array:
+        """(C, C) value for each predicted (row) and true (column) class; cells only."""
+        return self.table(Outputs(np.arange(classes)), classes)
+
+
+@lru_cache(maxsize=4096)
+def statistic(name: str) -> Statistic:
+    """The statistic of that name."""
+    word, *parameters = name.split(":")
+    return _MAKERS[word](name, *map(json.loads, parameters))
+
+
+def combined(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:
+    """The weighted sum of statistics, as one that is never recorded."""
+    if len(statistics) == 1 and weights[0] == 1:
+        return statistics[0]
+
+    def value(outputs: Outputs, labels: Array | None) -> Array:
+        return sum(
+            weight * each.value(outputs, labels)
+            for each, weight in zip(statistics, weights, strict=True)
+        )
+
+    ends = [
+        sorted((weight * each.lower, weight * each.upper))
+        for each, weight in zip(statistics, weights, strict=True)
+        if weight
+    ]
+    lower, upper = (sum(end[side] for end in ends) for side in (0, 1))
+    return Statistic("", value, lower, upper, all(each.cells for each in statistics))
+
+
+def _make(value, lower: float = 0.0, upper: float = 1.0, *, cells: bool = False, sides=None):
+    """Makes statistics of a function that takes its parameters first, all with these bounds."""
+    return lambda name, *parameters: Statistic(
+        name,
+        partial(value, *parameters) if parameters else value,
+        lower,
+        upper,
+        cells,
+        partial(sides, *parameters) if sides else None,
+    )
+
+
+def _cost(name: str, costs: list[list[float]]) -> Statistic:
+    table = np.array(costs, float)
+    bounds = float(table.min()), float(table.max())
+    return Statistic(name, partial(counts.cost, table), *bounds, cells=True)
+
+
+_INFINITE = np.inf
+_MAKERS = {
+    "zero_one": _make(losses.zero_one, cells=True, sides=losses.zero_one_sides),
+    "log_loss": _make(losses.log_loss, upper=_INFINITE),
+    "brier": _make(losses.brier, upper=2.0),
+    "missed_top": _make(losses.missed_top),
+    "tp": _make(counts.tp, cells=True, sides=counts.tp_sides),
+    "fp": _make(counts.fp, cells=True, sides=counts.fp_sides),
+    "fn": _make(counts.fn, cells=True),
+    "cell": _make(counts.cell, cells=True),
+    "cost": _cost,
+    "right_in": _make(bins.right_in, sides=bins.right_sides),
+    "conf_in": _make(bins.conf_in, sides=bins.conf_sides),
+    "in_bin": _make(bins.in_bin, sides=bins.bin_sides),
+    "true_in": _make(bins.true_in),
+    "prob_in": _make(bins.prob_in),
+    "squared": _make(losses.squared, upper=_INFINITE),
+    "absolute": _make(losses.absolute, upper=_INFINITE),
+    "signed": _make(losses.signed, -_INFINITE, _INFINITE),
+    "label": _make(losses.label, -_INFINITE, _INFINITE),
+    "label_squared": _make(losses.label_squared, upper=_INFINITE),
+    "pinball": _make(losses.pinball, upper=_INFINITE),
+    "nll": _make(losses.nll, -_INFINITE, _INFINITE),
+    "inside": _make(losses.inside),
+    "curve": _make(counts.curve, -_INFINITE, _INFINITE),
+}

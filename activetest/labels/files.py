@@ -1,0 +1,137 @@
+"""Label files: CSV with a header, `id,label[,annotator][,status]`; other columns are left alone."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from activetest.errors import LabelConflict, LabelError
+from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
+
+_STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
+
+
+class Label(NamedTuple):
+    """One row: its line in the file, and what it says; a PENDING row says nothing yet."""
+
+    line: int
+    id: str
+    annotator: str
+    status: int
+    label: str
+
+
+def read(path: str | Path, *, stdin: BinaryIO | None = None) -> list[Label]:
+    """The rows of a label file, in order; `-` is standard input. A row said twice is there once.
+
+    Raises LabelError, naming file and line, for anything that is not such a file, and LabelConflict
+    when it says two things about one item by one annotator.
+    """
+    name = source(path)
+    lines = csv.reader(io.StringIO(_text(path, name, stdin), newline=""), strict=True)
+    try:
+        return _unique(_rows(lines, name), name)
+    except csv.Error as error:
+        raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
+
+
+def numbering(classes: Sequence[str]) -> Callable[[str], float]:
+    """Turns a label into what the methods know: the code of its class; without classes, its value.
+
+    A class that is not among them has the code -1: no prediction does, so it is simply wrong. A
+    value that is no number raises ValueError.
+    """
+    if not classes:
+        return float
+    codes = {name: float(code) for code, name in enumerate(classes)}
+    return lambda label: codes.get(label, -1.0)
+
+
+def source(path: str | Path) -> str:
+    """How a label file is called in messages and in the ledger."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def _text(path: str | Path, name: str, stdin: BinaryIO | None) -> str:
+    """The whole file, without a byte-order mark."""
+    try:
+        content = stdin.read() if str(path) == "-" else Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise LabelError(f"there is no file {name}", "check the path of the labels") from error
+    except OSError as error:
+        raise LabelError(f"{name} cannot be read: {error.strerror}", "check the path") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise LabelError(f"{name}, line {line}: not UTF-8", "save it as UTF-8 CSV") from error
+
+
+def _rows(lines, name: str):
+    """One Label per row that is not blank."""
+    header = next((row for row in lines if row), None)
+    if header is None:
+        raise LabelError(f"{name} is empty", _EXPECTED)
+    header = [column.strip() for column in header]
+    _check_header(header, name)
+    for row in lines:
+        if not row:
+            continue
+        where = f"{name}, line {lines.line_num}"
+        if len(row) != len(header):
+            raise LabelError(
+                f"{where}: {len(row)} fields, and the header has {len(header)}",
+                "quote labels that hold a comma",
+            )
+        yield _label(dict(zip(header, row, strict=True)), lines.line_num, where)
+
+
+def _check_header(header: list[str], name: str) -> None:
+    for column in header:
+        if header.count(column) > 1:
+            raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
+    missing = [column for column in ("id", "label") if column not in header]
+    if not missing:
+        return
+    for character, word in _SEPARATORS.items():
+        if any(character in column for column in header):
+            raise LabelError(f"{name} is separated by {word}", "separate columns by commas")
+    raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", _EXPECTED)
+
+
+def _label(row: dict[str, str], line: int, where: str) -> Label:
+    label, said = row["label"].strip(), row.get("status", "").strip().lower()
+    if not row["id"]:
+        raise LabelError(f"{where}: the id is empty", "every row names an item")
+    if said not in (*_STATUS, "", "pending"):
+        raise LabelError(f"{where}: {said!r} is no status", "a status is labelled or declined")
+    status = _STATUS.get(said, LABELLED if label and not said else PENDING)
+    if status == LABELLED and not label:
+        raise LabelError(f"{where}: labelled, but the label is empty", "fill it in, or no status")
+    if status != LABELLED and label:
+        raise LabelError(f"{where}: {said}, but there is a label", "remove one of the two")
+    return Label(line, row["id"], row.get("annotator", "").strip(), status, label)
+
+
+def _unique(rows, name: str) -> list[Label]:
+    """Each answer once; an empty one contradicts none. Raises LabelConflict for two that differ."""
+    found: dict[tuple, Label] = {}
+    for row in rows:
+        first = found.setdefault((row.id, row.annotator), row)
+        if PENDING in (first.status, row.status):
+            found[row.id, row.annotator] = first if row.status == PENDING else row
+        elif (first.status, first.label) != (row.status, row.label):
+            raise LabelConflict(
+                f"{name}: id {row.id!r} is {spoken(first)} in line {first.line} "
+                f"and {spoken(row)} in line {row.line}",
+                "keep one of them, or say who said it in a column annotator",
+            )
+    return list(found.values())
+
+
+def spoken(answer) -> str:
+    """What a row or an answer says, in words."""
+    return "declined" if answer.status == DECLINED else f"labelled {answer.label!r}"

@@ -1,0 +1,140 @@
+"""The nouns between a log and a number: samples, estimates, intervals. Axes as in evidence."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.nouns.evidence import Array
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The answered draws of a log and what was predictable before each, for one metric and group.
+
+    The d statistics are the metric's. Where any item was declined, one more is last: 1.0 for an
+    item that was answered.
+
+    stats         (M, d) statistics of the drawn item; zero outside the group
+    probs         (M,) probability of the draw, given all before it
+    weights       (M,) weight of each draw's step in the estimate, summing to one
+    known_sum     (M, d) sum of the statistics over all in the group that was known before the draw
+    imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
+    imputed_sum   (M, d) its sum over all in the group that was not known before the draw
+    inside        (M,) 1.0 where the drawn item is in the group
+    left          (M,) members of the group that were not known before the draw
+    size          members of the group
+    total         (d,) sum of the statistics over all in the group that is known now
+    unknown       members of the group about which nothing is known now
+    counted       (M,) 1.0 where the drawn item is in the group and has a label
+    uniform       every draw was as likely as any other
+    limits        (2, d) smallest and largest mean that what is known leaves possible
+    surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked
+    posterior     (K, d) members' sums over the unknown, labels drawn; None where it was not asked
+    replaced      items were drawn with replacement, which only simulations do
+    expect        expect(weights (d,)) -> mean and variance (M,) of the weighted sum of statistics
+                  at the drawn items under the surrogate that knows every label; zero outside the
+                  group
+    label_variance   label_variance(weights (d,)) -> variance that doubt about labels adds to the
+                  mean of the weighted sum; 0 where labels are certain
+
+    imputed, imputed_sum and left are zero where the round recorded nothing about the group.
+    """
+
+    stats: Array
+    probs: Array
+    weights: Array
+    known_sum: Array
+    imputed: Array
+    imputed_sum: Array
+    inside: Array
+    left: Array
+    size: int
+    total: Array
+    unknown: int
+    counted: Array
+    uniform: bool
+    limits: Array
+    expect: Callable[[Array], tuple[Array, Array]]
+    label_variance: Callable[[Array], float]
+    surrogate: Array | None = None
+    posterior: Array | None = None
+    replaced: bool = False
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated mean of d statistics, or (d = 1) what a metric makes of them.
+
+    mean             (d,) the estimate
+    variance         (d, d) its estimated sampling variance; model-based: posterior variance
+    terms            (M, d) one unbiased term per draw, in draw order; model-based: empty
+    weights          (M,) their weights, summing to one; model-based: empty
+    guess            (M, d) what each term took the drawn item's statistics to be; model-based:
+                     empty
+    limits           (2, d) smallest and largest value that what is known leaves possible
+    inside           (M,) 1.0 where the draw fell into the group and could be answered;
+                     model-based: empty
+    draws            (K, d) posterior draws of the mean; None for design-based estimates
+    exact            everything is known: the mean is the truth
+
+    Known only once a metric was made of the means (d = 1):
+
+    model_variance   sampling variance that the surrogate expects; model-based: zero
+    one_draw         variance of the metric's linear part over the pool: what one uniform draw has
+    tally            labels of the rarer kind, those that pull the metric up or those that pull it
+                     down, counted by how much they pull
+    support          the same, counted by how much they pull over the probability of their draw
+    """
+
+    mean: Array
+    variance: Array
+    terms: Array
+    weights: Array
+    guess: Array
+    limits: Array
+    inside: Array
+    draws: Array | None = None
+    exact: bool = False
+    model_variance: float = 0.0
+    one_draw: float = np.nan
+    tally: float = 0.0
+    support: float = 0.0
+
+    @property
+    def freedom(self) -> float:
+        """Effective degrees of freedom of the variance; infinite for model-based estimates."""
+        return max(1 / (self.weights**2).sum() - 1, 1.0) if len(self.weights) else np.inf
+
+
+@dataclass(frozen=True)
+class Interval:
+    """[lower, upper] at a level, the method that made it, and the variance it trusted.
+
+    method     name in the catalogue, or "exact" where everything is known
+    variance   of the mean statistic; 0.0 where the interval is exact
+    """
+
+    lower: float
+    upper: float
+    level: float
+    method: str
+    variance: float
+
+
+@dataclass(frozen=True)
+class Wagers:
+    """What a bettor against a mean of statistics needs to know of each of M draws, in order.
+
+    value         (M,) an unbiased guess X of what is left of the mean when the draw was made
+    low, high     (M,) smallest and largest X possible, over every item that could have been drawn
+    offset        (M,) the part of the mean that was known: X has mean (mean - offset)
+    least, most   (M,) bounds of that mean, from the statistic's range over what was not known
+    """
+
+    value: Array
+    low: Array
+    high: Array
+    offset: Array
+    least: Array
+    most: Array

@@ -1,0 +1,42 @@
+"""What a surrogate may learn from. Axes as in evidence."""
+
+from dataclasses import dataclass
+
+from activetest.nouns.evidence import Array, Rows
+
+
+@dataclass(frozen=True)
+class Train:
+    """Rows that are not the pool's and whose labels are known.
+
+    features  (M, D) float32, standardised like those of the pool
+    labels    (M,) class codes or values
+    """
+
+    features: Array
+    labels: Array
+
+
+@dataclass(frozen=True)
+class Known:
+    """The labels a surrogate may learn from.
+
+    rows         the M labelled rows
+    labels       (M,) class codes or values
+    stats        (M, T) the cache's statistics observed there
+    statistics   (T,) their names
+    classes      number of classes; 0 for regression
+    scale        standard deviation of the predictions over the pool; regression only
+    train        labelled rows from elsewhere, or None
+    sketch       some rows of the pool, evenly spaced: what the black box says of them stands in
+                 for training rows; None where no surrogate asks
+    """
+
+    rows: Rows
+    labels: Array
+    stats: Array
+    statistics: tuple[str, ...]
+    classes: int = 0
+    scale: float = 1.0
+    train: Train | None = None
+    sketch: Rows | None = None

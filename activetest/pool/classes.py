@@ -1,0 +1,101 @@
+"""The classes of a classification pool: from its columns, its values, or the user."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from activetest.errors import ChoiceError, PoolError
+from activetest.parallel import map_reduce
+from activetest.pool import columns
+from activetest.pool import groups as grouping
+from activetest.pool.files import Piece
+from activetest.pool.schema import Schema, Wishes
+
+
+def with_classes(pool, wishes: Wishes) -> Schema:
+    """The schema with its classes.
+
+    Raises ChoiceError when those wished for do not fit the outputs.
+    """
+    schema = pool.schema
+    count, classes, open_classes = None, wishes.classes, False
+    if schema.kind == "prob-list":
+        count = _classes_of_list(pool, schema.outputs[0])
+        classes = classes or tuple(str(code) for code in range(count))
+    elif schema.kind == "prob-columns":
+        count = len(schema.outputs)
+        classes = classes or tuple(name.removeprefix("prob_") for name in schema.outputs)
+    elif schema.kind == "score":
+        count = 2
+        classes = classes or _two_classes(pool)
+    elif classes is None:
+        classes, open_classes = _predicted(pool), True
+    if len(set(classes)) != len(classes):
+        raise ChoiceError(
+            f"--classes names a class twice: {', '.join(classes)}", hint="give every class once"
+        )
+    if count is not None and len(classes) != count:
+        raise ChoiceError(
+            f"--classes names {len(classes)} classes, the outputs have {count}",
+            hint="give them in the order of the outputs",
+        )
+    positive = schema.positive
+    if positive is not None and positive not in classes:
+        raise ChoiceError(
+            f"--positive {positive!r} is none of the classes {', '.join(classes[:12])}",
+            hint="name the classes with --classes",
+        )
+    if schema.kind == "score":
+        positive = positive or classes[1]
+        if not 0 < schema.threshold < 1:
+            raise ChoiceError(
+                f"--threshold {schema.threshold} is not between 0 and 1", hint="the default is 0.5"
+            )
+    return replace(schema, classes=classes, open_classes=open_classes, positive=positive)
+
+
+def width(pool, column: str) -> int:
+    """Length of the lists in a column, as in the first rows."""
+    fixed = list_width(pool.files.schema.field(column).type)
+    if fixed is not None:
+        return fixed
+    lists = next(pool.batches([column], pool.pieces[0])).column(column).drop_null()
+    return len(lists[0]) if len(lists) else 0
+
+
+def list_width(kind: pa.DataType) -> int | None:
+    """Length that the lists of a column are declared to have; None where they may differ."""
+    return getattr(kind, "list_size", None)
+
+
+def _classes_of_list(pool, column: str) -> int:
+    """Number of classes in a list column. Raises PoolError for fewer than two."""
+    length = width(pool, column)
+    if length < 2:
+        raise PoolError(
+            f"column {column!r} holds lists of {length}: a classifier has at least two classes",
+            hint="for one probability per row, make it a number and call it score",
+        )
+    return length
+
+
+def _two_classes(pool) -> tuple[str, ...]:
+    """Names of the classes of a score: those predicted beside it, else 0 and 1."""
+    if pool.schema.pred is not None and len(found := _predicted(pool)) == 2:
+        return found
+    return ("0", "1")
+
+
+def _predicted(pool) -> tuple[str, ...]:
+    """The distinct predicted classes, numbers in order of size."""
+    column = pool.schema.pred
+
+    def seen(piece: Piece) -> set[str]:
+        found = set()
+        for batch in pool.batches([column], piece):
+            array = batch.column(column).drop_null()
+            found |= grouping.occurring(*columns.encoded(array))
+        return found
+
+    found = map_reduce(pool.pieces, seen, set.union)
+    return tuple(grouping.in_order(found))

@@ -1,0 +1,105 @@
+"""Arrow columns as numpy arrays. Rows in errors are those of the batch."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from activetest.nouns.evidence import Array
+from activetest.pool.ids import Text
+from activetest.pool.roles import is_text, is_vector
+
+
+class BadRow(Exception):
+    """Something is wrong in one row of a batch; the pool makes a PoolError of it."""
+
+    def __init__(self, row: int, problem: str, hint: str):
+        super().__init__(problem)
+        self.row, self.problem, self.hint = row, problem, hint
+
+
+def text(array: pa.Array, column: str) -> Text:
+    """The column as text. Raises BadRow for a null."""
+    reject_nulls(array, column, "every item needs an id")
+    array = array.cast(pa.large_string())
+    _, offsets, letters = array.buffers()
+    offsets = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    letters = np.frombuffer(letters or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return Text(letters, offsets - offsets[0])
+
+
+def row_numbers(start: int, rows: int) -> Text:
+    """ "start", "start + 1", ... as ids."""
+    return text(pa.array(np.arange(start, start + rows)), "row number")
+
+
+def numbers(array: pa.Array) -> Array:
+    """(R,) the column in its own precision; nulls are NaN, decimals and true/false are floats."""
+    if kinds.is_boolean(array.type) or kinds.is_decimal(array.type):
+        array = array.cast(pa.float64())
+    return array.to_numpy(zero_copy_only=False)
+
+
+def vectors(array: pa.Array, column: str, width: int) -> Array:
+    """(R, W) the list column; a null list or a null inside becomes NaN.
+
+    Raises BadRow for a list whose length is not width, as that of the others.
+    """
+    if not kinds.is_fixed_size_list(array.type):
+        lengths = pc.list_value_length(array)
+        wrong = pc.fill_null(pc.not_equal(lengths, width), False)
+        if (row := _first(wrong)) is not None:
+            raise BadRow(
+                row,
+                f"column {column!r} has a list of {lengths[row]} numbers where others have {width}",
+                "lists need one length",
+            )
+        fixed = pa.list_(array.type.value_type, width)
+        array = array.cast(fixed)
+    width = array.type.list_size
+    if not array.null_count:
+        return numbers(array.flatten()).reshape(-1, width)
+    values = np.full((len(array), width), np.nan, np.float32)
+    values[np.asarray(array.is_valid())] = numbers(array.drop_null().flatten()).reshape(-1, width)
+    return values
+
+
+def columns(batch: pa.RecordBatch, names: tuple[str, ...], widths: dict[str, int]) -> list[Array]:
+    """Each column as (R,) or, for lists, (R, W) with W as in widths."""
+    arrays = ((name, batch.column(name)) for name in names)
+    return [
+        vectors(array, name, widths[name]) if is_vector(array.type) else numbers(array)
+        for name, array in arrays
+    ]
+
+
+def encoded(array: pa.Array) -> tuple[Array, list[str]]:
+    """(R,) int64 codes and the names they stand for; null is the name "null"."""
+    dictionary = array if kinds.is_dictionary(array.type) else array.dictionary_encode()
+    names = class_names(dictionary.dictionary)
+    codes = dictionary.indices.cast(pa.int64())
+    if codes.null_count:
+        codes, names = codes.fill_null(len(names)), [*names, "null"]
+    return codes.to_numpy(zero_copy_only=False), names
+
+
+def class_names(values: pa.Array) -> list[str]:
+    """Values as the strings that labels are compared with: 3.0 is "3", true is "True"."""
+    if is_text(values.type):
+        return [str(value) for value in values.cast(pa.string()).to_pylist()]
+    return [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in values.to_pylist()
+    ]
+
+
+def reject_nulls(array: pa.Array, column: str, rule: str) -> None:
+    """Raises BadRow at the first null."""
+    if array.null_count:
+        raise BadRow(_first(array.is_null()), f"column {column!r} is null", rule)
+
+
+def _first(mask: pa.Array) -> int | None:
+    """Position of the first true."""
+    row = pc.index(mask, True).as_py()
+    return None if row < 0 else row

@@ -1,0 +1,135 @@
+"""Group columns, their products, and groups that follow from the outputs, as codes."""
+
+import numpy as np
+
+from activetest.errors import PoolError
+from activetest.nouns.evidence import Array, Outputs
+
+# A report has a line per group and metric: beyond this a column is not a group but a measurement
+# or an id.
+MOST_VALUES = 1000
+
+# Joins the values of a product "A*B" as its name joins the columns.
+JOIN = "*"
+
+# Groups that every classifier has, where the pool has no column of the name.
+PREDICTED, CONFIDENCE, DECILE = COMPUTED = ("predicted", "confidence", "confidence-decile")
+
+# Ten bins of equal width. The edges are in the precision of the cache, so that a probability of
+# 0.9 lies in the bin that begins with it.
+_EDGES = np.linspace(0, 1, 11).astype(np.float32)
+BINS = [f"{low:.1f}-{high:.1f}" for low, high in zip(_EDGES, _EDGES[1:], strict=False)]
+
+
+# Bins of equal counts, and the digits that may tell their edges apart.
+_DECILES, _DIGITS = 10, range(2, 10)
+
+
+def columns_of(group: str) -> list[str]:
+    """The columns that a group ("A" or "A*B") is made of."""
+    return group.split(JOIN)
+
+
+def name_of(column: str, value: str) -> str:
+    """ "column=value", the name of a group in rounds and reports.
+
+    Equals signs of the column are escaped: no two groups have one name.
+    """
+    return f"{_escaped(column, '=')}={value}"
+
+
+def computed(
+    column: str, outputs: Outputs, classes: tuple[str, ...], edges: Array | None = None
+) -> tuple[Array, list[str]]:
+    """Codes (R,) and names of one of COMPUTED.
+
+    predicted           the predicted class
+    confidence          in which of ten bins the predicted class's probability is; an edge belongs
+                        to the bin above it, and 1 to the last
+    confidence-decile   in which of the bins between edges (B + 1,) it is, see deciles; an edge
+                        belongs to the bin below it
+    """
+    if column == PREDICTED:
+        return outputs.pred.astype(np.int64), list(classes)
+    if column == DECILE:
+        return np.searchsorted(edges[1:-1], outputs.confidence.astype(np.float32)), named(edges)
+    bins = np.searchsorted(_EDGES, outputs.confidence.astype(np.float32), side="right") - 1
+    return np.minimum(bins, len(BINS) - 1), BINS
+
+
+def deciles(confidence: Array) -> Array:
+    """(B + 1,) edges of ten bins of equal counts of the confidences (N,) of a whole pool.
+
+    In the precision of the cache, from 0 to 1; those inside are values of the pool (Hyndman and Fan
+    1996, definition 1). Equal values stay together, so there may be fewer bins.
+    """
+    shares = np.arange(1, _DECILES) / _DECILES
+    inner = np.quantile(confidence.astype(np.float32), shares, method="inverted_cdf")
+    return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
+
+
+def named(edges: Array) -> list[str]:
+    """The bins between edges, such as 0.71-0.88, with digits enough to tell all edges apart."""
+    for digits in _DIGITS:
+        written = [f"{edge:.{digits}f}" for edge in edges]
+        if len(set(written)) == len(edges):
+            break
+    return [f"{low}-{high}" for low, high in zip(written, written[1:], strict=False)]
+
+
+def product(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
+    """Codes and names of the combinations that occur, from (codes (R,), names) of each column."""
+    codes, names = parts[0]
+    if len(parts) > 1:
+        parts = [(codes, [_escaped(name, JOIN) for name in names]) for codes, names in parts]
+        codes, names = parts[0]
+    for more, more_names in parts[1:]:
+        pairs, codes = np.unique(codes * len(more_names) + more, return_inverse=True)
+        names = [
+            f"{names[pair // len(more_names)]}{JOIN}{more_names[pair % len(more_names)]}"
+            for pair in pairs
+        ]
+    return codes, names
+
+
+def local(group: str, parts: dict[str, tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
+    """Codes and names of a group ("A" or "A*B") inside a chunk, from those of its columns."""
+    return product([parts[column] for column in columns_of(group)])
+
+
+def occurring(codes: Array, names: list[str]) -> set[str]:
+    """The names that some row of the chunk has: a dictionary may hold more."""
+    return {names[code] for code in np.unique(codes)}
+
+
+def reject_too_many(group: str, values: set[str]) -> None:
+    """Raises PoolError when a column has more values than a report can have lines."""
+    if len(values) > MOST_VALUES:
+        raise PoolError(
+            f"group column {group!r} has more than {MOST_VALUES:,} different values",
+            hint="group by a column with few values, for example bands of it",
+        )
+
+
+def place(codes: Array, names: list[str], values: list[str]) -> Array:
+    """(R,) int32 codes into values, for codes into names."""
+    positions = {value: code for code, value in enumerate(values)}
+    # A name that no row of the chunk has may be missing among the values.
+    table = np.array([positions.get(name, -1) for name in names], np.int32)
+    return table[codes] if len(table) else np.empty(0, np.int32)
+
+
+def in_order(names) -> list[str]:
+    """Names sorted, whole numbers by size."""
+
+    def rank(name: str) -> list[tuple]:
+        parts = name.split(JOIN)
+        whole = (part.removeprefix("-").isdecimal() for part in parts)
+        return [(0, int(p), p) if w else (1, 0, p) for p, w in zip(parts, whole, strict=True)]
+
+    return sorted(names, key=rank)
+
+
+def _escaped(text: str, character: str) -> str:
+    """The text with backslashes before backslashes and before the character."""
+    return text.replace("\\", "\\\\").replace(character, f"\\{character}")

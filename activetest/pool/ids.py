@@ -1,0 +1,109 @@
+"""Item ids as text, and the hashes that stand for them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.nouns.evidence import Array
+from activetest.pool.hashing import mix
+
+_WORD = 8
+# Keeps the first k bytes of a little-endian word, for k = 0..8.
+_MASKS = np.array([(1 << (8 * k)) - 1 for k in range(_WORD + 1)], np.uint64)
+
+
+@dataclass(frozen=True)
+class Text:
+    """R strings, one after another.
+
+    letters  (B,) uint8 their UTF-8 bytes
+    offsets  (R + 1,) int64 where each begins and the last ends
+    """
+
+    letters: Array
+    offsets: Array
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> str:
+        return bytes(self.letters[self.offsets[row] : self.offsets[row + 1]]).decode(
+            "utf-8", "surrogateescape"
+        )
+
+    @staticmethod
+    def of(strings: list[str]) -> "Text":
+        """The strings, encoded."""
+        encoded = [string.encode("utf-8", "surrogateescape") for string in strings]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+
+def hashes(text: Text) -> Array:
+    """(R,) uint64 hash of each string: a function of its bytes alone."""
+    lengths = np.diff(text.offsets)
+    padded = np.concatenate([text.letters, np.zeros(_WORD, np.uint8)])
+    words = np.ndarray(len(text.letters) + 1, "<u8", buffer=padded, strides=(1,))
+    result = mix(lengths.astype(np.uint64))
+    live = np.arange(len(lengths))
+    for begin in range(0, int(lengths.max(initial=0)), _WORD):
+        live = live[lengths[live] > begin]
+        word = words[text.offsets[live] + begin] & _MASKS[np.minimum(lengths[live] - begin, _WORD)]
+        result[live] = mix(result[live] ^ word)
+    return result
+
+
+def row_hashes(ids: Array, columns: list[Array]) -> Array:
+    """(R,) uint64 hash of each row's id hash and the bits of its values, column after column."""
+    total = ids.copy()
+    for number, column in enumerate(columns):
+        bits = column.view(f"u{column.dtype.itemsize}")
+        key = mix(np.array([number], np.uint64)) | np.uint64(1)
+        with np.errstate(over="ignore"):
+            total += bits.astype(np.uint64) * key
+    return mix(total)
+
+
+def ordered(keys: Array) -> Array:
+    """(N,) uint64 ascending: high bits of each hash, its position in the low bits that N needs.
+
+    One sorted array instead of two: a search by the high bits finds candidates, whose ids decide.
+    """
+    low = _low(len(keys))
+    return np.sort((keys & ~low) | np.arange(len(keys), dtype=np.uint64))
+
+
+def find(wanted: list[str], index: Array, ids: Text) -> Array:
+    """(len(wanted),) int64 positions in ids, -1 for unknown ones; index as made by ordered."""
+    low = _low(len(index))
+    keys = hashes(Text.of(wanted)) & ~low
+    places = np.searchsorted(index, keys)
+    found = np.full(len(wanted), -1, np.int64)
+    for which, (key, place) in enumerate(zip(keys, places, strict=True)):
+        while place < len(index) and index[place] & ~low == key:
+            position = int(index[place] & low)
+            if ids[position] == wanted[which]:
+                found[which] = position
+                break
+            place += 1
+    return found
+
+
+def repeated(index: Array, ids: Text) -> tuple[int, int] | None:
+    """Positions of two items that have one id, or None."""
+    low = _low(len(index))
+    keys = index & ~low
+    for place in np.flatnonzero(keys[1:] == keys[:-1]):
+        end = place + 1
+        while end < len(index) and keys[end] == keys[place]:
+            first, second = int(index[place] & low), int(index[end] & low)
+            if ids[first] == ids[second]:
+                return first, second
+            end += 1
+    return None
+
+
+def _low(count: int) -> np.uint64:
+    """Mask of the bits that positions below count need."""
+    return np.uint64((1 << max(count - 1, 0).bit_length()) - 1)

@@ -1,0 +1,182 @@
+"""The black box's outputs in a batch: checked, and put right where that is safe."""
+
+from dataclasses import dataclass
+from os.path import commonprefix
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from activetest.nouns.evidence import Array, Outputs
+from activetest.pool.columns import BadRow, encoded, numbers, reject_nulls, vectors
+from activetest.pool.schema import Schema
+
+# A sum of probabilities this far from one is rounding of the file; beyond WORTH_SAYING it is
+# reported.
+TOLERANCE = 1e-3
+WORTH_SAYING = 1e-5
+# Values beyond this are a unit gone wrong, or a missing value in disguise; and squared differences
+# of them would leave no digit of any other.
+LARGEST = 1e15
+NO_GAPS = "outputs must be finite numbers in every row"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Outputs of R rows.
+
+    outputs       as the methods see them
+    raw           the columns as they are in the pool, (R,) each: what the fingerprint is made of
+    renormalised  rows whose probabilities did not sum to one within 1e-5
+    disagreeing   rows where pred is not the most probable class
+    """
+
+    outputs: Outputs
+    raw: list[Array]
+    renormalised: int = 0
+    disagreeing: int = 0
+
+
+# Values that are not finite are looked for, and need no warning besides.
+@np.errstate(over="ignore", invalid="ignore")
+def read(batch: pa.RecordBatch, schema: Schema) -> Checked:
+    """The outputs of a batch. Raises BadRow for the first row that cannot be right."""
+    if schema.task == "regression":
+        return _values(batch, schema)
+    if schema.kind == "pred":
+        pred = _codes(batch, schema)
+        return Checked(Outputs(pred), [pred])
+    if schema.kind == "score":
+        return _scores(batch, schema)
+    return _probabilities(batch, schema)
+
+
+def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
+    """Predicted values, with their standard deviations where there are any."""
+    pred = sensible(batch, schema.pred)
+    if schema.std is None:
+        return Checked(Outputs(pred), [pred])
+    std = sensible(batch, schema.std)
+    if len(low := np.flatnonzero(std < 0)):
+        raise BadRow(
+            int(low[0]),
+            f"{schema.std!r} is {std[low[0]]:g}",
+            "standard deviations cannot be negative",
+        )
+    return Checked(Outputs(pred, std=std), [pred, std])
+
+
+def sensible(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Array:
+    """(R,) the values of a column, none of them larger than a statistic can bear."""
+    values = finite(numbers(batch.column(column)), column, rule).astype(float)
+    if len(large := np.flatnonzero(np.abs(values) > LARGEST)):
+        raise BadRow(
+            int(large[0]),
+            f"{column!r} is {values[large[0]]:g}, too large",
+            f"values are at most {LARGEST:g} in size; choose another unit",
+        )
+    return values
+
+
+def _scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
+    """Scores are probabilities of the positive class; the prediction follows from the threshold."""
+    column = schema.outputs[0]
+    score = finite(numbers(batch.column(column)), column).astype(np.float32)
+    if len(bad := np.flatnonzero((score < 0) | (score > 1))):
+        raise BadRow(
+            int(bad[0]),
+            f"{column!r} is {score[bad[0]]:g}",
+            "a score is the probability of the positive class, in [0, 1]",
+        )
+    positive = schema.classes.index(schema.positive)
+    probs = np.empty((len(score), 2), np.float32)
+    probs[:, positive], probs[:, 1 - positive] = score, 1 - score
+    chosen = np.where(score >= schema.threshold, positive, 1 - positive).astype(np.int32)
+    pred = chosen if schema.pred is None else _codes(batch, schema)
+    disagreeing = int((pred != chosen).sum())
+    return Checked(Outputs(pred, probs), [score, pred], disagreeing=disagreeing)
+
+
+def _probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
+    """Probabilities of all classes; a pred column beside them wins over the most probable class."""
+    probs = _matrix(batch, schema)
+    name = _called(schema)
+    total = probs @ np.ones(probs.shape[1], np.float32)
+    lowest = probs.min(initial=np.inf)
+    # NaN and infinities reach the sum; only then is it worth looking for the row.
+    if not np.isfinite(total).all():
+        row = int(np.flatnonzero(~np.isfinite(probs).all(axis=1))[0])
+        raise BadRow(row, f"{name!r} holds NaN, null or an infinity", NO_GAPS)
+    if lowest < -TOLERANCE:
+        row, code = np.argwhere(probs < -TOLERANCE)[0]
+        raise BadRow(
+            int(row),
+            f"{name!r} holds {probs[row, code]:g} for class {schema.classes[code]!r}",
+            "probabilities are in [0, 1]; for logits, apply a softmax first",
+        )
+    error = np.abs(total - 1)
+    if error.max(initial=0) > TOLERANCE:
+        row = int(np.argmax(error > TOLERANCE))
+        raise BadRow(
+            row,
+            f"the probabilities in {name!r} sum to {total[row]:.6g}",
+            "they must sum to 1 (within 0.001)",
+        )
+    renormalised = int((error > WORTH_SAYING).sum())
+    raw = [probs[:, code] for code in range(probs.shape[1])]
+    if lowest < 0 or renormalised:
+        probs = np.maximum(probs, 0)
+        probs /= probs.sum(axis=1, keepdims=True)
+    chosen = probs.argmax(axis=1).astype(np.int32)
+    if schema.pred is None:
+        return Checked(Outputs(chosen, probs), raw, renormalised)
+    pred = _codes(batch, schema)
+    return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
+
+
+def _called(schema: Schema) -> str:
+    """The column of probabilities, or what the columns' names begin with."""
+    if schema.kind == "prob-list":
+        return schema.outputs[0]
+    return f"{commonprefix(schema.outputs)}*"
+
+
+def _matrix(batch: pa.RecordBatch, schema: Schema) -> Array:
+    """(R, C) float32."""
+    if schema.kind == "prob-list":
+        array = batch.column(schema.outputs[0])
+        reject_nulls(array, schema.outputs[0], NO_GAPS)
+        return vectors(array, schema.outputs[0], len(schema.classes)).astype(np.float32, copy=False)
+    return np.stack(
+        [numbers(batch.column(c)).astype(np.float32, copy=False) for c in schema.outputs], axis=1
+    )
+
+
+def _codes(batch: pa.RecordBatch, schema: Schema) -> Array:
+    """(R,) int32 code of each predicted class."""
+    array = batch.column(schema.pred)
+    reject_nulls(array, schema.pred, "every item needs a prediction")
+    if kinds.is_floating(array.type):
+        finite(numbers(array), schema.pred)
+    codes, names = encoded(array)
+    positions = {name: code for code, name in enumerate(schema.classes)}
+    table = np.array([positions.get(name, -1) for name in names], np.int32)
+    result = table[codes] if len(table) else np.empty(0, np.int32)
+    if len(unknown := np.flatnonzero(result < 0)):
+        row = int(unknown[0])
+        raise BadRow(
+            row,
+            f"{schema.pred!r} is {names[codes[row]]!r}, "
+            f"and the classes are {', '.join(schema.classes[:12])}",
+            "name the classes in the order of the probabilities with --classes",
+        )
+    return result
+
+
+def finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:
+    """The values. Raises BadRow, with the rule, for the first that is NaN, null or infinite."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise BadRow(row, f"{column!r} is {values[row]}", rule)
+    return values

@@ -1,0 +1,262 @@
+"""Which column plays which role: as the user says, else by convention."""
+
+import re
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from activetest.errors import ChoiceError, PoolError
+from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
+from activetest.pool.schema import Schema, Wishes
+
+# Columns that could give the answer away, or that say how much an item counts: never features by
+# themselves.
+NOT_A_FEATURE = re.compile(
+    r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
+)
+# Outputs of other models: for surrogates, not features.
+OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
+
+
+def understand(table: pa.Schema, wishes: Wishes) -> Schema:
+    """The roles of the columns. Classes are as far as names tell: values are looked at by the pool.
+
+    Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
+    """
+    reject_twins(table)
+    id_column = wishes.id or ("id" if "id" in table.names else None)
+    if id_column is not None:
+        _require(table, id_column, _is_id, "ids must be strings or whole numbers")
+    kind, outputs, pred = _outputs(table, wishes)
+    task = _task(table, kind, outputs, wishes)
+    std = "pred_std" if task == "regression" and "pred_std" in table.names else None
+    if std is not None:
+        _require(table, std, is_number, "standard deviations must be numbers")
+    used = {id_column, *outputs, pred, std}
+    groups = tuple(dict.fromkeys(wishes.groups))
+    columns = dict.fromkeys(column for group in groups for column in columns_of(group))
+    computed = tuple(name for name in columns if name in COMPUTED and name not in table.names)
+    for column in columns:
+        if column in computed:
+            _check_computed(column, task, kind)
+            continue
+        _require(
+            table, column, _is_group, "group columns hold strings, whole numbers or true/false"
+        )
+        used.add(column)
+    _reject_idle(wishes, task, kind, pred)
+    features = _features(table, wishes, used)
+    ignored = tuple(name for name in table.names if name not in used and name not in features)
+    return Schema(
+        task=task,
+        kind=kind,
+        outputs=outputs,
+        id=id_column,
+        pred=pred,
+        std=std,
+        positive=wishes.positive,
+        threshold=wishes.threshold,
+        features=features,
+        groups=groups,
+        computed=computed,
+        ignored=ignored,
+    )
+
+
+def _reject_idle(wishes: Wishes, task: str, kind: str, pred: str | None) -> None:
+    """Raises ChoiceError for a wish that would have no effect on a pool of this kind."""
+    if wishes.threshold != Wishes.threshold and (kind != "score" or pred is not None):
+        ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
+        raise ChoiceError(f"--threshold has no effect: {ruled}", hint="leave it out")
+    for name in ("classes", "positive"):
+        if task == "regression" and getattr(wishes, name) is not None:
+            raise ChoiceError(
+                f"--{name} has no effect: this pool predicts values",
+                hint="leave it out, or say --task classification",
+            )
+
+
+def _check_computed(column: str, task: str, kind: str) -> None:
+    """Raises ChoiceError when the outputs do not say what this group is."""
+    if task == "regression":
+        raise ChoiceError(
+            f"--group {column}: this pool predicts values, not classes",
+            hint="group by a column of the pool, for example bands of the prediction",
+        )
+    if column != PREDICTED and kind == "pred":
+        raise ChoiceError(
+            f"--group {column}: the pool has hard labels, and no probabilities",
+            hint=f"--group {PREDICTED} groups by the predicted class",
+        )
+
+
+def _outputs(table: pa.Schema, wishes: Wishes) -> tuple[str, tuple[str, ...], str | None]:
+    """(kind, columns, column of predictions) of the outputs."""
+    names = table.names
+    pred = "pred" if "pred" in names else None
+    if wishes.outputs:
+        return _named_outputs(table, wishes, pred)
+    if "prob" in names and wishes.task != "regression":
+        _require(table, "prob", is_vector, "prob holds one list of numbers per row")
+        return "prob-list", ("prob",), pred
+    columns = tuple(name for name in names if name.startswith("prob_"))
+    if columns and wishes.task != "regression":
+        return "prob-columns", _probabilities(table, columns), pred
+    if "score" in names and wishes.task != "regression":
+        _require(table, "score", is_number, "score holds one probability per row")
+        return "score", ("score",), pred
+    if pred is None:
+        raise PoolError(
+            f"no column holds the model's outputs; the columns are {few(names)}",
+            hint="name them prob (a list), prob_<class>, score or pred, or say --outputs COLUMN",
+        )
+    _require(table, pred, is_scalar, "pred holds one class or number per row")
+    return "pred", (pred,), pred
+
+
+def _named_outputs(
+    table: pa.Schema, wishes: Wishes, pred: str | None
+) -> tuple[str, tuple[str, ...], str | None]:
+    """As _outputs, for columns that the user named."""
+    columns = tuple(wishes.outputs)
+    for column in columns:
+        _require(
+            table,
+            column,
+            lambda kind: is_vector(kind) or is_scalar(kind),
+            "outputs are numbers, lists or class names",
+        )
+    if len(columns) > 1:
+        return "prob-columns", _probabilities(table, columns), pred
+    kind = table.field(columns[0]).type
+    if is_vector(kind):
+        return "prob-list", columns, pred
+    looks_like_one = columns[0] == "score" or (
+        kinds.is_floating(kind) and columns[0] != "pred" and wishes.task == "classification"
+    )
+    if looks_like_one and wishes.task != "regression" and is_number(kind):
+        return "score", columns, pred
+    return "pred", columns, columns[0]
+
+
+def _probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns, one probability each.
+
+    Raises PoolError for one alone or one that is no number.
+    """
+    for column in columns:
+        _require(table, column, is_number, "probabilities must be numbers")
+    if len(columns) == 1:
+        raise PoolError(
+            f"column {columns[0]!r} is the only probability; two classes need two columns",
+            hint="rename it to score and say which class it is with --positive",
+        )
+    return columns
+
+
+def _task(table: pa.Schema, kind: str, outputs: tuple[str, ...], wishes: Wishes) -> str:
+    """Classification or regression, as the user says or as the outputs look."""
+    if wishes.task not in (None, "classification", "regression"):
+        raise ChoiceError(
+            f"no task is called {wishes.task!r}", hint="choose from classification, regression"
+        )
+    if kind != "pred":
+        if wishes.task == "regression":
+            raise PoolError(
+                f"column {outputs[0]!r} does not hold predicted values",
+                hint="regression needs a pred column",
+            )
+        return "classification"
+    type_ = table.field(outputs[0]).type
+    if wishes.task is None:
+        return (
+            "regression"
+            if kinds.is_floating(type_) or kinds.is_decimal(type_)
+            else "classification"
+        )
+    if wishes.task == "regression" and not is_number(type_):
+        raise PoolError(
+            f"column {outputs[0]!r} is {type_}, and regression predicts numbers",
+            hint="--task classification",
+        )
+    return wishes.task
+
+
+def _features(table: pa.Schema, wishes: Wishes, used: set) -> tuple[str, ...]:
+    """The columns named, else numeric and list columns without another role or a telling name."""
+    if wishes.features is not None:
+        for column in wishes.features:
+            _require(
+                table,
+                column,
+                lambda kind: is_number(kind) or is_vector(kind),
+                "features are numbers or lists of numbers",
+            )
+        return tuple(dict.fromkeys(wishes.features))
+    return tuple(
+        field.name
+        for field in table
+        if field.name not in used
+        and (is_number(field.type) or is_vector(field.type))
+        and not NOT_A_FEATURE.search(field.name)
+        and not OTHER_MODELS.search(field.name)
+    )
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whole numbers, floats, decimals, true/false."""
+    return (
+        kinds.is_integer(kind)
+        or kinds.is_floating(kind)
+        or kinds.is_decimal(kind)
+        or kinds.is_boolean(kind)
+    )
+
+
+def is_vector(kind: pa.DataType) -> bool:
+    """Lists of numbers, of fixed or (as declared) varying length."""
+    nested = kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
+    return nested and is_number(kind.value_type)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Strings, also as dictionaries."""
+    if kinds.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def is_scalar(kind: pa.DataType) -> bool:
+    """One number or one string."""
+    return is_number(kind) or is_text(kind)
+
+
+def _is_id(kind: pa.DataType) -> bool:
+    return is_text(kind) or kinds.is_integer(kind)
+
+
+def _is_group(kind: pa.DataType) -> bool:
+    return is_text(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind)
+
+
+def _require(table: pa.Schema, column: str, accepts, rule: str) -> None:
+    """Raises PoolError when the table has no such column or its type cannot serve."""
+    if column not in table.names:
+        raise PoolError(
+            f"the pool has no column {column!r}", hint=f"its columns are {few(table.names)}"
+        )
+    kind = table.field(column).type
+    if not accepts(kind):
+        raise PoolError(f"column {column!r} is {kind}", hint=rule)
+
+
+def reject_twins(table: pa.Schema) -> None:
+    """Raises PoolError when two columns of a table have one name."""
+    for name in table.names:
+        if table.names.count(name) > 1:
+            raise PoolError(f"two columns are called {name!r}", hint="rename one of them")
+
+
+def few(names: list[str]) -> str:
+    """A list of names that fits a line."""
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

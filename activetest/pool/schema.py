@@ -1,0 +1,129 @@
+"""What the columns of a pool mean, and what the user said about that."""
+
+from dataclasses import asdict, dataclass, fields
+
+from activetest.errors import ChoiceError
+from activetest.pool.groups import columns_of
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The role of every column.
+
+    task          "classification" or "regression"
+    kind          where the outputs are: "prob-list", "prob-columns", "score" or "pred"
+    outputs       the column or columns of that kind
+    id            column of ids; None when an item's id is its row number
+    pred          column of predicted classes or values; None where it follows from outputs
+    std           column of predictive standard deviations (regression)
+    classes       names of the classes, in code order; empty for regression
+    open_classes  whether labels outside classes are allowed (hard labels: they are simply wrong)
+    positive      the positive class of a binary pool
+    threshold     score at which the prediction becomes the positive class
+    features      columns for surrogates; list columns count as many
+    groups        group columns; products are written "A*B"
+    computed      those among them that are no columns of the pool but follow from the outputs
+    ignored       columns with no role
+    """
+
+    task: str
+    kind: str
+    outputs: tuple[str, ...]
+    id: str | None = None
+    pred: str | None = None
+    std: str | None = None
+    classes: tuple[str, ...] = ()
+    open_classes: bool = False
+    positive: str | None = None
+    threshold: float = 0.5
+    features: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict:
+        """For study.toml: no None, lists for tuples."""
+        entries = (
+            (key, list(value) if isinstance(value, tuple) else value)
+            for key, value in asdict(self).items()
+        )
+        return {key: value for key, value in entries if value is not None}
+
+    @staticmethod
+    def from_dict(entries: dict) -> "Schema":
+        """The inverse of to_dict.
+
+        Raises ChoiceError for a key that no schema has, a value that it cannot have, or one that is
+        missing.
+        """
+        known = {field.name for field in fields(Schema)}
+        if unknown := sorted(set(entries) - known):
+            raise ChoiceError(
+                f"[pool] has an unknown key {unknown[0]!r}",
+                hint=f"known keys: {', '.join(sorted(known))}",
+            )
+        if missing := sorted({"task", "kind", "outputs"} - set(entries)):
+            raise ChoiceError(
+                f"[pool] lacks the key {missing[0]!r}", hint="run activetest init on the pool again"
+            )
+        for key, value in entries.items():
+            wanted, holds = _rule(key)
+            if not holds(value):
+                raise ChoiceError(f"[pool] {key} is {value!r}", hint=f"it must be {wanted}")
+        return Schema(
+            **{
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in entries.items()
+            }
+        )
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The single columns of the pool that the groups are made of."""
+        made_of = (column for group in self.groups for column in columns_of(group))
+        return tuple(column for column in dict.fromkeys(made_of) if column not in self.computed)
+
+    @property
+    def output_columns(self) -> tuple[str, ...]:
+        """Every column that the outputs are read from."""
+        return tuple(
+            dict.fromkeys([*self.outputs, *(c for c in (self.pred, self.std) if c is not None)])
+        )
+
+
+_VALUES = {
+    "task": ("classification", "regression"),
+    "kind": ("prob-list", "prob-columns", "score", "pred"),
+}
+
+
+def _rule(key: str) -> tuple:
+    """What the value of a key must be, in words and as a function."""
+    if key in _VALUES:
+        return f"one of {', '.join(_VALUES[key])}", lambda value: value in _VALUES[key]
+    if key in ("outputs", "classes", "features", "groups", "computed", "ignored"):
+        return (
+            "a list of texts",
+            lambda value: (
+                isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+            ),
+        )
+    if key == "open_classes":
+        return "true or false", lambda value: isinstance(value, bool)
+    if key == "threshold":
+        return "a number", lambda value: isinstance(value, int | float)
+    return "a text", lambda value: isinstance(value, str)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said about the columns; None where they left it to convention."""
+
+    id: str | None = None
+    outputs: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    groups: tuple[str, ...] = ()
+    task: str | None = None
+    positive: str | None = None
+    threshold: float = 0.5
+    classes: tuple[str, ...] | None = None

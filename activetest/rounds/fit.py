@@ -1,0 +1,122 @@
+"""What a round knows: the labels there are, and what the surrogate makes of them."""
+
+from collections.abc import Container
+from dataclasses import replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import PoolChanged
+from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.nouns.evidence import LABELLED, Array, Choices, Log, Round, Rows
+from activetest.nouns.training import Known
+from activetest.surrogates import FEATURES
+
+# Rows of the pool that stand in for training rows.
+_SKETCH_ROWS = 1000
+
+
+def unseen(log: Log, size: int) -> Array:
+    """(N,) True where an item was neither drawn nor brought."""
+    free = np.ones(size, bool)
+    free[log.rows] = False
+    free[log.brought_rows] = False
+    return free
+
+
+def surrogate_of(log: Log, cache, choices: Choices, *, seed: int):
+    """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
+    number = len(log.history) + 1
+    earlier = inherited(log, choices, cache.lost)
+    if earlier:
+        return restored(earlier, cache)
+    return learn(log, cache, choices, rng=generator(seed, number, "fit"))
+
+
+def inherited(log: Log, choices: Choices, lost: Container[str] = ()) -> Round | None:
+    """The last round, where its surrogate is not due to be fitted again.
+
+    Of surrogates that are lost none can be used again: see Cache.
+    """
+    if choices.refit == "every" or not log.history or choices.surrogate in lost:
+        return None
+    last = log.history[-1]
+    if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):
+        return None
+    return None if due(choices.refit, last.knew, len(labelled(log)[0])) else last
+
+
+def due(refit: str, then: int, now: int) -> bool:
+    """Whether a surrogate that knew `then` labels is to be fitted again to `now`."""
+    if refit == "every":
+        return True
+    return now >= (max(2 * then, 1) if refit == "doubling" else then + int(refit))
+
+
+def restored(each: Round, cache):
+    """The surrogate of a round. Raises PoolChanged where what its beliefs rest on is no more."""
+    name = each.choices["surrogate"]
+    if name in cache.lost:
+        raise PoolChanged(
+            cache.lost[name],
+            "restore it; what the rounds recorded can be reported without, with fixed intervals",
+        )
+    return catalog.load("surrogates", name).restore(each.params)
+
+
+def known_before(log: Log, number: int) -> Array:
+    """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
+    return np.concatenate(
+        [log.rows[log.round < number], log.brought_rows[log.brought_round <= number]]
+    )
+
+
+def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
+    """The chosen surrogate, fitted to every label that is known."""
+    rows, labels = labelled(log)
+    rows = cache.take(rows)
+    # A few thousand predictions give their scale well enough for a prior.
+    scale = (
+        1.0
+        if cache.classes
+        else float(np.std(cache.rows(0, min(cache.size, 65536)).outputs.pred)) or 1.0
+    )
+    known = Known(
+        rows,
+        labels,
+        observed(rows, labels, tuple(map(statistic, cache.statistics))),
+        cache.statistics,
+        len(cache.classes),
+        scale,
+        *((cache.train, _sketch(cache)) if choices.surrogate in FEATURES else ()),
+    )
+    return catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
+
+
+def _sketch(cache) -> Rows:
+    return cache.take(np.linspace(0, cache.size - 1, min(_SKETCH_ROWS, cache.size)).astype(int))
+
+
+def observed(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:
+    """(M, T) the statistics of items whose labels are known."""
+    if not len(labels):
+        return np.empty((0, len(statistics)))
+    outputs = rows.outputs
+    if outputs.probs is not None:
+        # Kept in single precision for the whole pool, but a few labels deserve double.
+        outputs = replace(outputs, probs=outputs.probs.astype(float))
+    return np.column_stack([each.value(outputs, labels[:, None])[:, 0] for each in statistics])
+
+
+def labelled(log: Log) -> tuple[Array, Array]:
+    """(M,) pool positions and labels of everything labelled, drawn items first."""
+    drawn, brought = log.status == LABELLED, log.brought_status == LABELLED
+    return (
+        np.concatenate([log.rows[drawn], log.brought_rows[brought]]),
+        np.concatenate([log.labels[drawn], log.brought_labels[brought]]),
+    )
+
+
+def generator(seed: int, number: int, purpose: str) -> np.random.Generator:
+    """The generator for one purpose in one round, spawned from the study's seed."""
+    return np.random.default_rng([seed, number, *purpose.encode()])

@@ -1,0 +1,109 @@
+"""What a round's draws aim at: for each metric, the weighted sum of statistics that moves it.
+
+A metric of several means changes with its items like gradient . h (Sawade 2010; Marchant and
+Rubinstein 2021): draws that estimate the mean of that sum well estimate the metric well.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from activetest.item_statistics import specification
+from activetest.item_statistics.curves import sketched
+from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.statistic import Statistic, combined, statistic
+from activetest.nouns.evidence import Aim, Array, Choices, Log, Outputs
+from activetest.parallel import map_reduce
+from activetest.rounds.fit import labelled, observed
+
+# Rows behind the shape of a curve that draws aim at.
+_SHAPE_ROWS = 4096
+
+
+def recorded(choices: Choices, cache) -> tuple[Statistic, ...]:
+    """(T,) statistics of the configured metrics, each once: what rounds record sums of."""
+    facts = specification.facts(cache.roles, choices.costs, cache)
+    wanted = (choices.metric, *choices.also, *choices.metrics)
+    found = {
+        each.name: each
+        for name in wanted
+        for metric in specification.metrics(name, facts)
+        for each in metric.statistics
+    }
+    return tuple(found.values())
+
+
+def target(aim: Aim) -> Statistic:
+    """What an aim weighs together, as one statistic."""
+    return combined([statistic(name) for name in aim.statistics], aim.weights)
+
+
+def aimed(log: Log, cache, surrogate, choices: Choices, free: Array) -> tuple[Aim, ...]:
+    """One aim per metric, with a total of 0 yet; free (N,) as in rounds.unseen.
+
+    The gradient is taken where the surrogate believes the means to be: one more pass, for metrics
+    of several means only.
+    """
+    facts = specification.facts(cache.roles, choices.costs, cache)
+    metrics = [specification.one(name, facts) for name in (choices.metric, *choices.also)]
+    metrics = [
+        _straight(metric, facts.classes, cache, surrogate) if metric.refine else metric
+        for metric in metrics
+    ]
+    several = {
+        each.name: each
+        for metric in metrics
+        if len(metric.statistics) > 1
+        for each in metric.statistics
+    }
+    means = _means(log, cache, surrogate, tuple(several.values()), free) if several else {}
+    return tuple(_aim(metric, means) for metric in metrics)
+
+
+def _aim(metric: Metric, means: dict[str, float]) -> Aim:
+    names = tuple(each.name for each in metric.statistics)
+    if len(names) == 1:
+        return Aim(names, (1.0,), 0.0)
+    weights = metric.gradient(np.array([means[name] for name in names]))
+    if not np.isfinite(weights).all() or not weights.any():
+        # The metric is not defined where the means are: any of its parts may change that.
+        weights = np.ones(len(names))
+    return Aim(names, tuple(map(float, weights)), 0.0)
+
+
+def _straight(metric: Metric, classes: tuple[str, ...], cache, surrogate) -> Metric:
+    """A curve's metric as one mean, linear around what the surrogate believes."""
+    outputs, labels, weights = believed(cache, surrogate)
+    code = classes.index(metric.class_name)
+    refined = metric.refine(outputs, labels, weights)
+    return replace(refined, statistics=(sketched(refined, code, outputs.probs[:, code]),))
+
+
+def believed(cache, surrogate) -> tuple[Outputs, Array, Array]:
+    """Outputs, labels and weights that stand for the pool as the surrogate sees it.
+
+    Some of its rows, each once for every class, weighted by how probable that is.
+    """
+    rows = cache.take(np.arange(0, cache.size, max(1, cache.size // _SHAPE_ROWS)))
+    classes = len(cache.classes)
+    truths = tuple(
+        combined([statistic(f"tp:{code}"), statistic(f"fn:{code}")], (1.0, 1.0))
+        for code in range(classes)
+    )
+    probs = surrogate.expected(rows, truths)
+    index = np.tile(np.arange(len(rows.index)), classes)
+    return rows.outputs[index], np.repeat(np.arange(classes), len(rows.index)), probs.ravel()
+
+
+def _means(log: Log, cache, surrogate, statistics: tuple[Statistic, ...], free: Array) -> dict:
+    """{name: mean over the pool}, of known labels as they are and of expectations for the rest."""
+
+    def on_piece(piece):
+        mean = surrogate.expected(cache.rows(*piece), statistics)
+        return mean[:, free[slice(*piece)]].sum(axis=1, dtype=float)
+
+    total = map_reduce(cache.chunks(), on_piece, np.add)
+    rows, labels = labelled(log)
+    total = total + observed(cache.take(rows), labels, statistics).sum(axis=0)
+    count = np.count_nonzero(free) + len(rows)
+    return {each.name: value / count for each, value in zip(statistics, total, strict=True)}

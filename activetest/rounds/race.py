@@ -1,0 +1,96 @@
+"""Scores become recorded draws: successive sampling without replacement, by an exponential race.
+
+Every row j holds a key -log(u_j) / s_j, with u_j hashed from (seed, round, id) and s_j the row's
+strength. The n smallest keys, in order, are n successive draws in which the probability q of the
+next is its strength over the strength of what is left (Efraimidis and Spirakis 2006). So q is
+exact, and a draw does not depend on how the pool was cut into chunks.
+"""
+
+import numpy as np
+
+from activetest.nouns.evidence import Array
+from activetest.pool.hashing import uniforms
+
+
+def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
+    """(R,) probabilities of the first pick, and (K,) the sum of squares of each kind of score.
+
+    scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero. Raises
+    ValueError for scores that are negative or not finite. See blended.
+    """
+    scores = np.where(free, scores, 0.0)
+    if not np.isfinite(scores).all() or (scores < 0).any():
+        raise ValueError("scores must be finite and not negative")
+    totals = np.square(scores, dtype=float).sum(axis=1)
+    strength = blended(scores, free, floor, totals, int(free.sum()))
+    if not np.isfinite(strength).all():
+        raise ValueError("squares of scores must be finite")
+    return strength / strength.sum(), totals
+
+
+def sharpened(scores: Array, peaks: Array, power: float) -> Array:
+    """(K, R) scores over their peaks (K,) to a power; as they are for power 1, or without a peak.
+
+    Over the peak, so that neither the unit of a loss nor a high power can leave the range of
+    numbers.
+    """
+    if power == 1:
+        return scores
+    return (scores / np.where(peaks > 0, peaks, 1)[:, None].astype(float)) ** power
+
+
+def blended(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
+    """(R,) strengths of some rows, from what scores (K,) and free rows came to over the pool.
+
+    All kinds of scores are scaled to a mean square of one, and the mean of their squares is blended
+    with one: sqrt((1 - floor^2) score^2 + floor^2). Where a score is the root of an expected
+    square, as the optimal one is, this is the best one when, with probability floor^2, what is
+    believed of a row means nothing and it is like any other of the pool. In the first draw no row
+    is less likely than floor / count, for no mean exceeds its root mean square. Where no score is
+    above zero every free row is as likely as another.
+    """
+    some = totals > 0
+    if not some.any():
+        return free.astype(float)
+    squares = np.square(scores.T[..., some], dtype=float) @ (count / totals[some]) / some.sum()
+    return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
+
+
+def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
+    """(count,) rows in the order drawn: those with the smallest keys.
+
+    hashes (R,) of the rows' ids, strength (R,). Rows of strength zero never win: where fewer than
+    count have any, all of those are drawn.
+    """
+    count = min(count, np.count_nonzero(strength))
+    with np.errstate(divide="ignore"):
+        keys = -np.log(uniforms(hashes, seed, stream)) / strength
+        # About count keys are below count over the sum of all strengths: seldom fewer than count
+        # below this, and then the others need no order.
+        limit = (count + 6 * np.sqrt(count) + 6) / strength.sum()
+    winners = np.flatnonzero(keys < limit)
+    if len(winners) < count:
+        whole = np.arange(len(keys))
+        winners = np.argpartition(keys, count - 1)[:count] if count < len(keys) else whole
+    return winners[np.argsort(keys[winners], kind="stable")][:count]
+
+
+def top(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
+    """(count,) rows with the largest strengths, in that order; equal ones as a race would put them.
+
+    Rows of strength zero are never taken.
+    """
+    order = np.lexsort((uniforms(hashes, seed, stream), -strength))
+    return order[: min(count, np.count_nonzero(strength))]
+
+
+def probabilities(strength: Array, drawn: Array) -> Array:
+    """(n,) probability of each of the drawn rows (n,), given those before it.
+
+    It is the row's strength over what is left of strength (R,) when it is drawn.
+    """
+    taken, rest = strength[drawn], strength.copy()
+    rest[drawn] = 0
+    # Summed from the back: a difference of sums would lose rows that are much smaller than others.
+    left = rest.sum() + np.cumsum(taken[::-1])[::-1]
+    return np.minimum(taken / left, 1.0)

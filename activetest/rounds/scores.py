@@ -1,0 +1,47 @@
+"""How much a round wants each row: the acquisition's scores of what the surrogate believes."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from activetest import catalog
+from activetest.acquisition import MEMBERS
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Choices, Rows
+from activetest.rounds.fit import generator
+
+# Members that acquisitions which need them are shown, and numbers at a time that they make.
+_MEMBERS, _NUMBERS = 100, 2**20
+
+
+def scorer(
+    surrogate, choices: Choices, *, seed: int, number: int
+) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
+    """score(rows, targets) -> (A, R) for a round: one line per target.
+
+    A row's scores do not depend on the rows beside it: they can be computed again, in other chunks.
+    """
+    acquisition = catalog.load("acquisition", choices.acquisition)
+    members = (
+        surrogate.members(_MEMBERS, generator(seed, number, "members"))
+        if choices.acquisition in MEMBERS
+        else None
+    )
+
+    def score(rows: Rows, targets: tuple[Statistic, ...]) -> Array:
+        if members is None:
+            strips = [rows]
+            known = {}
+        else:
+            outcomes = 15 if rows.outputs.probs is None else rows.outputs.probs.shape[1]
+            strip = max(_NUMBERS // (_MEMBERS * outcomes), 1)
+            starts = range(0, max(len(rows.index), 1), strip)
+            strips = [rows[start : start + strip] for start in starts]
+            known = {"members": members}
+        scores = [
+            [acquisition.score(surrogate.beliefs(strip, (one,), **known)) for strip in strips]
+            for one in targets
+        ]
+        return np.stack([np.concatenate(parts) for parts in scores])
+
+    return score

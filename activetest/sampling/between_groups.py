@@ -1,0 +1,155 @@
+"""Rounds that choose between groups: how likely each group is drawn, and with it every row of it.
+
+Active Bayesian Assessment (Ji 2021), Algorithm 1: a group by the acquisition, then any of its rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
+from activetest.bandits.counts import Survey, survey, task_group
+from activetest.bandits.partition import Partition
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.nouns.evidence import Array, Choices, Log, Rows, Shares
+from activetest.rounds.fit import generator
+
+# Posterior samples: fewer of many cells, as long as shares are still shares.
+_SAMPLES, _FEWEST, _NUMBERS = 1000, 100, 2**17
+# Parts of a batch, each chosen as if the labels of those before had come as expected.
+_PARTS = 10
+
+
+def chosen(
+    log: Log, cache, choices: Choices, *, seed: int, number: int, count: int = 1
+) -> tuple[Shares, Array]:
+    """The shares of a round of `count` draws, and (N,) the probability of every row in its first.
+
+    A group's probability is the share of the batch that the acquisition gives it, mixed with a draw
+    from all rows that are free, neither drawn nor brought; inside a cell all of these are alike:
+    ((1 - floor) P + floor rest / all) / rest. Raises NotEstimable where only groups that the task
+    does not ask about have rows left, and no floor allows to draw from them.
+    """
+    found = survey(log, cache, choices)
+    taken = np.concatenate([log.rows, log.brought_rows])
+    rest, gone = (
+        np.bincount(some, minlength=len(found.arms.size))
+        for some in (found.cells, found.cells[taken])
+    )
+    rest = rest - gone
+    arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest, told=None)
+    playing = bandit(replace(found, arms=arms), cache, choices)
+    samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
+    acquisition = catalog.load("acquisition", choices.acquisition)
+    rng = generator(seed, number, "arms")
+    cells = _of_batch(playing, acquisition.shares, samples, count, rng)
+    if not choices.floor and not cells.any():
+        raise NotEstimable(
+            "every item of the groups that the task asks about is drawn or labelled",
+            hint="activetest report; --floor 0.1 draws from other groups too",
+        )
+    by_cell = (1 - choices.floor) * cells + choices.floor * rest / rest.sum()
+    strength = by_cell / by_cell.sum() / np.maximum(rest, 1)
+    partition, cells = found.partition, found.cells
+    if choices.task != ESTIMATE:
+        # Whole groups were chosen: their rows are alike, whatever they are cut into.
+        first = np.searchsorted(found.arms.owner, np.arange(len(found.arms.meaning)))
+        strength = np.maximum.reduceat(strength, first)
+        partition, cells = Partition(partition.group), found.arms.owner[cells]
+    by_row = strength[cells]
+    by_row[taken] = 0.0
+    return Shares(partition.group, partition.strata, tuple(strength.tolist())), by_row
+
+
+def _of_batch(
+    playing: Bandit,
+    shares: Callable[[Bandit, int, np.random.Generator], Array],
+    samples: int,
+    count: int,
+    rng: np.random.Generator,
+) -> Array:
+    """(L,) share of a batch that each cell is given.
+
+    The first label of a batch may be worth most in one group and the tenth in another: after each
+    part, labels are taken to have come as the posterior expects them.
+    """
+    parts = min(count, _PARTS)
+    total = np.zeros(len(playing.arms.owner))
+    for _ in range(parts):
+        cells = playing.cells(shares(playing, samples // parts, rng))
+        total += cells / parts
+        arms = playing.arms
+        hoped = arms.evidence + (cells * count / parts)[:, None] * arms.mean
+        playing = replace(playing, arms=replace(arms, evidence=hoped))
+    return total
+
+
+def strengths(shares: Shares, rows: Rows, cache) -> Array:
+    """(R,) strength of rows in a round with these shares, had they been free.
+
+    Raises NotEstimable where the groups are not what they were.
+    """
+    partition = Partition(shares.group, shares.strata)
+    known = shares.group in cache.group_names
+    if not known or len(partition.owner(cache)) != len(shares.strength):
+        raise NotEstimable(
+            f"rounds chose between the groups of {shares.group!r}, which are no groups any more",
+            hint=f"activetest init POOL --group '{shares.group}', or use --interval fixed",
+        )
+    return np.array(shares.strength)[partition.cells(rows, cache)]
+
+
+def bandit(found: Survey, cache, choices: Choices) -> Bandit:
+    """What the task asks of these groups. Raises ChoiceError where they are not all there."""
+    check(cache, choices, group=found.partition.group)
+    values = [meaning[found.partition.group] for meaning in found.arms.meaning]
+    pair = None
+    if choices.task == COMPARE:
+        one, two = choices.compare
+        pair = values.index(one), values.index(two)
+    return Bandit(found.arms, choices.task, choices.worst, pair, choices.rope)
+
+
+def check(cache, choices: Choices, group: str | None = None) -> None:
+    """Raises ChoiceError where the task asks for groups that the pool does not have.
+
+    So it does where the worst groups would be all there are.
+    """
+    group = group or task_group(choices)
+    values = cache.group_values[Partition(group).column(cache)]
+    if choices.task == COMPARE:
+        for value in choices.compare:
+            if value not in values:
+                raise ChoiceError(
+                    f"--compare: {value!r} is no value of {group!r}",
+                    f"its values are {_few(values)}",
+                )
+    if choices.task == IDENTIFY and choices.worst >= len(values):
+        count = f"{len(values)} group{'s' * (len(values) != 1)}"
+        raise ChoiceError(
+            f"--worst {choices.worst}: {group!r} has {count}",
+            "ask for fewer than there are" if len(values) > 1 else "choose another --group",
+        )
+
+
+def pair(text: str, values: list[str], group: str) -> tuple[str, str]:
+    """The two values that A,B means; they may hold commas themselves.
+
+    Raises ChoiceError where it is not two of the values, or could be several pairs.
+    """
+    parts = text.split(",")
+    ways = [(",".join(parts[:place]), ",".join(parts[place:])) for place in range(1, len(parts))]
+    fitting = [way for way in ways if way[0] in values and way[1] in values]
+    if len(fitting) != 1:
+        said = "could be several pairs of" if fitting else "is not two"
+        raise ChoiceError(
+            f"--compare {text!r} {said} values of {group!r}", f"its values are {_few(values)}"
+        )
+    return fitting[0]
+
+
+def _few(values: list[str]) -> str:
+    more = f" and {len(values) - 20} more" if len(values) > 20 else ""
+    return ", ".join(values[:20]) + more

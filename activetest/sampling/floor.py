@@ -1,0 +1,57 @@
+"""How much of a draw's probability to spread evenly, for bets to be worth most.
+
+What a bettor can lose on one draw is bounded by the least likely item, so that scores which serve a
+fixed interval best can be too uneven for an anytime-valid one; most so where errors are rare.
+"""
+
+import numpy as np
+
+from activetest.intervals.betting import expected_width
+from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Array, Choices
+from activetest.parallel import map_reduce
+from activetest.rounds import race
+
+# Even draws are what the others are compared with.
+_FLOORS = (1.0, 0.9, 0.75, 0.5)
+# Draws to look ahead to where the user names no budget.
+_AHEAD = 200
+
+
+def floor(
+    cache, surrogate, target: Statistic, scores: Array, free: Array, choices: Choices, *, drawn: int
+) -> float:
+    """The floor with which an anytime-valid interval for the target's mean should be narrowest.
+
+    scores (K, N) of the acquisition, free (N,) as in rounds.unseen, drawn the number of draws so
+    far. It follows from what the surrogate believes, and so is known before the draw. The interval
+    is looked at halfway and at the end of the budget, and the floor is the one that does best
+    against even draws where it does worse. Without bounds on what an item can cost there is no
+    such interval, and the floor stays as it was chosen.
+    """
+    if not np.isfinite([target.lower, target.upper]).all():
+        return choices.floor
+
+    def on_piece(piece):
+        rows = cache.rows(*piece)
+        mean, variance = moments(surrogate.beliefs(rows, (target,)))
+        return [np.stack([mean[0], variance[0], *target.ends(rows.outputs, len(cache.classes))])]
+
+    parts = np.hstack(map_reduce(cache.chunks(), on_piece, lambda one, more: one + more))
+    mean, variance, *ends = parts[:, free].astype(float)
+    last = choices.budget or max(_AHEAD, 2 * drawn)
+
+    def widths(share: float) -> Array:
+        strength, _ = race.mixture(scores, free, share)
+        return np.array(
+            [
+                expected_width(
+                    mean, variance, np.stack(ends), strength[free], draws=draws, level=choices.level
+                )
+                for draws in (max(last // 2, 1), last)
+            ]
+        )
+
+    even = np.maximum(widths(1.0), np.finfo(float).tiny)
+    return min(_FLOORS, key=lambda share: (widths(share) / even).max())

@@ -1,0 +1,211 @@
+"""From a log to the next draws: learn from the labels, score what is left, race.
+
+`next` and `simulate` both call plan.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from activetest.acquisition import ARMS, MEMBERS
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.evidence import Aim, Array, Choices, Log, Round, Shares
+from activetest.parallel import map_reduce
+from activetest.pool.groups import name_of
+from activetest.rounds import race
+from activetest.rounds.fit import inherited, labelled, surrogate_of, unseen
+from activetest.rounds.objectives import aimed, recorded, target
+from activetest.rounds.scores import scorer
+from activetest.sampling.between_groups import chosen
+from activetest.sampling.floor import floor
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """One round before anything is drawn.
+
+    number        of the round
+    choices       it is drawn with
+    surrogate     what the labels so far let one believe
+    statistics    (T,) whose expectations are recorded
+    imputed_sum   (G, T) sums of the expectations over free rows
+    count         (G,) free rows
+    aims          what draws aim at
+    strength      (N,) probability of the first draw; 0 where a row is not free
+    learned       number of the round whose surrogate this is
+    knew          labels it knew
+    shares        where it is chosen between groups: the strengths of their rows
+    """
+
+    number: int
+    choices: Choices
+    surrogate: object
+    statistics: tuple[Statistic, ...]
+    imputed_sum: Array
+    count: Array
+    aims: tuple[Aim, ...]
+    strength: Array
+    learned: int
+    knew: int
+    shares: Shares | None = None
+
+    @property
+    def sure(self) -> bool:
+        """Whether every row that is left has a chance: else probabilities of draws say nothing."""
+        if self.shares:
+            return self.choices.floor > 0
+        return self.choices.selection == "draw"
+
+
+def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None) -> Round:
+    """The next round: up to count draws, their probabilities, and the sums estimates will need.
+
+    Deterministic in (log, pool, choices, seed, count). surrogate is what surrogate_of gives, where
+    that is at hand. Raises NotEstimable when nothing is left to draw.
+    """
+    frozen = freeze(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
+    choose = race.top if choices.selection == "top" else race.race
+    drawn = choose(cache.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
+    return record(frozen, drawn, cache)
+
+
+def freeze(
+    log: Log, cache, choices: Choices, *, seed: int, count: int = 1, surrogate=None
+) -> Frozen:
+    """What the labels so far say about every row, for a batch of `count`.
+
+    Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
+    floor, would never draw some of it: no estimate could be unbiased then. A choice between groups
+    may leave rows without a chance.
+    """
+    number = len(log.history) + 1
+    free = unseen(log, cache.size)
+    if not free.any():
+        raise NotEstimable("every item of the pool is drawn or labelled", hint="activetest report")
+    earlier = inherited(log, choices, cache.lost)
+    surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
+    statistics = recorded(choices, cache)
+    aims = aimed(log, cache, surrogate, choices, free)
+    between = choices.acquisition in ARMS
+    score = None if between else scorer(surrogate, choices, seed=seed, number=number)
+    targets = tuple(map(target, aims))
+
+    def on_piece(piece):
+        start, stop = piece
+        rows, here = cache.rows(start, stop), free[start:stop]
+        terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
+        return by_group(cache, rows.codes, terms), [score(rows, targets)] if score else []
+
+    sums, scores = map_reduce(
+        cache.chunks(), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
+    )
+    shares = None
+    if between:
+        shares, strength = chosen(log, cache, choices, seed=seed, number=number, count=count)
+    else:
+        drawn = len(log.rows)
+        choices, aims, strength = _by_scores(
+            np.hstack(scores), cache, surrogate, choices, aims, free, drawn=drawn
+        )
+    rows = np.rint(sums[:, -1]).astype(np.int64)
+    source = (earlier.learned, earlier.knew) if earlier else (number, len(labelled(log)[0]))
+    return Frozen(
+        number,
+        choices,
+        surrogate,
+        statistics,
+        sums[:, :-1],
+        rows,
+        aims,
+        strength,
+        *source,
+        shares,
+    )
+
+
+def _by_scores(
+    scores: Array,
+    cache,
+    surrogate,
+    choices: Choices,
+    aims: tuple[Aim, ...],
+    free: Array,
+    *,
+    drawn: int,
+) -> tuple[Choices, tuple[Aim, ...], Array]:
+    """The choices with the floor that is used, the aims with their totals, and (N,) strengths.
+
+    scores (A, N) of the acquisition for every aim. Raises ChoiceError as freeze does.
+    """
+    if choices.acquisition in MEMBERS and not scores[:, free].any():
+        raise ChoiceError(
+            f"all members of the surrogate {choices.surrogate!r} agree about every item: "
+            f"{choices.acquisition} has nothing to go by",
+            "choose a surrogate with members that differ, or activetest init --acquisition optimal",
+        )
+    peaks = np.ones(len(scores))
+    if choices.power != 1:
+        peaks = scores.max(axis=1, where=free, initial=0.0)
+        scores = race.sharpened(scores, peaks, choices.power)
+    if choices.interval == "anytime" and len(aims[0].statistics) == 1:
+        # Of several means the bets are on another sum at every value: the floor stays as chosen.
+        share = floor(cache, surrogate, target(aims[0]), scores, free, choices, drawn=drawn)
+        choices = replace(choices, floor=share)
+    top = choices.selection == "top"
+    strength, totals = race.mixture(scores, free, 0.0 if top else choices.floor)
+    if top:
+        # Whoever takes the top scores means to leave the others out.
+        strength = np.where(free, np.maximum(strength, np.finfo(float).tiny), 0.0)
+    if never := np.count_nonzero(free & (strength == 0)):
+        raise ChoiceError(
+            f"with floor 0, {never} items could never be drawn: their score is zero",
+            hint="activetest init POOL --floor 0.05",
+        )
+    aims = tuple(
+        replace(aim, total=float(total), peak=float(peak))
+        for aim, total, peak in zip(aims, totals, peaks, strict=True)
+    )
+    return choices, aims, strength
+
+
+def record(frozen: Frozen, drawn: Array, cache) -> Round:
+    """The round in which the rows `drawn` came in this order."""
+    mean = frozen.surrogate.expected(cache.take(drawn), frozen.statistics)
+    sure = frozen.sure
+    return Round(
+        number=frozen.number,
+        rows=drawn,
+        probs=race.probabilities(frozen.strength, drawn) if sure else np.full(len(drawn), np.nan),
+        choices=asdict(frozen.choices),
+        params=frozen.surrogate.params(),
+        statistics=tuple(each.name for each in frozen.statistics),
+        groups=group_names(cache),
+        imputed=mean.T.astype(float),
+        imputed_sum=frozen.imputed_sum,
+        count=frozen.count,
+        aims=frozen.aims,
+        learned=frozen.learned,
+        knew=frozen.knew,
+        shares=frozen.shares,
+    )
+
+
+def group_names(cache) -> tuple[str, ...]:
+    """(G,) "" for the whole pool, then a name for every value of every group column."""
+    named = (
+        name_of(column, value)
+        for column, values in zip(cache.group_names, cache.group_values, strict=True)
+        for value in values
+    )
+    return ("", *named)
+
+
+def by_group(cache, codes: Array, terms: Sequence[Array]) -> Array:
+    """(G, terms) sums of (R,) terms, over all rows and each group; codes as in Rows."""
+    sums = [np.array([term.sum(dtype=float) for term in terms])[None]]
+    for column, values in enumerate(cache.group_values):
+        by_value = [np.bincount(codes[:, column], term, minlength=len(values)) for term in terms]
+        sums.append(np.stack(by_value, axis=1))
+    return np.concatenate(sums)

@@ -1,0 +1,43 @@
+"""The answer key of a simulation: the label of every item."""
+
+from pathlib import Path
+
+import numpy as np
+
+from activetest.errors import LabelError
+from activetest.labels import files
+from activetest.nouns.evidence import LABELLED, Array
+
+
+def answers(made, key: str | Path, *, strangers: bool = False) -> Array:
+    """(N,) class code or value of every item, from a label file.
+
+    With strangers, labels may be of classes that the model never predicts. Raises LabelError for an
+    item without a label, an id that is not in the pool and a label that makes no sense there.
+    """
+    rows = [row for row in files.read(key) if row.status == LABELLED]
+    at = made.find([row.id for row in rows])
+    if (at < 0).any():
+        raise LabelError(
+            f"{key}: id {rows[int(np.argmin(at))].id!r} is not in the pool",
+            "give this pool's answer key",
+        )
+    number, truth = files.numbering(made.classes), np.full(made.size, np.nan)
+    for row, place in zip(rows, at, strict=True):
+        try:
+            truth[place] = number(row.label)
+            fits = strangers or not made.classes or truth[place] >= 0
+        except ValueError:
+            fits = False
+        if not fits:
+            raise LabelError(
+                f"{key}, line {row.line}: {row.label!r} is not a label of this pool", "correct it"
+            )
+    if np.isnan(truth).any():
+        missing = made.ids([int(np.argmax(np.isnan(truth)))])[0]
+        raise LabelError(
+            f"{key} has no label for {np.isnan(truth).sum()} of {made.size} items, "
+            f"id {missing!r} first",
+            "a simulation needs the label of every item",
+        )
+    return truth

@@ -1,0 +1,155 @@
+"""Studies that draw with replacement: active risk estimation, which only a simulation does.
+
+Sawade 2010; Active Testing (Kossen 2021), appendix D.1. An item stays in the pool when it was drawn
+and may come again; a budget counts draws, whether or not they bring a label that is new.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from operator import add
+
+import numpy as np
+
+from activetest.errors import NotEstimable
+from activetest.estimation import estimate
+from activetest.estimation.view import ANYTIME
+from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.estimate import Sample
+from activetest.nouns.evidence import LABELLED, Array, Beliefs, Choices, Log, Rows
+from activetest.parallel import map_reduce
+from activetest.rounds import race
+from activetest.rounds.fit import due, generator, learn, observed, unseen
+from activetest.rounds.objectives import aimed, target
+from activetest.rounds.scores import scorer
+from activetest.simulation.design import Plan
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """M draws with replacement: pool positions, and the probability that each had."""
+
+    rows: Array
+    probs: Array
+
+    def once(self, truth: Array) -> Log:
+        """Every item among them once, with its label."""
+        _, first = np.unique(self.rows, return_index=True)
+        rows = self.rows[np.sort(first)]
+        return replace(
+            Log.empty(),
+            rows=rows,
+            probs=np.ones(len(rows)),
+            round=np.ones(len(rows), np.int64),
+            status=np.full(len(rows), LABELLED),
+            labels=truth[rows],
+        )
+
+
+def played(
+    made, truth: Array, plan: Plan, choices: Choices, metrics: list[Metric], seed: int
+) -> Iterator[tuple]:
+    """((estimator, metric, budget), (estimate, lower, upper, labels)) of one study."""
+    draws, number = Repeats(np.empty(0, np.int64), np.empty(0)), 0
+    surrogate, learned = None, -1
+    for budget in plan.budgets:
+        while len(draws.rows) < budget:
+            number += 1
+            known = draws.once(truth)
+            if surrogate is None or due(choices.refit, learned, len(known.rows)):
+                surrogate = learn(known, made, choices, rng=generator(seed, number, "fit"))
+                learned = len(known.rows)
+            count = min(plan.batch, budget - len(draws.rows))
+            strength = _strength(known, made, choices, surrogate, seed=seed, number=number)
+            rng = generator(seed, number, "replaced")
+            rows = rng.choice(made.size, count, p=strength)
+            draws = Repeats(np.append(draws.rows, rows), np.append(draws.probs, strength[rows]))
+        for metric in metrics:
+            for estimator in plan.estimators:
+                try:
+                    numbers = _estimated(draws, made, truth, metric, estimator, choices, plan)
+                except NotEstimable:
+                    continue
+                labels = len(np.unique(draws.rows))
+                yield (estimator, metric.title, budget), (*numbers, labels)
+
+
+@dataclass(frozen=True)
+class _Centred:
+    """A surrogate whose statistics are taken from the risk: what active risk estimation scores."""
+
+    surrogate: object
+    risk: float
+
+    def members(self, count: int, rng: np.random.Generator):
+        return self.surrogate.members(count, rng)
+
+    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...], **known) -> Beliefs:
+        believed = self.surrogate.beliefs(rows, statistics, **known)
+        return replace(believed, stakes=believed.stakes - self.risk)
+
+
+def _strength(known: Log, made, choices: Choices, surrogate, *, seed: int, number: int) -> Array:
+    """(N,) probabilities of a draw.
+
+    Active Testing, eq. (15)-(17); the risk is what the surrogate expects of the pool.
+    """
+    free = unseen(known, made.size)
+    targets = tuple(map(target, aimed(known, made, surrogate, choices, free)))
+
+    def expected(piece) -> Array:
+        return surrogate.expected(made.rows(*piece), targets).sum(axis=1, dtype=float)
+
+    risks = map_reduce(made.chunks(), expected, np.add) / made.size
+    scores = [
+        scorer(_Centred(surrogate, float(risk)), choices, seed=seed, number=number)
+        for risk in risks
+    ]
+
+    def on_piece(piece) -> list[Array]:
+        rows = made.rows(*piece)
+        pairs = zip(scores, targets, strict=True)
+        return [np.concatenate([score(rows, (one,)) for score, one in pairs])]
+
+    whole = np.hstack(map_reduce(made.chunks(), on_piece, add))
+    whole = race.sharpened(whole, whole.max(axis=1), choices.power)
+    strength, _ = race.mixture(whole, np.ones(made.size, bool), choices.floor)
+    return strength / strength.sum()
+
+
+def _estimated(
+    draws: Repeats, made, truth: Array, metric: Metric, estimator: str, choices: Choices, plan: Plan
+) -> tuple[float, float, float]:
+    """Estimate, lower and upper. Raises NotEstimable."""
+    if metric.refine or plan.interval == ANYTIME:
+        raise NotEstimable("draws with replacement have no such estimate", "--interval fixed")
+    value = estimate.estimate(sample(draws, made, truth, metric), metric, estimator)
+    # No surrogate has said how much such draws vary: what they show is all there is.
+    inner = replace(value.inner, model_variance=float(value.inner.variance[0, 0]))
+    interval = estimate.interval(replace(value, inner=inner), choices.level)
+    return value.value, interval.lower, interval.upper
+
+
+def sample(draws: Repeats, made, truth: Array, metric: Metric) -> Sample:
+    """The draws as an estimator sees them: nothing ever leaves the pool, so nothing is known."""
+    stats = observed(made.take(draws.rows), truth[draws.rows], metric.statistics)
+    nothing, ones = np.zeros_like(stats), np.ones(len(stats))
+    return Sample(
+        stats=stats,
+        probs=draws.probs,
+        weights=ones / len(ones),
+        known_sum=nothing,
+        imputed=nothing,
+        imputed_sum=nothing,
+        inside=ones,
+        left=0 * ones,
+        size=made.size,
+        total=nothing.sum(axis=0),
+        unknown=made.size,
+        counted=ones,
+        uniform=bool(np.allclose(draws.probs * made.size, 1)),
+        limits=np.array([[each.lower, each.upper] for each in metric.statistics]).T,
+        expect=lambda weights: (0 * ones, 0 * ones),
+        label_variance=lambda weights: 0.0,
+        replaced=True,
+    )

@@ -1,0 +1,174 @@
+"""activetest next: the pending batch, or a new one that is written down before anybody sees it."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from activetest.errors import ChoiceError, LabelError
+from activetest.labels import files
+from activetest.ledger.ledger import LedgerMoved, Record
+from activetest.nouns.evidence import PENDING
+from activetest.sampling.plan import plan
+from activetest.study.study import Study, settled, storing
+
+FORMATS = ("csv", "jsonl")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Items to label, in the order drawn.
+
+    round     number of the latest round among them; None when there are no items
+    rows      one dict per item: id, label (empty), and the columns to show
+    repeated  they were drawn before and are still waiting
+    picked    what is new is picked by the largest score, not drawn
+    """
+
+    round: int | None
+    rows: list[dict]
+    repeated: bool
+    columns: tuple[str, ...] = ("id", "label")
+    picked: bool = False
+
+    def to_csv(self) -> str:
+        """With a header, ready for the labels."""
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_jsonl(self) -> str:
+        """One object per line."""
+        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
+
+    def summary(self) -> str:
+        """One line about what this batch is."""
+        count = f"{len(self.rows)} item" + "s" * (len(self.rows) != 1)
+        if not self.rows:
+            return "nothing is left to draw: every item of the pool is drawn or labelled"
+        if self.repeated:
+            verb = "picks" if self.picked else "draws"
+            return f"{count} still waiting for labels (--new {verb} others)"
+        return f"round {self.round}: {count} {'picked' if self.picked else 'drawn'}"
+
+    def to(self, format: str) -> str:
+        """In one of FORMATS."""
+        return self.to_csv() if format == "csv" else self.to_jsonl()
+
+
+def choose(study: Study, count: int, *, new: bool = False, show: Sequence[str] = ()) -> Batch:
+    """The pending batch, or `count` new draws when none is pending or `new` ones are wanted.
+
+    Draws are in the ledger, with their probabilities, before this returns: whoever is interrupted
+    gets the same items again. The batch is empty when nothing is left to draw. Raises ChoiceError
+    for a count below one or a column that cannot be shown, PoolChanged when the pool is another.
+    """
+    _check(study, count, show)
+    while True:
+        record = study.ledger.record()
+        waiting = _pending(record)
+        if waiting and not new:
+            return _batch(study, waiting, show, repeated=True)
+        try:
+            return _batch(study, _draw(study, record, count), show, repeated=False)
+        except LedgerMoved:
+            # Labels or another batch arrived: these draws would ignore them.
+            continue
+
+
+def save(study: Study, path: Path, format: str, make) -> Batch:
+    """Write the batch that `make()` returns to a file, whole or not at all.
+
+    A device or a pipe stays what it is and is written to. What cannot be written is found out
+    before anything is drawn. Raises StorageError then, and LabelError when the file holds labels
+    that the study does not know.
+    """
+    _spare_labels(study, path)
+    with storing(path):
+        if path.is_dir():
+            raise IsADirectoryError(21, "it is a folder", str(path))
+        if path.exists() and not path.is_file():
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                batch = make()
+                file.write(batch.to(format) if batch.rows else "")
+            return batch
+        # The file that a link points to is replaced, not the link.
+        path = path.resolve()
+        building = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
+        try:
+            with open(building, "w", encoding="utf-8", newline="") as file:
+                batch = make()
+                file.write(batch.to(format))
+            if batch.rows:
+                building.replace(path)
+        finally:
+            building.unlink(missing_ok=True)
+    return batch
+
+
+def _check(study: Study, count: int, show: Sequence[str]) -> None:
+    if count < 1:
+        raise ChoiceError(f"--n is {count}", "ask for at least one item")
+    for column in show:
+        if column in ("id", "label", "annotator", "status"):
+            raise ChoiceError(
+                f"--show {column}: that column of the batch has a meaning of its own",
+                "show another column",
+            )
+    if show:
+        study.open_pool().show([], show)
+
+
+def _pending(record: Record) -> list[tuple[int, str]]:
+    """(round, id) of the draws without an answer, in order."""
+    known = settled(record.answers)
+    return [(draw.round, draw.id) for draw in record.draws if draw.id not in known]
+
+
+def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
+    """(round, id) of new items, written down. Raises LedgerMoved when the record is out of date."""
+    cache = study.cache()
+    study.check_coming(cache)
+    log = study.log(cache, record)
+    left = cache.size - len(log.rows) - len(log.brought_rows)
+    if not left:
+        return []
+    drawn = plan(log, cache, study.choices, seed=study.seed, count=min(count, left))
+    ids = cache.ids(drawn.rows)
+    study.ledger.record_round(drawn, ids, revision=record.revision)
+    return [(drawn.number, id) for id in ids]
+
+
+def _batch(study: Study, items: list, show: Sequence[str], *, repeated: bool) -> Batch:
+    ids = [id for _, id in items]
+    rows = [{"id": id, "label": ""} for id in ids]
+    if show and ids:
+        shown = study.open_pool().show(study.cache(equipped=False).find(ids), show)
+        for column, values in shown.items():
+            for row, value in zip(rows, values, strict=True):
+                row[column] = value
+    last = max((number for number, _ in items), default=None)
+    columns = ("id", "label", *dict.fromkeys(show))
+    return Batch(last, rows, repeated, columns, picked=study.choices.selection == "top")
+
+
+def _spare_labels(study: Study, path: Path) -> None:
+    """Raises LabelError when overwriting the file would lose labels."""
+    if not path.is_file():
+        return
+    try:
+        rows = files.read(path)
+    except LabelError:
+        return
+    known = {(answer.id, answer.annotator) for answer in study.ledger.record().answers}
+    lost = [row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known]
+    if lost:
+        raise LabelError(
+            f"{path} holds {len(lost)} labels the study does not know, id {lost[0].id!r} first",
+            f"activetest ingest {path}, or write to another file",
+        )

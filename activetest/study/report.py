@@ -1,0 +1,149 @@
+"""activetest report: every estimate with its interval, and what to know before believing it."""
+
+from collections.abc import Sequence
+
+from activetest import catalog
+from activetest.errors import ChoiceError
+from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, look
+from activetest.estimators import SIMULATED
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.labels import annotators
+from activetest.nouns.report import Report
+from activetest.reporting import notes as _notes
+from activetest.reporting import requirements as gates
+from activetest.reporting import rows, verdicts
+from activetest.reporting.group_answer import assessment
+from activetest.reporting.rows import HEADLINE
+from activetest.study.status import status
+from activetest.study.study import Study
+
+_REPORTED = ", ".join(name for name in catalog.names("estimators") if name not in SIMULATED)
+# The first is the headline. The second is the surrogate's own view.
+BOTH_VIEWS = (HEADLINE, OWN_VIEW)
+
+
+def report(
+    study: Study,
+    *,
+    estimators: tuple[str, ...] | None = None,
+    metrics: tuple[str, ...] | None = None,
+    groups: tuple[str, ...] | None = None,
+    simultaneous: bool = False,
+    differences: tuple[str, ...] = (),
+    interval: str | None = None,
+    requirements: tuple[str, ...] = (),
+    half_width: float | None = None,
+    bound: float | None = None,
+) -> Report:
+    """Everything that is known about the model now. Computes, and changes nothing.
+
+    estimators    names; default the doubly robust estimate and the surrogate's own view
+    metrics       specifications, the headline first; default the study's. Groups are shown by the
+                  first one unless metrics are named
+    groups        group columns to show; default all of the study
+    simultaneous  all intervals of a table of groups hold together, at the study's level
+    differences   group columns whose groups are compared with each other
+    interval      "fixed", "anytime" or "posterior"; default the study's, and anytime for gates
+    requirements  gates, as in gates.parse
+    bound         what one item can cost at most: losses beyond it count as it, and those without a
+                  bound of their own get anytime-valid intervals
+    half_width    say how many more labels the headline's interval needs to be that narrow
+
+    Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
+    estimate that does not exist is a line with a reason.
+    """
+    estimators = estimators or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
+    for name in estimators:
+        catalog.load("estimators", name)
+        if name in SIMULATED:
+            raise ChoiceError(
+                f"the estimator {name!r} is for simulations only", f"choose from {_REPORTED}"
+            )
+    if interval not in (None, *INTERVALS):
+        raise ChoiceError(
+            f"there is no interval {interval!r}", f"choose from {', '.join(INTERVALS)}"
+        )
+    if half_width is not None and not half_width > 0:
+        raise ChoiceError(f"--half-width is {half_width}", "it is above zero, for example 0.02")
+    if bound is not None and not 0 < bound < float("inf"):
+        raise ChoiceError(f"--bound is {bound}", "it is above zero, for example 10")
+    wanted = [gates.parse(text) for text in requirements]
+    cache, choices = study.cache(), study.choices
+    columns = _columns(cache, groups)
+    compared = _columns(cache, differences) if differences else ()
+    facts = specification.facts(cache.roles, choices.costs, cache)
+    shown = _metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
+    tabled = shown if metrics else shown[:1]
+    required = [specification.one(each.metric, facts) for each in wanted]
+    if bound is not None:
+        shown, tabled, required = (
+            [specification.bounded(each, bound) for each in some]
+            for some in (shown, tabled, required)
+        )
+    log = study.log(cache)
+    own_view = OWN_VIEW in estimators and len(log.rows) + len(log.brought_rows) > 0
+    view = look(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
+    kind = interval or choices.interval
+    lines = rows.overall(view, shown, estimators, kind)
+    answers = study.ledger.record().answers
+    notes = study.changes(cache) + _notes.notes(view, lines, shown[0], answers)
+    lines += rows.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
+    apart = rows.differences(view, tabled, compared, simultaneous=simultaneous)
+    notes += _notes.compared(kind, compared, apart, grouped=any(each.group for each in lines))
+    lines += apart
+    judged = verdicts.verdicts(view, list(zip(wanted, required, strict=True)), interval)
+    several = annotators.agreement(answers, values=not cache.classes).items > 0
+    notes += _notes.bets(study.ledger.replaced(), [*lines, *judged], several=several)
+    if bound is not None:
+        notes.append(f"Losses without a bound of their own are taken within {bound:g} (--bound).")
+    if half_width is not None:
+        notes.append(_notes.planned(view, shown[0], lines[0], half_width))
+    answer = None
+    if choices.task:
+        learned = view.evidence.surrogate
+        answer, said = assessment(log, cache, choices, seed=study.seed, surrogate=learned)
+        notes += said
+    counts, _ = status(study)
+    return Report(
+        pool=study.pool["uri"],
+        fingerprint=cache.fingerprint,
+        seed=study.seed,
+        metric=" and ".join((choices.metric, *choices.also)),
+        surrogate=choices.surrogate,
+        acquisition=choices.acquisition,
+        selection=choices.selection,
+        power=choices.power,
+        surrogate_note=getattr(view.evidence.surrogate, "note", None),
+        # A study that serves bets chooses another for every round.
+        floor=log.history[-1].choices["floor"] if log.history else choices.floor,
+        counts=counts,
+        estimates=tuple(lines),
+        notes=tuple(notes),
+        gates=judged,
+        assessment=answer,
+    )
+
+
+def _metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:
+    """The metrics that are meant, each once, in order."""
+    found = {
+        metric.title: metric
+        for each in specifications
+        for metric in specification.metrics(each, facts)
+    }
+    return list(found.values())
+
+
+def _columns(cache, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The group columns to show. Raises ChoiceError for one that the study lacks."""
+    if wanted is None:
+        return cache.group_names
+    for name in wanted:
+        if name not in cache.group_names:
+            known = ", ".join(cache.group_names) or "none"
+            raise ChoiceError(
+                f"{name!r} is not a group of this study, whose groups are: {known}",
+                _notes.adding(name, cache.group_names),
+            )
+    return tuple(dict.fromkeys(wanted))
