@@ -1,6 +1,7 @@
 """Small pools and studies of them."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 # As many processes as processors run the tests: one thread each. Read when numpy is imported.
@@ -9,32 +10,22 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from activetest.nouns.evidence import LABELLED, Log
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import choose
 from activetest.study.study import Study
-
-
-def _write_pool(path: Path, rows: int, *, seed: int = 0) -> Path:
-    """Three classes, two features, a group; ids item-0, item-1, ..."""
-    rng = np.random.default_rng(seed)
-    columns = {"id": [f"item-{row}" for row in range(rows)]}
-    probs = rng.dirichlet([1, 1, 1], rows)
-    columns |= {f"prob_{name}": probs[:, code] for code, name in enumerate(("cat", "dog", "owl"))}
-    columns |= {f"x{number}": rng.normal(size=rows) for number in (1, 2)}
-    columns["place"] = rng.choice(["barn", "tree"], rows)
-    pq.write_table(pa.table(columns), path)
-    return path
+from tests import makers
 
 
 @pytest.fixture
 def write_pool():
     """write_pool(path, rows, seed=0) writes a Parquet file of that many items."""
-    return _write_pool
+    return makers.write_pool
 
 
 @pytest.fixture
@@ -48,7 +39,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def study(folder) -> Study:
     """A study of 40 items with seed 1."""
-    _write_pool(folder / "pool.parquet", 40)
+    makers.write_pool(folder / "pool.parquet", 40)
     init("pool.parquet", seed=1, groups=("place",))
     return Study.open()
 
@@ -91,5 +82,65 @@ def answers(label_file):
         answer = answer or (lambda row, said: (said + (row % 3 == 0)) % 3)
         labels = [names[answer(row, said)] for row, said in zip(rows, pred, strict=True)]
         ingest(study, label_file(*map(",".join, zip(ids, labels, strict=True))))
+
+    return made
+
+
+@pytest.fixture
+def classes():
+    """classes(C, rows=, seed=, ties=, absent=) -> facts, outputs, labels."""
+    return makers.labelled_classes
+
+
+@pytest.fixture
+def values():
+    """values(rows=, seed=) -> facts, outputs, labels."""
+    return makers.labelled_values
+
+
+@pytest.fixture
+def truth(pool):
+    """Labels of which every third is wrong."""
+    pred = pool.rows(0, pool.size).outputs.pred.astype(float)
+    return np.where(np.arange(pool.size) % 3 == 0, (pred + 1) % 3, pred)
+
+
+@pytest.fixture
+def after(pool, truth):
+    """after((choices, 5), ...) is the log after these rounds, all answered."""
+
+    def made(*batches) -> Log:
+        log = Log.empty()
+        for choices, count in batches:
+            log = answered(log, plan.plan(log, pool, choices, seed=1, count=count), truth)
+        return log
+
+    return made
+
+
+@pytest.fixture
+def with_status():
+    """with_status(log, place, status) is the log with one draw in that state."""
+
+    def made(log: Log, place: int, status: int) -> Log:
+        log = replace(log, status=log.status.copy(), labels=log.labels.copy())
+        log.status[place], log.labels[place] = status, np.nan
+        return log
+
+    return made
+
+
+@pytest.fixture
+def brought():
+    """brought(log, rows, truth, round=1) is the log with these labels, known from a round on."""
+
+    def made(log: Log, rows, truth, round: int = 1) -> Log:
+        return replace(
+            log,
+            brought_rows=rows,
+            brought_status=np.full(len(rows), LABELLED),
+            brought_labels=truth[rows],
+            brought_round=np.full(len(rows), round),
+        )
 
     return made

@@ -13,7 +13,7 @@ from activetest.cli.app import main
 from activetest.study.init import init
 from activetest.study.next import choose
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # Twenty labels of the study below: sure to pass, to fail, and to stay open.
 PASSES, FAILS, OPEN = "error<=0.999", "accuracy>=0.999", "error<=0.68"

@@ -260,7 +260,7 @@ try:
 except StorageError as error:
     print(error.problem, "|", error.hint)
 """
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     ran = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -1,7 +1,10 @@
-"""Small pools with all their labels."""
+"""Makers of small pools and their labels, for every room."""
+
+from pathlib import Path
 
 import numpy as np
-import pytest
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from activetest.item_statistics.metric import Facts
 from activetest.nouns.evidence import Outputs
@@ -10,7 +13,9 @@ NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}
 
 
-def _classes(classes: int, *, rows: int = 400, seed: int = 0, ties: bool = False, absent=()):
+def labelled_classes(
+    classes: int, *, rows: int = 400, seed: int = 0, ties: bool = False, absent=()
+):
     """Facts, outputs and labels; with ties probabilities are eighths. Absent codes never occur."""
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(classes, 0.6), rows)
@@ -33,7 +38,7 @@ def _classes(classes: int, *, rows: int = 400, seed: int = 0, ties: bool = False
     return facts, Outputs(pred, probs), labels.astype(float)
 
 
-def _values(*, rows: int = 400, seed: int = 0):
+def labelled_values(*, rows: int = 400, seed: int = 0):
     """Facts, outputs and labels of a regression pool with standard deviations."""
     rng = np.random.default_rng(seed)
     pred, std = rng.normal(10, 3, rows), rng.uniform(0.5, 2, rows)
@@ -41,13 +46,13 @@ def _values(*, rows: int = 400, seed: int = 0):
     return facts, Outputs(pred, std=std), pred + std * rng.normal(0.2, 1.1, rows)
 
 
-@pytest.fixture
-def classes():
-    """classes(C, rows=, seed=, ties=, absent=) -> facts, outputs, labels."""
-    return _classes
-
-
-@pytest.fixture
-def values():
-    """values(rows=, seed=) -> facts, outputs, labels."""
-    return _values
+def write_pool(path: Path, rows: int, *, seed: int = 0) -> Path:
+    """Three classes, two features, a group; ids item-0, item-1, ..."""
+    rng = np.random.default_rng(seed)
+    columns = {"id": [f"item-{row}" for row in range(rows)]}
+    probs = rng.dirichlet([1, 1, 1], rows)
+    columns |= {f"prob_{name}": probs[:, code] for code, name in enumerate(("cat", "dog", "owl"))}
+    columns |= {f"x{number}": rng.normal(size=rows) for number in (1, 2)}
+    columns["place"] = rng.choice(["barn", "tree"], rows)
+    pq.write_table(pa.table(columns), path)
+    return path

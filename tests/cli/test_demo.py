@@ -14,7 +14,7 @@ import pytest
 from activetest.cli.app import main
 from activetest.cli.demo import demo, sample_folder
 
-SAMPLE = Path(__file__).parents[1] / "sample_data"
+SAMPLE = Path(__file__).parents[2] / "sample_data"
 
 
 def test_the_demo_shows_every_command_and_what_came_back(capsys, monkeypatch, tmp_path):

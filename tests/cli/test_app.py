@@ -17,7 +17,7 @@ from activetest.study.init import init
 from activetest.study.next import choose
 from activetest.study.study import Study
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "activetest"]
 
 

@@ -8,7 +8,7 @@ from activetest.errors import ChoiceError, LabelError
 from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
 
-SAMPLES = Path(__file__).parents[1] / "sample_data"
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"
 
 

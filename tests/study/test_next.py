@@ -15,7 +15,7 @@ from activetest.study.init import init
 from activetest.study.next import Batch, choose, save
 from activetest.study.study import Study
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def ids(batch: Batch) -> list[str]:

@@ -18,7 +18,7 @@ from activetest.simulation.simulate import simulate
 from activetest.simulation.with_replacement import Repeats, _strength, sample
 from activetest.study.init import init
 
-SAMPLES = Path(__file__).parents[1] / "sample_data"
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"
 MODEL = Choices("error", ("error",), "model", "active-risk")
 

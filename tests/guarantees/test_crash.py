@@ -12,7 +12,7 @@ from activetest.study.init import init
 from activetest.study.next import choose
 from activetest.study.study import Study
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 # What the study of a command is about, where that is not the usual.
@@ -45,7 +45,7 @@ def scene(folder, write_pool, label_file):
 def kill_everywhere(at: Path, *arguments: str) -> int:
     """The last line at which the driver killed the command."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "crash.py"), str(at), *arguments],
+        [sys.executable, str(ROOT / "tests" / "guarantees" / "crash.py"), str(at), *arguments],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

@@ -16,7 +16,7 @@ from activetest.pool.pool import Pool
 from activetest.simulation.saved_runs import SavedRuns, hashed
 from activetest.simulation.simulate import simulate
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HEADER = {"activetest": "1", "seed": 1}
 
 
