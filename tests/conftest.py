@@ -12,7 +12,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
-from activetest.nouns.evidence import LABELLED, Log
+from activetest.nouns.log import LABELLED, Log
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from activetest.study.ingest import ingest

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.item_statistics.metric import Facts
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}

@@ -11,30 +11,28 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "activetest"
 SAMPLE = ROOT / "sample_data"
 
-# Each row sees only the rows below it; rooms on one row do not see each other.
-LAYERS = [
-    {"__main__"},
+# The floors of the house: a room sees only rooms on the floors below its own.
+FLOORS = [
     {"cli"},
-    {"workflow", "render"},
-    {"study", "assess", "planning"},
-    {"samples"},
-    {"rounds", "choices", "supplements"},
-    {"cache"},
-    {"acquisition", "estimators", "intervals", "surrogates", "pool", "ledger", "convert", "labels"},
-    {"arms"},
-    {"expectation", "groups", "identities", "components", "sampling", "annotators", "shrinkage"}
-    | {"gates", "costs", "specs"},
-    {"metrics", "passes", "catalog", "hashing", "report"},
-    {"errors", "evidence"},
-    {"__init__"},
+    {"study"},
+    {"reporting", "simulation"},
+    {"sampling", "estimation"},
+    {"rounds", "bandits", "cache", "surrogates", "metrics"},
+    {"pool", "item_statistics", "labels", "ledger", "render"}
+    | {"acquisition", "estimators", "intervals"},
+    {"nouns", "catalog", "parallel", "atomic"},
+    {"errors"},
 ]
+
+# The modules that may lie loose at the top of the package.
+LOOSE = {"__init__", "__main__", "errors", "catalog", "parallel", "atomic"}
 
 # The only rooms that may import a library.
 HOMES = {
     "typer": {"cli"},
     "rich": {"render", "cli"},
     "sqlite3": {"ledger"},
-    "pyarrow": {"pool", "convert", "cache", "groups", "supplements"},
+    "pyarrow": {"pool", "cache"},
     "sklearn": {"surrogates"},
     "torch": {"surrogates"},
     "matplotlib": {"render"},
@@ -42,12 +40,10 @@ HOMES = {
 
 
 def room(module: str) -> str:
-    """The room of activetest.room.file; pool_schema.py and its like belong to the room pool."""
+    """The room of activetest.room.file; the entry points belong to the command line."""
     parts = module.split(".")
     name = parts[1] if len(parts) > 1 else "__init__"
-    if name.startswith("__"):
-        return "__main__" if name == "__main__" else "__init__"
-    return name.split("_")[0]
+    return "cli" if name == "__main__" else name
 
 
 def imports() -> list[tuple[str, str]]:
@@ -62,24 +58,57 @@ def imports() -> list[tuple[str, str]]:
             if isinstance(node, ast.Import):
                 pairs += [(module, alias.name) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{module} has a relative import"
                 pairs += [(module, f"{node.module}.{alias.name}") for alias in node.names]
     return pairs
 
 
-def height(name: str) -> int:
-    """How far up a room stands."""
-    rows = [number for number, rooms in enumerate(reversed(LAYERS)) if name in rooms]
-    assert rows, f"activetest/{name} stands on no layer: add it to LAYERS in {Path(__file__).name}"
-    return rows[0]
+def between_rooms() -> list[tuple[str, str]]:
+    """(module, imported module) where both are of this package, and not of the same room."""
+    return [
+        (module, imported)
+        for module, imported in imports()
+        if imported.split(".")[0] == "activetest"
+        and imported != "activetest.__version__"
+        and not imported.startswith(("activetest.catalog", "activetest.errors"))
+        and room(module) not in (room(imported), "__init__")
+    ]
+
+
+def floor(name: str) -> int:
+    """The floor on which a room stands; the cellar is 0."""
+    found = [number for number, rooms in enumerate(reversed(FLOORS)) if name in rooms]
+    assert found, f"activetest/{name} stands on no floor: add it to FLOORS"
+    return found[0]
 
 
 def test_every_room_sees_only_the_rooms_below_it():
     wrong = [
         f"{module} imports {imported}"
+        for module, imported in between_rooms()
+        if floor(room(module)) <= floor(room(imported))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms():
+    rooms = {folder.parent.name for folder in PACKAGE.glob("*/__init__.py")} - {"sample_data"}
+    assert rooms | LOOSE - {"__init__", "__main__"} == set().union(*FLOORS)
+
+
+def test_nothing_else_lies_loose_at_the_top():
+    assert {file.stem for file in PACKAGE.glob("*.py")} == LOOSE
+
+
+def test_what_begins_with_an_underscore_stays_in_its_folder():
+    wrong = [
+        f"{module} imports {imported}"
         for module, imported in imports()
-        if imported.split(".")[0] == "activetest"
-        and room(module) != room(imported)
-        and height(room(module)) <= height(room(imported))
+        if imported.startswith("activetest.")
+        and any(
+            part.startswith("_") and not part.startswith("__") for part in imported.split(".")[2:]
+        )
+        and not module.startswith(imported.partition("._")[0] + ".")
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -92,25 +121,6 @@ def test_every_library_has_its_home(library):
         if imported.split(".")[0] == library and room(module) not in HOMES[library]
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def test_methods_of_a_family_do_not_depend_on_another_family():
-    families = {"acquisition", "estimators", "intervals", "surrogates"}
-    wrong = [
-        f"{module} imports {imported}"
-        for module, imported in imports()
-        if room(module) in families and room(imported) in families - {room(module)}
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def test_no_file_is_too_large_to_be_read_in_one_sitting():
-    sizes = {
-        str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines())
-        for folder in (PACKAGE, Path(__file__).parent)
-        for file in folder.rglob("*.py")
-    }
-    assert {name: size for name, size in sizes.items() if size > 300} == {}
 
 
 def loaded(code: str, *, folder: Path | None = None) -> set[str]:

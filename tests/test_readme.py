@@ -12,7 +12,7 @@ import activetest
 from activetest import catalog
 from activetest.cli.app import app, main
 from activetest.item_statistics import specification
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.nouns.report import SimulatedStrategy
 from activetest.render import json as as_json
 from activetest.reporting.requirements import parse

@@ -7,8 +7,10 @@ without replacement.
 
 import numpy as np
 
-from activetest.item_statistics.expectation import moments
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.rows import Array
+
+SIMULATION_ONLY = True
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

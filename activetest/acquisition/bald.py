@@ -8,7 +8,10 @@ mean over members of the entropy of pi_e.
 import numpy as np
 from scipy.special import xlogy
 
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array
+
+NEEDS_MEMBERS = True
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

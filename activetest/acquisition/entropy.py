@@ -7,7 +7,10 @@ surrogate. It knows nothing of the loss.
 import numpy as np
 from scipy.special import entr
 
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array
+
+TASK = "classification"
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -5,8 +5,8 @@ Active Testing (Kossen 2021), eq. (6)-(8), (12), (14).
 
 import numpy as np
 
-from activetest.item_statistics.expectation import moments
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.rows import Array
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -8,8 +8,8 @@ probability of an error.
 
 import numpy as np
 
-from activetest.item_statistics.expectation import moments
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.rows import Array
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

@@ -8,7 +8,10 @@ unit losses it is BALD.
 import numpy as np
 
 from activetest.acquisition.bald import disagreement
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array
+
+NEEDS_MEMBERS = True
 
 
 def score(beliefs: Beliefs, rng=None) -> Array:

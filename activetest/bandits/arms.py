@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 ACCURACY, ERROR, ECE, COST, CONFUSION = KINDS = ("accuracy", "error", "ece", "cost", "confusion")
 # No parameter of a Dirichlet is less: an outcome this unlikely does not occur.

@@ -19,7 +19,7 @@ from activetest.bandits.arms import (
     values,
 )
 from activetest.bandits.comparison import expected_lambda
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 ESTIMATE, IDENTIFY, COMPARE = TASKS = ("estimate", "identify", "compare")
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from activetest.bandits.arms import ERROR, Arms
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Gauss-Legendre over the quantiles: errors are about 1e-5, 1e-3 where a group has hardly a label.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)

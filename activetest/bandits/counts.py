@@ -13,7 +13,9 @@ from activetest.bandits.exchangeable import counts, heard
 from activetest.bandits.partition import EDGES, Ground, Partition, believed, surveyed
 from activetest.errors import ChoiceError
 from activetest.item_statistics import calibration, specification
-from activetest.nouns.evidence import DECLINED, LABELLED, Array, Choices, Log, Outputs, Rows
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, Log
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.pool.groups import PREDICTED
 
 # Labels that a prior counts as, unless the user says otherwise.

@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 from activetest.bandits.arms import ACCURACY, ECE, ERROR, Arms, expected, values
 from activetest.bandits.comparison import matched_beta
 from activetest.bandits.ranks import draws
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Labels that every outcome counts as at least.
 _HALF = 0.5

@@ -7,8 +7,8 @@ other ways as well.
 import numpy as np
 
 from activetest.bandits.partition import Partition
-from activetest.nouns.evidence import LABELLED, Array, Log, Round
-from activetest.nouns.used_draws import used
+from activetest.nouns.log import LABELLED, Log, Round, used
+from activetest.nouns.rows import Array
 
 # Even draws since the last label that came otherwise, from which on they alone speak for a cell.
 _ENOUGH = 10

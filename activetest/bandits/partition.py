@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.errors import ChoiceError
-from activetest.nouns.evidence import Array, Outputs, Rows
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.nouns.log import Shares
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.parallel import map_reduce
 from activetest.pool.groups import columns_of
 
@@ -126,3 +127,18 @@ def believed(outputs: Outputs, cells: Array, shape, classes: bool) -> Array | No
     for code, probs in enumerate(outputs.probs.T):
         belief[:, code] = np.bincount(cells, probs, minlength=shape[0])
     return belief
+
+
+def strengths(shares: Shares, rows: Rows, cache) -> Array:
+    """(R,) strength of rows in a round with these shares, had they been free.
+
+    Raises NotEstimable where the groups are not what they were.
+    """
+    partition = Partition(shares.group, shares.strata)
+    known = shares.group in cache.group_names
+    if not known or len(partition.owner(cache)) != len(shares.strength):
+        raise NotEstimable(
+            f"rounds chose between the groups of {shares.group!r}, which are no groups any more",
+            hint=f"activetest init POOL --group '{shares.group}', or use --interval fixed",
+        )
+    return np.array(shares.strength)[partition.cells(rows, cache)]

@@ -8,7 +8,7 @@ import numpy as np
 from activetest.bandits.arms import Arms, dirichlet, expected, outcomes, samples, values
 from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.bandits.comparison import regions
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Futures, posterior samples that each is judged by, and the numbers of both that are affordable.
 _FUTURES, _SAMPLES, _AFFORDABLE = (50, 16), (200, 40), 2**18

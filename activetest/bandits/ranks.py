@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.bandits.arms import Arms, samples
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Numbers that are ranked at a time, and drawn altogether: cells times outcomes times draws.
 _BLOCK, _MOST = 2**20, 2**23

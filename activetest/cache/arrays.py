@@ -10,7 +10,7 @@ from threading import Lock
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Bytes of zeros written at once.
 _BLOCK = 2**20

@@ -6,14 +6,13 @@ file they come from has changed. What makes them is imported then: most studies 
 
 from collections.abc import Iterable, Mapping
 
+from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
 from activetest.errors import ChoiceError, PoolError
-from activetest.surrogates import EXTERNAL as SEE_OTHERS
-from activetest.surrogates import FEATURES as SEE_FEATURES
 
-# The surrogate that is nothing without other models.
-_NEEDS_OTHERS = "external"
+# What the file of a surrogate states that reads a part.
+_USES = {FEATURES: "NEEDS_FEATURES", EXTERNAL: "USES_OTHER_MODELS"}
 
 
 def equip(
@@ -40,16 +39,16 @@ def equip(
     the cache's folder cannot be written.
     """
     names, past, known, parts = set(names), set(past), known or {}, []
-    if (names | past) & set(SEE_FEATURES):
+    if seeing(FEATURES, names | past):
         from activetest.cache import features
         from activetest.cache import training_rows as training
 
         scaled = features.ensure(cache, pool)
         parts.append(FEATURES)
-        if train is not None and names & set(SEE_FEATURES):
+        if train is not None and seeing(FEATURES, names):
             training.ensure(cache, pool, scaled, train, known=known.get(TRAIN))
             parts.append(TRAIN)
-    if names & set(SEE_OTHERS):
+    if seeing(EXTERNAL, names):
         from activetest.cache import other_models as external
 
         if external.ensure(cache, pool, surrogates, known=known.get(EXTERNAL)):
@@ -60,7 +59,7 @@ def equip(
                 f"{'surrogate_pred_*' if pool.schema.task == 'regression' else 'surrogate_prob_*'}",
                 "give a file of them with --surrogates, or choose another surrogate",
             )
-    elif past & set(SEE_OTHERS) and _remembered(cache, pool, surrogates, known.get(EXTERNAL)):
+    elif seeing(EXTERNAL, past) and _remembered(cache, pool, surrogates, known.get(EXTERNAL)):
         parts.append(EXTERNAL)
     return Cache(cache.folder, parts) if parts else cache
 
@@ -75,23 +74,27 @@ def inspected(cache: Cache, pool, *, train: str | None, surrogates: str | None) 
         from activetest.cache import training_rows as training
 
         training.check(pool, train)
-        said.append(f"{train} waits for a surrogate that learns from it: {', '.join(SEE_FEATURES)}")
+        said.append(f"{train} waits for a surrogate that learns from it: {_listed(FEATURES)}")
     if surrogates and EXTERNAL not in cache.parts:
         from activetest.cache import other_models as external
 
         external.ensure(cache, pool, surrogates)
-        said.append(f"{surrogates} waits for a surrogate that sees it: {', '.join(SEE_OTHERS)}")
+        said.append(f"{surrogates} waits for a surrogate that sees it: {_listed(EXTERNAL)}")
     return tuple(said)
 
 
 def needs_others(name: str) -> bool:
     """Whether a surrogate is nothing without other models."""
-    return name == _NEEDS_OTHERS
+    return bool(catalog.fact("surrogates", name, "NEEDS_OTHER_MODELS"))
 
 
 def seeing(part: str, names: Iterable[str]) -> list[str]:
     """Those of the surrogates of these names whose beliefs rest on a part: features or external."""
-    return sorted(set(names) & set({FEATURES: SEE_FEATURES, EXTERNAL: SEE_OTHERS}[part]))
+    return sorted(name for name in names if catalog.fact("surrogates", name, _USES[part]))
+
+
+def _listed(part: str) -> str:
+    return ", ".join(catalog.having("surrogates", _USES[part]))
 
 
 def _remembered(cache: Cache, pool, surrogates: str | None, known: str | None) -> bool:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from activetest import metrics
 from activetest.cache.arrays import Arrays, replacing
 from activetest.cache.design import Design, survey
 from activetest.errors import PoolError
+from activetest.item_statistics.defaults import STATISTICS, default_metrics
 from activetest.item_statistics.outcomes import right_and_wrong
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.pool import groups as grouping
 from activetest.pool.ids import Text, hashes, ordered, repeated, row_hashes
 
@@ -120,11 +120,7 @@ def _hex(total: int) -> str:
 
 def _statistics(schema) -> tuple[str, ...]:
     """What is computed per item."""
-    if schema.task == "regression":
-        return metrics.STATISTICS[metrics.REGRESSION]
-    return metrics.STATISTICS[
-        metrics.HARD_LABELS if schema.kind == "pred" else metrics.CLASSIFICATION
-    ]
+    return STATISTICS[default_metrics(schema.task, schema.kind)]
 
 
 def _create(arrays: Arrays, pool, design: Design) -> None:

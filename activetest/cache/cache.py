@@ -12,7 +12,7 @@ import numpy as np
 from activetest.cache.build import VERSION, build_into, fingerprint
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, mapped
 from activetest.errors import PoolChanged
-from activetest.nouns.evidence import Array, Outputs, Rows
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import Train
 from activetest.parallel import map_reduce
 from activetest.pool.ids import Text, find

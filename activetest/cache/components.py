@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Components kept: enough for a linear surrogate that is fitted on a few hundred labels.
 COMPONENTS = 8

@@ -6,7 +6,7 @@ from operator import add
 import numpy as np
 
 from activetest.cache import components
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 from activetest.pool import groups as grouping
 
 # The confidence enters the design as a logit, cut off where only rounding is left of it.

@@ -9,7 +9,7 @@ import numpy as np
 
 from activetest.cache import components
 from activetest.cache.parts import FEATURES, Part, drafted, opened
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.pool.ids import row_hashes
 
 # Rows standardised at once: they stay in the processor's cache.

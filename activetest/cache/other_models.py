@@ -14,7 +14,7 @@ import pyarrow as pa
 from activetest.cache import tables
 from activetest.cache.parts import EXTERNAL, Draft, Part, copied, drafted, opened
 from activetest.errors import PoolError
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import outputs as pool_outputs
 from activetest.pool.classes import list_width

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from activetest.cache.arrays import Arrays, replacing
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
 _VERSION = 2

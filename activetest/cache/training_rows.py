@@ -9,7 +9,7 @@ from activetest.cache import tables
 from activetest.cache.features import Scale, scale_of
 from activetest.cache.parts import TRAIN, Draft, Part, copied, drafted, opened
 from activetest.errors import ChoiceError, PoolError
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.pool.classes import list_width
 from activetest.pool.columns import columns, encoded, numbers, reject_nulls
 from activetest.pool.hashing import mix

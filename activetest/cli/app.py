@@ -215,13 +215,17 @@ def run() -> None:
 
 def _understood(made) -> str:
     """What init found and decided, in a few lines."""
-    from activetest.acquisition import ARMS
+    from activetest import catalog
     from activetest.sampling.question import believed, sentence
 
     start = {"created": "created", "updated": "updated", "checked": "dry run: nothing written in"}
     choices = made.choices
     named = (choices.metric, *choices.also)
-    aims = choices.judged if choices.acquisition in ARMS else " and ".join(named)
+    aims = (
+        choices.judged
+        if catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+        else " and ".join(named)
+    )
     verb = "picks" if choices.selection == "top" else "draws"
     draws = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
     draws += "".join(f", {odd}" for odd in _unusual(choices))

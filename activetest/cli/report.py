@@ -44,7 +44,7 @@ def report(
     wrong; 3, no gate failed, but one is undecided and needs more labels.
     """
     from activetest import catalog
-    from activetest.reporting import requirements
+    from activetest.nouns.report import count_verdicts, exit_code
     from activetest.study.report import report
     from activetest.study.study import Study
 
@@ -58,5 +58,5 @@ def report(
     made = report(Study.open(study), **options.given(wishes))
     streams.write(renderer.render(made))
     if made.gates:
-        streams.say(requirements.summary(made.gates))
-    return requirements.exit_code(made.gates)
+        streams.say(count_verdicts(made.gates))
+    return exit_code(made.gates)

@@ -16,7 +16,7 @@ from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import obstacle
 from activetest.nouns.estimate import Interval, Wagers
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Values of a ratio at which ranges are computed; between them they are bounded by chords.
 _GRID = 9

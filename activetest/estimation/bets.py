@@ -9,16 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activetest.bandits.partition import strengths
 from activetest.errors import NotEstimable
 from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Wagers
-from activetest.nouns.evidence import Array, Choices, Log, Round, Rows
+from activetest.nouns.log import Log, Round
+from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import known_before, restored
 from activetest.rounds.objectives import target
 from activetest.rounds.scores import scorer
-from activetest.sampling.between_groups import strengths
 
 # Sums up to which rows are looked at one by one: more are cheaper kind by kind.
 _FEW = 2

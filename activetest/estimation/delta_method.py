@@ -7,7 +7,7 @@ import numpy as np
 from activetest.errors import NotEstimable
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import Estimate, Sample
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 def over_answerable(metric: Metric, smooth, sample: Sample) -> Metric:

@@ -16,7 +16,8 @@ from activetest.estimation.delta_method import linear, over_answerable
 from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric, first
 from activetest.nouns.estimate import Estimate, Interval, Sample
-from activetest.nouns.evidence import PENDING, Array
+from activetest.nouns.log import PENDING
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import generator, unseen
 

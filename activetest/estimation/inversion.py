@@ -12,7 +12,7 @@ import numpy as np
 
 from activetest.intervals import betting
 from activetest.nouns.estimate import Wagers
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Pieces between two values of the grid, and how often a piece is halved to find an end in it.
 _PIECES, _HALVINGS = 16, 24

@@ -5,7 +5,7 @@ from scipy.special import stdtrit
 
 from activetest.intervals import betting
 from activetest.nouns.estimate import Estimate, Wagers
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Futures of a gate that are played, draws at a time, and the most that are looked at.
 _FUTURES, _BLOCK, _HORIZON = 200, 50, 10_000

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Log
+from activetest.nouns.log import Log
+from activetest.nouns.rows import Array
 
 
 @dataclass(frozen=True)

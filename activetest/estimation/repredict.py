@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Log, Round
+from activetest.nouns.log import Log, Round
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import known_before, restored
-from activetest.sampling.plan import by_group, group_names
+from activetest.rounds.group_sums import by_group, group_names
 
 
 def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:

@@ -10,15 +10,16 @@ import numpy as np
 
 from activetest.estimation.recorded_predictions import Foresight, foresee
 from activetest.estimation.repredict import recall
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combined
+from activetest.nouns.beliefs import moments
+from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Sample
-from activetest.nouns.evidence import LABELLED, PENDING, Array, Choices, Log, Rows
-from activetest.nouns.used_draws import used
+from activetest.nouns.log import LABELLED, PENDING, Log, used
+from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import labelled, observed, surrogate_of
-from activetest.sampling.plan import group_names
+from activetest.rounds.group_sums import group_names
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 def shrink(estimates: Array, variances: Array, expected: Array | float) -> Array:

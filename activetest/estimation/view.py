@@ -11,8 +11,9 @@ from activetest.estimation.anytime import judged, sequence
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
+from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Interval, Sample, Wagers
-from activetest.nouns.evidence import Choices, Log
+from activetest.nouns.log import Log
 from activetest.rounds.fit import restored
 from activetest.rounds.objectives import believed
 

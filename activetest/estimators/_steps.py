@@ -4,7 +4,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.nouns.estimate import Estimate, Sample
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 def weighted(terms: Array, guess: Array, sample: Sample, *, replaced: bool = False) -> Estimate:

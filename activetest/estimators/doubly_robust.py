@@ -10,7 +10,7 @@ import numpy as np
 
 from activetest.estimators._steps import weighted
 from activetest.nouns.estimate import Estimate, Sample
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 NEEDS_SURROGATE = True
 

@@ -11,6 +11,8 @@ import numpy as np
 from activetest.estimators._steps import weighted
 from activetest.nouns.estimate import Estimate, Sample
 
+SIMULATION_ONLY = True
+
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,): sum of h / q over sum of 1 / q; consistent, and biased while draws are few."""

@@ -11,6 +11,8 @@ import numpy as np
 from activetest.estimators._steps import weighted
 from activetest.nouns.estimate import Estimate, Sample
 
+SIMULATION_ONLY = True
+
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,) of the drawn items, as if every draw had been uniform; biased when it was not."""

@@ -1,7 +1,6 @@
 """A variance for heavy tails: what was not met yet enters through what the surrogate expects."""
 
-from activetest.intervals._rare import RARE
-from activetest.nouns.estimate import Estimate
+from activetest.nouns.estimate import RARE, Estimate
 
 # Imaginary draws that showed the surrogate's variance.
 _PSEUDO_DRAWS = 20

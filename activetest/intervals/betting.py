@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.nouns.estimate import Interval, Wagers
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Stakes in units of 1 / (standard deviation of a draw), and the share of the capital behind each.
 # sqrt(2 log(40) / n) is best when one looks after n draws: here about 80, 400 and 3000.

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from activetest.nouns.estimate import Estimate, Interval
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Imaginary draws in every bin, as noisy as its claim makes them: bins that were met rarely, or
 # never, would seem to be known.

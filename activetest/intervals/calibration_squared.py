@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from activetest.intervals.calibration import gaps
 from activetest.nouns.estimate import Estimate, Interval
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

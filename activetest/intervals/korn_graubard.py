@@ -5,9 +5,8 @@ Korn and Graubard 1998.
 
 import numpy as np
 
-from activetest.intervals._rare import RARE
 from activetest.intervals._shares import effective_size, limits
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import RARE, Estimate, Interval
 
 
 def interval(estimate: Estimate, level: float) -> Interval:

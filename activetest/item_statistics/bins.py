@@ -8,7 +8,7 @@ into the same bin whichever precision it comes in.
 import numpy as np
 
 from activetest.item_statistics.losses import codes
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 
 def right_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:

@@ -10,7 +10,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.statistic import Statistic, statistic
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 _BINS, _MOST = 15, 100
 _WIDTH, _COUNT = "equal-width", "equal-count"

@@ -6,7 +6,7 @@ A class is meant by its code.
 import numpy as np
 
 from activetest.item_statistics.losses import codes
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 
 def tp(code: int, outputs: Outputs, labels: Array | None) -> Array:

@@ -15,7 +15,7 @@ from activetest.item_statistics import arguments
 from activetest.item_statistics.losses import codes
 from activetest.item_statistics.metric import Facts, Metric, first, within
 from activetest.item_statistics.statistic import Statistic, statistic
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 # What a sketch of a curve's influence function keeps.
 _KNOTS, _DIGITS = 65, 6

@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 # The smallest probability a log-loss is taken of: one confident mistake costs at most 27.6 nats.
 LOG_LOSS_FLOOR = 1e-12

@@ -6,7 +6,7 @@ import numpy as np
 
 from activetest.item_statistics import arguments
 from activetest.item_statistics.statistic import Statistic, statistic
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 class Margins(NamedTuple):

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 # A mean below this is what rounding leaves of nothing: less than one item in fifty million. Above
 # the gradient's smallest step, so that no denominator comes into being on the way.

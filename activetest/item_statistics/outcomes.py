@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic, statistic
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 
 def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Array, Array, Array]:

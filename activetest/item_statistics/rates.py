@@ -21,7 +21,7 @@ import numpy as np
 from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric, divide, fraction, within
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 _COUNTS = ("tp", "fp", "fn")
 AVERAGES = ("macro", "micro", "weighted")

@@ -8,7 +8,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 
 def split(specification: str) -> tuple[str, str | None]:

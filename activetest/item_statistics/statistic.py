@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from activetest.item_statistics import bins, counts, losses
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 
 @dataclass(frozen=True)

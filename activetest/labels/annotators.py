@@ -11,7 +11,8 @@ from statistics import median
 import numpy as np
 
 from activetest.labels.dawid_skene import dawid_skene
-from activetest.nouns.evidence import DECLINED, LABELLED, Array
+from activetest.nouns.log import DECLINED, LABELLED
+from activetest.nouns.rows import Array
 
 MAJORITY, DAWID_SKENE = METHODS = ("majority", "dawid-skene")
 

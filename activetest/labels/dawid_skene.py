@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # What an annotator is worth before anything is known, for every true class: as if four items had
 # been labelled right and one wrong. Without it, whoever answered once is never or always right.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 _STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}

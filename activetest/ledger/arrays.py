@@ -19,7 +19,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 import numpy as np
 
 from activetest.errors import StorageError, StudyError
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 _HINT = (
     "restore it from a backup: it holds what a round's surrogate had learned. Every label is in "

@@ -18,7 +18,8 @@ from activetest.errors import StorageError, StudyError
 from activetest.ledger.arrays import Stored, split, write
 from activetest.ledger.migrations import MIGRATIONS, migrate
 from activetest.ledger.rounds import draws, rebuilt, texts
-from activetest.nouns.evidence import Array, Round
+from activetest.nouns.log import Round
+from activetest.nouns.rows import Array
 
 # A writer holds the lock for milliseconds; whoever waits this long is looking at a stuck machine.
 PATIENCE = 60.0

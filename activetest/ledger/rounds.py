@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from activetest.nouns.evidence import Aim, Round, Shares
+from activetest.nouns.log import Aim, Round, Shares
 
 
 def texts(round: Round, plain: dict) -> list[str | None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from activetest.item_statistics import curves
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 TASK = "classification"
 

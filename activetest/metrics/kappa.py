@@ -3,7 +3,7 @@
 from activetest.item_statistics import arguments
 from activetest.item_statistics.margins import margins, statistics
 from activetest.item_statistics.metric import Facts, Metric, divide
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 TASK = "classification"
 

@@ -5,7 +5,7 @@ import numpy as np
 from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 TASK = "regression"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 @dataclass(frozen=True)
@@ -138,3 +138,7 @@ class Wagers:
     offset: Array
     least: Array
     most: Array
+
+
+# With fewer than this it misses on the dangerous side: what was not met yet looks like nothing.
+RARE = 20

@@ -1,10 +1,13 @@
 """What is said about a study, before any formatting. Every output format renders this object."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
 
 SCHEMA_VERSION = 1
+
+PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 
 
 @dataclass(frozen=True)
@@ -190,3 +193,16 @@ class SimulatedStrategy:
     width: float
     uniform_mse: float
     uniform_median: float
+
+
+def exit_code(gates: Iterable[Gate]) -> int:
+    """1 if any gate failed, else 3 if any is undecided, else 0."""
+    verdicts = {gate.verdict for gate in gates}
+    return 1 if FAIL in verdicts else 3 if UNDECIDED in verdicts else 0
+
+
+def count_verdicts(gates: Iterable[Gate]) -> str:
+    """How many gates came to which verdict: "gates: 1 FAIL, 2 PASS"."""
+    verdicts = [gate.verdict for gate in gates]
+    counts = ((verdicts.count(each), each.upper()) for each in (FAIL, UNDECIDED, PASS))
+    return "gates: " + ", ".join(f"{count} {verdict}" for count, verdict in counts if count)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.pool.ids import Text
 from activetest.pool.roles import is_text, is_vector
 

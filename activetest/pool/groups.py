@@ -3,7 +3,7 @@
 import numpy as np
 
 from activetest.errors import PoolError
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 
 # A report has a line per group and metric: beyond this a column is not a group but a measurement
 # or an id.

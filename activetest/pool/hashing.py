@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.pool.hashing import mix
 
 _WORD = 8

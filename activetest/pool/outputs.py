@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from activetest.nouns.evidence import Array, Outputs
+from activetest.nouns.rows import Array, Outputs
 from activetest.pool.columns import BadRow, encoded, numbers, reject_nulls, vectors
 from activetest.pool.schema import Schema
 

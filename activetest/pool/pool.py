@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from activetest.errors import PoolChanged, PoolError
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import columns as pool_columns
 from activetest.pool import groups as grouping

@@ -2,10 +2,9 @@
 
 from xml.etree import ElementTree
 
-from activetest.nouns.report import Gate, Report
+from activetest.nouns.report import PASS, Gate, Report
 from activetest.render import _gates
 from activetest.render import _words as words
-from activetest.reporting.requirements import PASS
 
 
 def render(report: Report) -> str:

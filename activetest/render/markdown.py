@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, Line, Report
+from activetest.nouns.report import Counts, Line, Report, count_verdicts
 from activetest.render import _assessment, _gates, _tables
 from activetest.render import _words as words
-from activetest.reporting import requirements
 
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000
@@ -35,8 +34,7 @@ def render(report: Report) -> str:
         behind = _gates.evidence(report.gates)
         parts.append(
             _Part(
-                f"**{requirements.summary(report.gates)}**"
-                + (f" (intervals: {behind})" * bool(behind))
+                f"**{count_verdicts(report.gates)}**" + (f" (intervals: {behind})" * bool(behind))
             )
         )
         parts.append(_table(_gates.table(report.gates)))

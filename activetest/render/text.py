@@ -13,10 +13,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, Gate, Line, Report
+from activetest.nouns.report import Counts, Gate, Line, Report, count_verdicts
 from activetest.render import _assessment, _gates, _tables, _text_tables
 from activetest.render import _words as words
-from activetest.reporting import requirements
 
 
 def render(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
@@ -87,9 +86,7 @@ def _verdicts(console: Console, given: Sequence[Gate]) -> None:
     """The verdicts; under the table, what else to know about each."""
     behind = _gates.evidence(given)
     console.print(
-        Text.assemble(
-            (requirements.summary(given), "bold"), f" (intervals: {behind})" if behind else ""
-        )
+        Text.assemble((count_verdicts(given), "bold"), f" (intervals: {behind})" if behind else "")
     )
     console.print()
     _text_tables.show(console, _gates.table(given))

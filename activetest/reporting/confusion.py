@@ -12,8 +12,9 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.calibration import in_bins
 from activetest.item_statistics.metric import Metric, fraction, linear
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import LABELLED, Array
 from activetest.nouns.group_report import Bin, Cell, Column, Confusion, Reliability
+from activetest.nouns.log import LABELLED
+from activetest.nouns.rows import Array
 from activetest.pool.groups import BINS, CONFIDENCE
 from activetest.reporting.group_ranking import EXACT, NONE, POSTERIOR, PSEUDO
 from activetest.reporting.rows import HEADLINE, line

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest import acquisition, catalog
+from activetest import catalog
 from activetest.bandits.arms import Arms, variances
 from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.bandits.comparison import regions
@@ -14,8 +14,9 @@ from activetest.errors import ChoiceError
 from activetest.estimation.view import View, look
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.evidence import Array, Choices
+from activetest.nouns.choices import Choices
 from activetest.nouns.group_report import Assessment, Comparison, Confusion
+from activetest.nouns.rows import Array
 from activetest.reporting import confusion as cells
 from activetest.reporting import group_notes as words
 from activetest.reporting.group_ranking import Standing, ranking, standing
@@ -141,7 +142,7 @@ def _comparison(bandit: Bandit, stands: Standing, choices: Choices) -> Compariso
 
 def _more(bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng) -> int | None:
     """Labels still expected until the task is decided."""
-    active = choices.acquisition in acquisition.ARMS
+    active = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     likely = np.zeros(len(bandit.arms.meaning))
     likely[stands.order[: stands.there]] = among
     more = decision_labels(

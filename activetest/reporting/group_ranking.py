@@ -10,8 +10,8 @@ from activetest.bandits.credible import intervals
 from activetest.bandits.ranks import Ranks, draws, ranks
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.evidence import Array
 from activetest.nouns.group_report import Ranked
+from activetest.nouns.rows import Array
 from activetest.reporting.rows import HEADLINE, measured
 
 # Draws of the posterior that probabilities and ranks rest on.

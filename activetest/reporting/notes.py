@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from activetest.acquisition import ARMS
+from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import half_width_labels
 from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View
-from activetest.intervals._rare import RARE
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
-from activetest.nouns.evidence import DECLINED, LABELLED, Log
+from activetest.nouns.estimate import RARE
+from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.report import Gate, Line
 from activetest.reporting.rows import HEADLINE
 
@@ -50,7 +50,7 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
             f"Items declined: {declined}. Every estimate is about the items that can be answered."
         )
     if open_ended and headline.estimate is not None and headline.estimator != OWN_VIEW:
-        between = view.choices.acquisition in ARMS
+        between = catalog.fact("acquisition", view.choices.acquisition, "CHOOSES_GROUPS")
         said += _doubts(headline, _tally(view, metric), between=between)
     said += _too_early(lines)
     said += _disagreements(lines)

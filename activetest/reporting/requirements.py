@@ -14,13 +14,10 @@ It can be read in one way only:
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from activetest.errors import ChoiceError
-from activetest.nouns.report import Gate
-
-PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+from activetest.nouns.report import FAIL, PASS, UNDECIDED
 
 _EXAMPLE = "write it like 'recall[fraud]>=0.8' or 'accuracy@region=EU>=0.9'"
 # Greedy, so that the operator found is the last one.
@@ -84,19 +81,6 @@ def from_interval(
     if min(sign * end for end in passing) >= limit - slack:
         return PASS
     return FAIL if max(sign * end for end in failing) < limit - slack else UNDECIDED
-
-
-def exit_code(gates: Iterable[Gate]) -> int:
-    """1 if any gate failed, else 3 if any is undecided, else 0."""
-    verdicts = {gate.verdict for gate in gates}
-    return 1 if FAIL in verdicts else 3 if UNDECIDED in verdicts else 0
-
-
-def summary(gates: Iterable[Gate]) -> str:
-    """How many gates came to which verdict: "gates: 1 FAIL, 2 PASS"."""
-    verdicts = [gate.verdict for gate in gates]
-    counts = ((verdicts.count(each), each.upper()) for each in (FAIL, UNDECIDED, PASS))
-    return "gates: " + ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
 
 
 def _left(text: str, left: str) -> tuple[str, tuple[str, str] | None]:

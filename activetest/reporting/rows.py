@@ -9,10 +9,10 @@ from activetest.estimation import shrinkage
 from activetest.estimation.estimate import Value, difference
 from activetest.estimation.samples import Group
 from activetest.estimation.view import FIXED, OWN_VIEW, View
-from activetest.intervals._rare import RARE
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.evidence import LABELLED
+from activetest.nouns.estimate import RARE
+from activetest.nouns.log import LABELLED
 from activetest.nouns.report import Line
 
 HEADLINE = "doubly-robust"

@@ -8,10 +8,10 @@ from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import obstacle
-from activetest.nouns.report import Gate
+from activetest.nouns.report import UNDECIDED, Gate
 from activetest.reporting import requirements
 from activetest.reporting.notes import adding
-from activetest.reporting.requirements import UNDECIDED, Requirement
+from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import HEADLINE, known_inside, labelled_inside, trusted
 from activetest.rounds.fit import generator
 

@@ -8,9 +8,10 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import PoolChanged
 from activetest.item_statistics.statistic import Statistic, statistic
-from activetest.nouns.evidence import LABELLED, Array, Choices, Log, Round, Rows
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, Log, Round
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
-from activetest.surrogates import FEATURES
 
 # Rows of the pool that stand in for training rows.
 _SKETCH_ROWS = 1000
@@ -88,7 +89,11 @@ def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
         cache.statistics,
         len(cache.classes),
         scale,
-        *((cache.train, _sketch(cache)) if choices.surrogate in FEATURES else ()),
+        *(
+            (cache.train, _sketch(cache))
+            if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
+            else ()
+        ),
     )
     return catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
 

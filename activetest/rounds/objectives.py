@@ -12,7 +12,9 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.curves import sketched
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combined, statistic
-from activetest.nouns.evidence import Aim, Array, Choices, Log, Outputs
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Aim, Log
+from activetest.nouns.rows import Array, Outputs
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import labelled, observed
 

@@ -8,7 +8,7 @@ exact, and a draw does not depend on how the pool was cut into chunks.
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from activetest import catalog
-from activetest.acquisition import MEMBERS
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Choices, Rows
+from activetest.nouns.choices import Choices
+from activetest.nouns.rows import Array, Rows
 from activetest.rounds.fit import generator
 
 # Members that acquisitions which need them are shown, and numbers at a time that they make.
@@ -24,7 +24,7 @@ def scorer(
     acquisition = catalog.load("acquisition", choices.acquisition)
     members = (
         surrogate.members(_MEMBERS, generator(seed, number, "members"))
-        if choices.acquisition in MEMBERS
+        if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
         else None
     )
 

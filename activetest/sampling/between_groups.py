@@ -13,7 +13,9 @@ from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
 from activetest.bandits.counts import Survey, survey, task_group
 from activetest.bandits.partition import Partition
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.nouns.evidence import Array, Choices, Log, Rows, Shares
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log, Shares
+from activetest.nouns.rows import Array
 from activetest.rounds.fit import generator
 
 # Posterior samples: fewer of many cells, as long as shares are still shares.
@@ -86,21 +88,6 @@ def _of_batch(
     return total
 
 
-def strengths(shares: Shares, rows: Rows, cache) -> Array:
-    """(R,) strength of rows in a round with these shares, had they been free.
-
-    Raises NotEstimable where the groups are not what they were.
-    """
-    partition = Partition(shares.group, shares.strata)
-    known = shares.group in cache.group_names
-    if not known or len(partition.owner(cache)) != len(shares.strength):
-        raise NotEstimable(
-            f"rounds chose between the groups of {shares.group!r}, which are no groups any more",
-            hint=f"activetest init POOL --group '{shares.group}', or use --interval fixed",
-        )
-    return np.array(shares.strength)[partition.cells(rows, cache)]
-
-
 def bandit(found: Survey, cache, choices: Choices) -> Bandit:
     """What the task asks of these groups. Raises ChoiceError where they are not all there."""
     check(cache, choices, group=found.partition.group)
@@ -153,3 +140,18 @@ def pair(text: str, values: list[str], group: str) -> tuple[str, str]:
 def _few(values: list[str]) -> str:
     more = f" and {len(values) - 20} more" if len(values) > 20 else ""
     return ", ".join(values[:20]) + more
+
+
+def fitted(choices: Choices, made, compare: str | None) -> Choices:
+    """The choices, with the two groups that --compare means now that the pool's are known.
+
+    Raises ChoiceError where the task asks for groups that the pool does not have.
+    """
+    if choices.task is None:
+        return choices
+    group = choices.groups[0]
+    if compare is not None:
+        values = made.group_values[made.group_names.index(group)]
+        choices = replace(choices, compare=pair(compare, values, group))
+    check(made, choices)
+    return choices

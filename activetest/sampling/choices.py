@@ -3,16 +3,14 @@
 import math
 from dataclasses import MISSING, fields
 
-from activetest import acquisition, catalog
+from activetest import catalog
 from activetest.bandits.arms import CONFUSION
 from activetest.bandits.bandit import TASKS as QUESTIONS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.labels.annotators import METHODS
-from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.sampling.question import PRIORS, check_task
-from activetest.surrogates import FEATURES, TASKS
 
 # Beyond this, powers of small scores would be lost.
 _MOST_POWER = 16
@@ -73,13 +71,6 @@ def checked(entries: dict, pool: dict, *, where: str, simulated: bool = False) -
     return choices
 
 
-def metrics_of(pool: dict) -> tuple[str, ...]:
-    """The metrics that are reported of a pool with these roles, unless others are asked for."""
-    if pool["task"] == "regression":
-        return REGRESSION
-    return HARD_LABELS if pool["kind"] == "pred" else CLASSIFICATION
-
-
 def _check_names(choices: Choices, pool: dict, where: str) -> None:
     facts = specification.facts(pool, choices.costs)
     try:
@@ -106,15 +97,19 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
             raise ChoiceError(
                 f"{where}: no {key} is called {name!r}", f"choose from {', '.join(known)}"
             )
-    task = TASKS.get(choices.surrogate, pool["task"])
+    task = catalog.fact("surrogates", choices.surrogate, "TASK") or pool["task"]
     if task != pool["task"]:
-        fitting = [name for name in catalog.names("surrogates") if TASKS.get(name) != task]
+        fitting = [
+            name
+            for name in catalog.names("surrogates")
+            if catalog.fact("surrogates", name, "TASK") != task
+        ]
         raise ChoiceError(
             f"{where}: surrogate {choices.surrogate!r} is for {task}, "
             f"and this pool is {pool['task']}",
             f"choose from {', '.join(fitting)}",
         )
-    if choices.surrogate in FEATURES and pool.get("open_classes"):
+    if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES") and pool.get("open_classes"):
         raise ChoiceError(
             f"{where}: surrogate {choices.surrogate!r} cannot believe in a class that the model "
             "never predicts, and labels of this pool may be of such classes",
@@ -136,14 +131,14 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
 
 
 def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool) -> None:
-    task = acquisition.TASKS.get(choices.acquisition, pool["task"])
+    task = catalog.fact("acquisition", choices.acquisition, "TASK") or pool["task"]
     if task != pool["task"]:
         raise ChoiceError(
             f"{where}: acquisition {choices.acquisition!r} is for {task}, "
             f"and this pool is {pool['task']}",
             "choose another, for example optimal",
         )
-    if choices.acquisition in acquisition.SIMULATED and not simulated:
+    if catalog.fact("acquisition", choices.acquisition, "SIMULATION_ONLY") and not simulated:
         raise ChoiceError(
             f"{where}: acquisition {choices.acquisition!r} draws with replacement, "
             "and a study never asks for a label twice",
@@ -163,7 +158,9 @@ def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool
         raise ChoiceError(
             f"{where}: the top scores are the same to any power", "leave --power at 1"
         )
-    if choices.surrogate == "model" and choices.acquisition in acquisition.MEMBERS:
+    if choices.surrogate == "model" and catalog.fact(
+        "acquisition", choices.acquisition, "NEEDS_MEMBERS"
+    ):
         raise ChoiceError(
             f"{where}: {choices.acquisition} compares members, and the surrogate 'model' has one",
             "choose a surrogate with members that differ",

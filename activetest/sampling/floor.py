@@ -7,9 +7,10 @@ fixed interval best can be too uneven for an anytime-valid one; most so where er
 import numpy as np
 
 from activetest.intervals.betting import expected_width
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Choices
+from activetest.nouns.beliefs import moments
+from activetest.nouns.choices import Choices
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 

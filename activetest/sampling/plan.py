@@ -3,19 +3,20 @@
 `next` and `simulate` both call plan.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from activetest.acquisition import ARMS, MEMBERS
+from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Aim, Array, Choices, Log, Round, Shares
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Aim, Log, Round, Shares
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
-from activetest.pool.groups import name_of
 from activetest.rounds import race
 from activetest.rounds.fit import inherited, labelled, surrogate_of, unseen
+from activetest.rounds.group_sums import by_group, group_names
 from activetest.rounds.objectives import aimed, recorded, target
 from activetest.rounds.scores import scorer
 from activetest.sampling.between_groups import chosen
@@ -88,7 +89,7 @@ def freeze(
     surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
     statistics = recorded(choices, cache)
     aims = aimed(log, cache, surrogate, choices, free)
-    between = choices.acquisition in ARMS
+    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     score = None if between else scorer(surrogate, choices, seed=seed, number=number)
     targets = tuple(map(target, aims))
 
@@ -139,7 +140,8 @@ def _by_scores(
 
     scores (A, N) of the acquisition for every aim. Raises ChoiceError as freeze does.
     """
-    if choices.acquisition in MEMBERS and not scores[:, free].any():
+    needs_members = catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
+    if needs_members and not scores[:, free].any():
         raise ChoiceError(
             f"all members of the surrogate {choices.surrogate!r} agree about every item: "
             f"{choices.acquisition} has nothing to go by",
@@ -190,22 +192,3 @@ def record(frozen: Frozen, drawn: Array, cache) -> Round:
         knew=frozen.knew,
         shares=frozen.shares,
     )
-
-
-def group_names(cache) -> tuple[str, ...]:
-    """(G,) "" for the whole pool, then a name for every value of every group column."""
-    named = (
-        name_of(column, value)
-        for column, values in zip(cache.group_names, cache.group_values, strict=True)
-        for value in values
-    )
-    return ("", *named)
-
-
-def by_group(cache, codes: Array, terms: Sequence[Array]) -> Array:
-    """(G, terms) sums of (R,) terms, over all rows and each group; codes as in Rows."""
-    sums = [np.array([term.sum(dtype=float) for term in terms])[None]]
-    for column, values in enumerate(cache.group_values):
-        by_value = [np.bincount(codes[:, column], term, minlength=len(values)) for term in terms]
-        sums.append(np.stack(by_value, axis=1))
-    return np.concatenate(sums)

@@ -1,11 +1,11 @@
 """Choices about groups: what is asked of them, and by what they are judged."""
 
-from activetest import acquisition
+from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
 from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, TASKS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.pool.groups import PREDICTED
 
 NONE = "none"
@@ -24,7 +24,7 @@ FLOOR = 0.1
 
 def usual_floor(name: str) -> float:
     """The floor of an acquisition where the user names none."""
-    return FLOOR if name in acquisition.ARMS else Choices.floor
+    return FLOOR if catalog.fact("acquisition", name, "CHOOSES_GROUPS") else Choices.floor
 
 
 def told(words) -> tuple[str | None, str | None]:
@@ -71,7 +71,7 @@ def believed(choices: Choices) -> str:
 
 def check_task(choices: Choices, pool: dict, where: str) -> None:
     """Raises ChoiceError for a task that makes no sense in a pool with these roles."""
-    between = choices.acquisition in acquisition.ARMS
+    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     if choices.task is None:
         for name, task in _IDLE.items():
             if getattr(choices, name) != getattr(Choices, name):

@@ -6,7 +6,8 @@ import numpy as np
 
 from activetest.errors import LabelError
 from activetest.labels import files
-from activetest.nouns.evidence import LABELLED, Array
+from activetest.nouns.log import LABELLED
+from activetest.nouns.rows import Array
 
 
 def answers(made, key: str | Path, *, strangers: bool = False) -> Array:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.item_statistics.metric import Metric, evaluate
-from activetest.nouns.evidence import Array, Choices, Outputs
+from activetest.nouns.choices import Choices
 from activetest.nouns.report import SimulatedStrategy
+from activetest.nouns.rows import Array, Outputs
 from activetest.simulation.design import TOP
 
 # Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
-from activetest.acquisition import ARMS, SIMULATED
+from activetest import catalog
 from activetest.bandits.bandit import COMPARE, IDENTIFY
 from activetest.errors import ChoiceError
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.sampling.choices import checked
 from activetest.sampling.question import NONE, option, usual_floor
 
@@ -90,7 +90,9 @@ def strategies(
     for surrogate, acquisition, selection, power in product(
         surrogates, acquisitions, selections, powers
     ):
-        alike = acquisition == "uniform" or acquisition in ARMS
+        alike = acquisition == "uniform" or catalog.fact(
+            "acquisition", acquisition, "CHOOSES_GROUPS"
+        )
         if alike or with_replacement(acquisition):
             selection = DRAW
         if alike or selection == TOP:
@@ -105,4 +107,4 @@ def strategies(
 
 def with_replacement(acquisition: str) -> bool:
     """Whether an acquisition draws with replacement, as no study does."""
-    return acquisition in SIMULATED
+    return bool(catalog.fact("acquisition", acquisition, "SIMULATION_ONLY"))

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from activetest import __version__
 from activetest.errors import ChoiceError, StorageError
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 try:
     import fcntl

@@ -17,21 +17,23 @@ from activetest.cache import auxiliary, cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.view import ANYTIME, FIXED, INTERVALS, OWN_VIEW, look
 from activetest.item_statistics import specification
+from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.evidence import LABELLED, Array, Choices, Log, Round
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
+from activetest.nouns.rows import Array
 from activetest.parallel import processors
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import surrogate_of
 from activetest.sampling import plan as rounds
-from activetest.sampling.choices import metrics_of
+from activetest.sampling.between_groups import fitted
 from activetest.simulation.answer_key import answers
 from activetest.simulation.baseline import baseline, compared
 from activetest.simulation.design import DRAW, Asked, Plan, strategies, with_replacement
 from activetest.simulation.saved_runs import Found, SavedRuns, Task, header
 from activetest.simulation.with_replacement import played
 from activetest.simulation.workers import finished
-from activetest.study.settings import fitted
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 ACQUISITIONS = ("optimal", "uniform")
@@ -89,7 +91,7 @@ def simulate(
     if workers is not None and workers < 1:
         raise ChoiceError(f"{workers} workers cannot work", "--workers 1")
     roles = pool.schema.to_dict() | {"uri": pool.uri}
-    metrics = metrics or metrics_of(roles)
+    metrics = metrics or default_metrics(roles["task"], roles["kind"])
     common = {"metric": aim or metrics[0], "metrics": metrics, "refit": refit, "costs": costs}
     common |= {"level": level} | ({} if floor is None else {"floor": floor})
     common |= {"groups": pool.schema.groups} | (asked.choices() if asked else {})

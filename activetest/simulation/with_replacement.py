@@ -15,8 +15,11 @@ from activetest.estimation import estimate
 from activetest.estimation.view import ANYTIME
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Sample
-from activetest.nouns.evidence import LABELLED, Array, Beliefs, Choices, Log, Rows
+from activetest.nouns.log import LABELLED, Log
+from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import due, generator, learn, observed, unseen

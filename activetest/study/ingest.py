@@ -12,7 +12,7 @@ from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
 from activetest.labels.files import Label
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, Undone
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
 from activetest.study.study import Study
 

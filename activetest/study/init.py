@@ -12,15 +12,16 @@ from pathlib import Path
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.errors import StudyError
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.pool import convert
 from activetest.pool.costs import read as read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
+from activetest.sampling.between_groups import fitted
 from activetest.sampling.question import NONE, told
 from activetest.study import provenance
-from activetest.study.settings import check_features, check_seed, fitted, kept, priors_note
+from activetest.study.settings import check_features, check_seed, kept, priors_note
 from activetest.study.settings import choices as chosen
 from activetest.study.study import FOLDER, Study, storing
 

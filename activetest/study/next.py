@@ -11,7 +11,7 @@ from uuid import uuid4
 from activetest.errors import ChoiceError, LabelError
 from activetest.labels import files
 from activetest.ledger.ledger import LedgerMoved, Record
-from activetest.nouns.evidence import PENDING
+from activetest.nouns.log import PENDING
 from activetest.sampling.plan import plan
 from activetest.study.study import Study, settled, storing
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, look
-from activetest.estimators import SIMULATED
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
@@ -18,7 +17,6 @@ from activetest.reporting.rows import HEADLINE
 from activetest.study.status import status
 from activetest.study.study import Study
 
-_REPORTED = ", ".join(name for name in catalog.names("estimators") if name not in SIMULATED)
 # The first is the headline. The second is the surrogate's own view.
 BOTH_VIEWS = (HEADLINE, OWN_VIEW)
 
@@ -56,9 +54,10 @@ def report(
     estimators = estimators or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
     for name in estimators:
         catalog.load("estimators", name)
-        if name in SIMULATED:
+        if catalog.fact("estimators", name, "SIMULATION_ONLY"):
             raise ChoiceError(
-                f"the estimator {name!r} is for simulations only", f"choose from {_REPORTED}"
+                f"the estimator {name!r} is for simulations only",
+                f"choose from {', '.join(_reported())}",
             )
     if interval not in (None, *INTERVALS):
         raise ChoiceError(
@@ -123,6 +122,15 @@ def report(
         gates=judged,
         assessment=answer,
     )
+
+
+def _reported() -> list[str]:
+    """The estimators that a study can report."""
+    return [
+        name
+        for name in catalog.names("estimators")
+        if not catalog.fact("estimators", name, "SIMULATION_ONLY")
+    ]
 
 
 def _metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:

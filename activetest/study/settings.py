@@ -2,14 +2,13 @@
 
 from dataclasses import asdict, replace
 
-from activetest.acquisition import ARMS
+from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION
-from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, PoolChanged
-from activetest.nouns.evidence import Choices
+from activetest.item_statistics.defaults import default_metrics
+from activetest.nouns.choices import Choices
 from activetest.pool.pool import Pool
-from activetest.sampling import between_groups
-from activetest.sampling.choices import checked, metrics_of
+from activetest.sampling.choices import checked
 from activetest.sampling.question import NONE, usual_floor
 from activetest.study.config import roles
 from activetest.study.study import Study
@@ -78,7 +77,7 @@ def choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:
     Raises ChoiceError for one that makes no sense.
     """
     entries = {"uri": pool.uri} | pool.schema.to_dict()
-    metrics = metrics_of(entries)
+    metrics = default_metrics(entries["task"], entries["kind"])
     regression = pool.schema.task == "regression"
     default = Choices(
         metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
@@ -91,21 +90,6 @@ def choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:
         wanted |= {"metric": named[0], "also": named[1:]}
         wanted |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
     return checked(asdict(settled) | wanted, entries, where="activetest init")
-
-
-def fitted(choices: Choices, made: Cache, compare: str | None) -> Choices:
-    """The choices, with the two groups that --compare means now that the pool's are known.
-
-    Raises ChoiceError where the task asks for groups that the pool does not have.
-    """
-    if choices.task is None:
-        return choices
-    group = choices.groups[0]
-    if compare is not None:
-        values = made.group_values[made.group_names.index(group)]
-        choices = replace(choices, compare=between_groups.pair(compare, values, group))
-    between_groups.check(made, choices)
-    return choices
 
 
 def priors_note(choices: Choices, pool: Pool) -> tuple[str, ...]:
@@ -126,7 +110,7 @@ def _about_task(wanted: dict, settled: Choices, *, fresh: bool) -> dict:
         wanted = {name: getattr(Choices, name) for name in idle} | wanted
     if task == NONE:
         wanted["task"] = None
-        if settled.acquisition in ARMS:
+        if catalog.fact("acquisition", settled.acquisition, "CHOOSES_GROUPS"):
             wanted.setdefault("acquisition", Choices.acquisition)
     elif settled.task is None and task:
         wanted.setdefault("acquisition", "thompson")
@@ -138,7 +122,11 @@ def _about_task(wanted: dict, settled: Choices, *, fresh: bool) -> dict:
     if "metric" in wanted:
         wanted |= _named(wanted["metric"], wanted.get("task", settled.task))
     chosen = wanted.get("acquisition", settled.acquisition)
-    if (chosen in ARMS) != (settled.acquisition in ARMS):
+    between = [
+        bool(catalog.fact("acquisition", name, "CHOOSES_GROUPS"))
+        for name in (chosen, settled.acquisition)
+    ]
+    if between[0] != between[1]:
         wanted.setdefault("floor", usual_floor(chosen))
     return wanted
 

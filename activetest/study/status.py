@@ -1,7 +1,7 @@
 """activetest status: where the study stands, and what `next` would do."""
 
-from activetest.acquisition import ARMS
-from activetest.nouns.evidence import DECLINED, LABELLED
+from activetest import catalog
+from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report import Counts
 from activetest.sampling.question import sentence
 from activetest.study.study import Study, settled
@@ -32,7 +32,11 @@ def _coming(counts: Counts, brought: int, study: Study) -> str:
     """What `next` would do, and whether the budget still allows it."""
     left = counts.n_pool - counts.drawn - counts.picked - brought
     choices = study.choices
-    aim = choices.judged if choices.acquisition in ARMS else choices.metric
+    aim = (
+        choices.judged
+        if catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+        else choices.metric
+    )
     verb, which = ("draws", "") if choices.selection == "draw" else ("picks", "the largest scores ")
     if counts.pending:
         coming = f"next shows the {counts.pending} pending items again; next --new {verb} others"

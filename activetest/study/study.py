@@ -20,7 +20,9 @@ from activetest.errors import ChoiceError, StorageError, StudyError
 from activetest.labels.annotators import DAWID_SKENE, Opinion, opinion, settled
 from activetest.labels.files import numbering
 from activetest.ledger.ledger import Ledger, Record
-from activetest.nouns.evidence import LABELLED, PENDING, Array, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, PENDING, Log
+from activetest.nouns.rows import Array
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import checked
 from activetest.study import config, provenance

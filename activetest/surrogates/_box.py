@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 
 # Probabilities below this are what single precision and a softmax make of "never".
 _LEAST = 1e-4

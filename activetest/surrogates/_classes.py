@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from activetest.item_statistics.expectation import expectation, moments
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.beliefs import Beliefs, expectation, moments
+from activetest.nouns.rows import Array, Rows
 
 # Members asked at a time, for all rows: their probabilities must fit in memory.
 _TOGETHER = 10

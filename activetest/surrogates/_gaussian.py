@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from activetest.item_statistics.expectation import expectation, moments
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.beliefs import Beliefs, expectation, moments
+from activetest.nouns.rows import Array, Rows
 
 # Gauss-Hermite for the standard normal: exact for polynomials up to degree 29, and within 6 % of
 # the mean of |x - a|, worst at a = 0.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._box import log_probs, sharpness, softmax
 from activetest.surrogates._gaussian import GUESS

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Rows whose outer products are held at a time: they stay in the processor's cache.
 _BLOCK = 512

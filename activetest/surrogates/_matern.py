@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 _ROOT3 = np.sqrt(3.0)
 # Random features of a draw from the prior.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 # Rows at a time. What a layer writes then stays in the processor's cache, and the memory it is
 # written to is never given back to the system in between.

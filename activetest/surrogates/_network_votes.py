@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.surrogates._box import softmax
 from activetest.surrogates._classes import Committee
 from activetest.surrogates._gaussian import GaussianCommittee

@@ -8,9 +8,9 @@ from importlib import import_module
 
 import numpy as np
 
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.beliefs import moments
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._gaussian import GaussianCommittee
 from activetest.surrogates.agreement import Agreement

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 def together(before: Array, told: Array, most: int) -> tuple[Array, Array]:

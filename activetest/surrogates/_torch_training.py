@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.surrogates._network import Network
 from activetest.surrogates._network_votes import LOG_VARIANCES, temperature
 

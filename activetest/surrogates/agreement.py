@@ -17,9 +17,12 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.item_statistics.outcomes import other_classes, when_wrong
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._logistic import averaged, sigmoid
+
+TASK = "classification"
 
 # Prior standard deviations that are tried: of the confidence's slope (mean 1) and the intercept, of
 # the features (mean 0). Half decades from "as the black box says" to "anything may be".

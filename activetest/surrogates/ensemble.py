@@ -25,6 +25,8 @@ from activetest.surrogates._torch_training import (
     train,
 )
 
+NEEDS_FEATURES = True
+
 _MEMBERS, _HIDDEN = 5, (128, 128)
 _NAMES = ("weights", "bias")
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._classes import Committee
 from activetest.surrogates._gaussian import GUESS, GaussianCommittee
+
+USES_OTHER_MODELS = True
+NEEDS_OTHER_MODELS = True
 
 # Pseudo-observations behind the first guess of the residual's variance.
 _NOISE_PRIOR = 2.0

@@ -12,11 +12,13 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._classes import Committee
 from activetest.surrogates._gaussian import GUESS, GaussianCommittee
 from activetest.surrogates._inputs import inputs, lesson
+
+NEEDS_FEATURES = True
 
 _TREES = 100
 _MOST_ROWS = 20_000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._box import log_probs, sharpness, softmax
 from activetest.surrogates._classes import Committee
@@ -19,6 +19,8 @@ from activetest.surrogates._gaussian import GUESS, GaussianCommittee
 from activetest.surrogates._inputs import Lesson, inputs, lesson
 from activetest.surrogates._matern import Kernel, Paths, conditioned, distances, learned, restored
 from activetest.surrogates._thinning import spaced
+
+NEEDS_FEATURES = True
 
 _MOST_ROWS, _KERNEL_ROWS = 1_500, 300
 _MEMBERS = 64

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from activetest.nouns.evidence import Array, Rows
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._box import log_probs, log_sums, sharpness, softmax
 from activetest.surrogates._classes import Committee
 from activetest.surrogates._gaussian import GUESS, GaussianCommittee
 from activetest.surrogates._inputs import inputs, lesson
+
+NEEDS_FEATURES = True
 
 # Prior standard deviations, of what all inputs together add to a logit or, for values, to the
 # prediction in units of the noise: the evidence picks one.

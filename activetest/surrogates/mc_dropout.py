@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 from activetest.nouns.training import Known
 from activetest.surrogates._inputs import Lesson, inputs, lesson
 from activetest.surrogates._network import Network, standardised, stored_layers
@@ -30,6 +30,8 @@ from activetest.surrogates._torch_training import (
     stored,
     train,
 )
+
+NEEDS_FEATURES = True
 
 _MASKS, _HIDDEN, _DROPPED = 50, (256, 256), 0.5
 _NAMES = ("weights", "bias")

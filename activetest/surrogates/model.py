@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.expectation import expectation, moments
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.beliefs import Beliefs, expectation, moments
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._classes import over_classes
 from activetest.surrogates._gaussian import over_nodes

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.expectation import expectation
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.beliefs import Beliefs, expectation
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates._gaussian import GUESS, over_nodes, reweighted, totals
+
+TASK = "regression"
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
 # the log-variance's slopes.

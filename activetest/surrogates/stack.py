@@ -12,11 +12,16 @@ from importlib import import_module
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.evidence import Array, Beliefs, Rows
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates import _stacking
 from activetest.surrogates._classes import over_classes
 from activetest.surrogates._gaussian import GaussianCommittee
+
+USES_OTHER_MODELS = True
+
+NEEDS_FEATURES = True
 
 
 def fit(known: Known, *, rng: np.random.Generator) -> "Stack | GaussianCommittee":

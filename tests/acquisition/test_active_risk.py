@@ -4,7 +4,7 @@ import numpy as np
 from pytest import approx
 
 from activetest.acquisition import active_risk
-from activetest.nouns.evidence import Beliefs
+from activetest.nouns.beliefs import Beliefs
 
 
 def test_it_is_the_root_of_the_expected_square_of_loss_minus_risk():

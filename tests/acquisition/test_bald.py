@@ -5,7 +5,7 @@ from pytest import approx
 from scipy.stats import entropy
 
 from activetest.acquisition import bald
-from activetest.nouns.evidence import Beliefs
+from activetest.nouns.beliefs import Beliefs
 
 
 def beliefs(draws) -> Beliefs:

@@ -6,7 +6,8 @@ from pytest import approx
 from activetest import catalog
 from activetest.acquisition import entropy, expected_loss
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Beliefs, Outputs, Rows
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import Known
 
 

@@ -6,7 +6,8 @@ from scipy.special import entr
 
 from activetest.acquisition import expected_loss
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Beliefs, Outputs, Rows
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Outputs, Rows
 from activetest.surrogates import model
 from activetest.surrogates._gaussian import over_nodes
 

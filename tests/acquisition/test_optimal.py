@@ -4,7 +4,7 @@ import numpy as np
 from pytest import approx
 
 from activetest.acquisition import optimal
-from activetest.nouns.evidence import Beliefs
+from activetest.nouns.beliefs import Beliefs
 
 WRONG = np.array([0.0, 0.02, 0.5, 0.9, 1.0])
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from activetest.acquisition import uniform
-from activetest.nouns.evidence import Beliefs
+from activetest.nouns.beliefs import Beliefs
 
 
 def test_every_row_scores_the_same_whatever_is_believed():

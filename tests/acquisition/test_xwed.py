@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from activetest.acquisition import bald, xwed
-from activetest.nouns.evidence import Beliefs
+from activetest.nouns.beliefs import Beliefs
 
 DRAWS = np.random.default_rng(2).dirichlet(np.full(3, 0.5), size=(6, 40))
 

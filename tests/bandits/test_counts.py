@@ -13,7 +13,8 @@ from activetest.bandits.partition import Partition
 from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed, unseen
 

@@ -7,7 +7,8 @@ from pytest import approx
 
 from activetest.bandits.arms import expected
 from activetest.bandits.counts import survey
-from activetest.nouns.evidence import PENDING, Choices
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import PENDING
 from activetest.rounds.fit import unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered

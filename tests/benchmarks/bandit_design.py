@@ -8,7 +8,8 @@ from bandit_runs import Board, Seat
 from activetest.estimation.view import FIXED, look
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
-from activetest.nouns.evidence import Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
 from activetest.reporting.rows import HEADLINE, differences, grouped
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered

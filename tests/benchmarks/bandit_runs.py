@@ -27,7 +27,8 @@ from activetest.bandits.arms import CONFUSION, COST, ECE, Arms, expected, values
 from activetest.bandits.bandit import Bandit
 from activetest.bandits.counts import survey
 from activetest.cache import cache
-from activetest.nouns.evidence import Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.simulation.answer_key import answers
 

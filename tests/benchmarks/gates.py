@@ -78,7 +78,8 @@ def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int)
     from activetest.estimation.view import look
     from activetest.intervals import betting
     from activetest.item_statistics import specification
-    from activetest.nouns.evidence import Choices, Log
+    from activetest.nouns.choices import Choices
+    from activetest.nouns.log import Log
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 

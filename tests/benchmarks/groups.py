@@ -59,7 +59,8 @@ def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tup
     from activetest.estimation.view import look
     from activetest.intervals.group_t import NEEDS_INSIDE
     from activetest.item_statistics import specification
-    from activetest.nouns.evidence import Choices, Log
+    from activetest.nouns.choices import Choices
+    from activetest.nouns.log import Log
     from activetest.reporting.rows import labelled_inside
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered

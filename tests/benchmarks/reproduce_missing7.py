@@ -85,7 +85,7 @@ def play(scene: tuple, number: int) -> dict:
     """{way: {"estimator metric": estimates, "sevens": shares}} of one run, a number per step."""
     from dataclasses import replace
 
-    from activetest.nouns.evidence import Log
+    from activetest.nouns.log import Log
     from activetest.rounds.fit import surrogate_of
 
     stage, ways, steps, seed = scene
@@ -103,7 +103,7 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
     from activetest.errors import NotEstimable
     from activetest.estimation.view import look
     from activetest.item_statistics import specification
-    from activetest.nouns.evidence import Log
+    from activetest.nouns.log import Log
     from activetest.rounds import race
     from activetest.rounds.fit import surrogate_of
     from activetest.sampling import plan

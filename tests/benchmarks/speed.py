@@ -210,7 +210,7 @@ def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
     """Processor seconds per label of rounds with an estimate after each, from _KNOWN labels on."""
     from activetest.estimation.view import look
     from activetest.item_statistics import specification
-    from activetest.nouns.evidence import Log
+    from activetest.nouns.log import Log
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 

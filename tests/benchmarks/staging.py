@@ -12,7 +12,7 @@ import numpy as np
 
 from activetest.cache import auxiliary, cache
 from activetest.item_statistics import specification
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.parallel import processors
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import checked

@@ -113,7 +113,7 @@ def _play(scene: tuple, number: int) -> tuple[list, float]:
 def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.ndarray:
     """(budgets, 4) estimate, lower, upper and exact conditional variance of one study."""
     from activetest.estimation.view import look
-    from activetest.nouns.evidence import Log
+    from activetest.nouns.log import Log
     from activetest.rounds import race
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered

@@ -12,7 +12,7 @@ from activetest.cache import cache
 from activetest.cache.arrays import Arrays
 from activetest.errors import PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 from activetest.pool.pool import Pool
 
 

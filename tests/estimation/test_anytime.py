@@ -17,7 +17,8 @@ from activetest.intervals import betting
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate, fraction
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import DECLINED, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, Log
 from activetest.pool.pool import Pool
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered

@@ -13,8 +13,9 @@ from activetest.errors import NotEstimable
 from activetest.estimation.anytime import balance
 from activetest.estimation.samples import gather
 from activetest.item_statistics import specification
-from activetest.item_statistics.expectation import moments
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.nouns.beliefs import moments
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import unseen
 from activetest.sampling import plan

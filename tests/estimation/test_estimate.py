@@ -13,7 +13,8 @@ from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
-from activetest.nouns.evidence import DECLINED, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, Log
 from activetest.pool.pool import Pool
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered

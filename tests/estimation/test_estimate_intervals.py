@@ -14,7 +14,8 @@ from activetest.estimation import estimate, samples
 from activetest.estimation.view import look
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
-from activetest.nouns.evidence import LABELLED, PENDING, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import generator, learn, observed, unseen
 from activetest.sampling import plan

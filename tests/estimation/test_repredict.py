@@ -9,9 +9,10 @@ from pytest import approx
 from activetest.cache import cache
 from activetest.estimation.repredict import known_before, recall, restored
 from activetest.item_statistics import specification
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import LABELLED, Choices, Log
+from activetest.nouns.beliefs import moments
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import generator, learn, unseen
 from activetest.sampling import plan

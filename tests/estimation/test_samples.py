@@ -11,10 +11,11 @@ from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.metric import Facts
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.nouns.beliefs import moments
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed, unseen
 from activetest.sampling import plan

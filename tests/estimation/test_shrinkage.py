@@ -10,7 +10,8 @@ from activetest.cache import cache
 from activetest.estimation.shrinkage import shrink
 from activetest.estimation.view import look
 from activetest.item_statistics import specification
-from activetest.nouns.evidence import Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.reporting.rows import grouped
 from activetest.sampling import plan

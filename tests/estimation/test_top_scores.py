@@ -11,7 +11,8 @@ from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed
 from activetest.sampling import plan

@@ -21,7 +21,7 @@ from pathlib import Path
 from activetest import catalog
 from activetest.cli import app
 from activetest.ledger import arrays, ledger
-from activetest.nouns.evidence import PENDING
+from activetest.nouns.log import PENDING
 from activetest.study import ingest, init, next, study
 from activetest.study.study import Study
 

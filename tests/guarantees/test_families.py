@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from activetest import catalog
-from activetest.acquisition import ARMS
 from activetest.bandits.arms import Arms
 from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.errors import ActivetestError
-from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import Statistic, combined, statistic
-from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
-from activetest.nouns.evidence import Beliefs, Outputs, Rows
+from activetest.nouns.beliefs import Beliefs, moments
+from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import Known
 
 SIZE, CLASSES = 40, 3
+ARMS = catalog.having("acquisition", "CHOOSES_GROUPS")
 POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}
 # Methods of this project's own, or older than papers: their docstrings explain them instead.
 OWN = {"uniform", "agreement", "residual", "shrunk-t", "model", "iid"}

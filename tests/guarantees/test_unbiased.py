@@ -13,7 +13,8 @@ from activetest import catalog
 from activetest.cache import cache
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
-from activetest.nouns.evidence import LABELLED, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed, unseen
 from activetest.sampling import plan

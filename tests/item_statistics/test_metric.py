@@ -6,9 +6,9 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.errors import ChoiceError
+from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION
 from activetest.item_statistics.metric import Facts, Metric, divide, evaluate, within
 from activetest.item_statistics.statistic import statistic
-from activetest.metrics import CLASSIFICATION, HARD_LABELS, REGRESSION
 
 NEEDED = {"f-beta": "2", "top-k-error": "1"}
 # What a metric without brackets is when it has to choose.

@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 
 from activetest.item_statistics.statistic import combined, statistic
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 CELLS = ("zero_one", "tp:1", "fp:1", "fn:1", "cell:0:2", "cost:[[0,1,2],[3,0.5,-1],[7,8,0]]")
 PROBABILITIES = (

@@ -9,7 +9,7 @@ import pytest
 from pytest import approx
 
 from activetest.labels.annotators import agreement, note, opinion, settled
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import choose

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
 from activetest.labels.files import Label
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 
 def read(text: str | bytes) -> list[Label]:

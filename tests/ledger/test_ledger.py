@@ -10,7 +10,7 @@ import pytest
 from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger.migrations import MIGRATIONS
-from activetest.nouns.evidence import DECLINED, LABELLED, Aim, Round
+from activetest.nouns.log import DECLINED, LABELLED, Aim, Round
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger.migrations import MIGRATIONS
-from activetest.nouns.evidence import LABELLED, Aim, Round, Shares
+from activetest.nouns.log import LABELLED, Aim, Round, Shares
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import choose

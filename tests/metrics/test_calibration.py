@@ -8,7 +8,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import calibration_error_squared, classwise_ece, ece
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 
 def bins(values: np.ndarray, edges) -> list[np.ndarray]:

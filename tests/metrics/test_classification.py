@@ -7,7 +7,7 @@ from pytest import approx
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import accuracy, confusion, cost, error, top_k_error
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 MANY = tuple(f"c{code}" for code in range(41))
 

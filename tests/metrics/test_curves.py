@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import auroc, average_precision
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 AREAS = {auroc: roc_auc_score, average_precision: average_precision_score}
 POOLS = [{}, {"ties": True}, {"rows": 60, "seed": 5, "ties": True}]

@@ -18,7 +18,7 @@ from activetest.metrics import (
     recall,
     specificity,
 )
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 PETS = Facts("classification", ("cat", "dog", "owl"))
 BINARY = Facts("classification", ("good", "fraud"), positive=1)

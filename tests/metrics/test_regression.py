@@ -8,7 +8,7 @@ from scipy.stats import norm
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.metrics import interval_coverage, mae, nll, pinball, r2, rmse
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 
 
 def one(module, facts, argument=None):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from activetest.cache import cache
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics import specification
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 from activetest.pool import groups
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema

@@ -7,9 +7,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from activetest.nouns.report import Gate, Line
+from activetest.nouns.report import Gate, Line, exit_code
 from activetest.render import json as as_json
-from activetest.reporting.requirements import exit_code
 
 
 def test_the_report_has_the_documented_keys(whole):

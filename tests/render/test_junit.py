@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from activetest.nouns.report import exit_code
 from activetest.render import junit
-from activetest.reporting.requirements import exit_code
 
 
 def read(report) -> ElementTree.Element:

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import betabinom
 
 from activetest.errors import ChoiceError
-from activetest.nouns.evidence import LABELLED
+from activetest.nouns.log import LABELLED
 from activetest.render._assessment import sentence
 from activetest.study.ingest import ingest
 from activetest.study.init import init

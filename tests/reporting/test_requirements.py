@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activetest.errors import ChoiceError
-from activetest.nouns.report import Gate
+from activetest.nouns.report import Gate, exit_code
 from activetest.reporting import requirements
 from activetest.reporting.requirements import Requirement
 
@@ -163,4 +163,4 @@ def test_the_exit_code_is_that_of_the_worst_verdict(verdicts, code):
     made = [
         Gate("error<=0.1", "error", "<=", 0.1, verdict, 0.95, "betting", 10) for verdict in verdicts
     ]
-    assert requirements.exit_code(made) == code
+    assert exit_code(made) == code

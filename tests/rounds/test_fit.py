@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from activetest.cache import cache
-from activetest.nouns.evidence import LABELLED, PENDING, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import inherited, surrogate_of
 from activetest.sampling import plan

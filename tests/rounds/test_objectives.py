@@ -11,9 +11,10 @@ from pytest import approx
 
 from activetest import catalog
 from activetest.cache import cache
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import LABELLED, Aim, Choices, Log
+from activetest.nouns.beliefs import moments
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, Aim, Log
 from activetest.pool.pool import Pool
 from activetest.rounds import race
 from activetest.rounds.fit import labelled, observed, unseen

@@ -8,7 +8,8 @@ import pytest
 from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import generator, learn
 from activetest.rounds.scores import scorer

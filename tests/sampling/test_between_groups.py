@@ -7,11 +7,12 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.acquisition import ARMS
 from activetest.bandits.counts import survey
+from activetest.bandits.partition import strengths
 from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.nouns.evidence import LABELLED, PENDING, Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import generator, unseen
 from activetest.sampling import between_groups, plan
@@ -73,13 +74,13 @@ def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, 
         assert here.sum() == approx(0.9 * shares[cell] + 0.1 * rest[cell] / free.sum())
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", catalog.having("acquisition", "CHOOSES_GROUPS"))
 def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool, after, name):
     choices = replace(IDENTIFY, acquisition=name)
     log = after(choices, 6, 4)
     for each in log.history:
         start = int(np.searchsorted(log.round, each.number))
-        strength = between_groups.strengths(each.shares, pool.rows(0, SIZE), pool)
+        strength = strengths(each.shares, pool.rows(0, SIZE), pool)
         strength[log.rows[:start]] = 0
         for row, prob in zip(each.rows, each.probs, strict=True):
             assert prob == approx(strength[row] / strength.sum())

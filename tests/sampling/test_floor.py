@@ -10,7 +10,8 @@ from pytest import approx
 
 from activetest.cache import cache
 from activetest.intervals.betting import expected_width
-from activetest.nouns.evidence import Choices, Log
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.sampling import plan
 

@@ -6,7 +6,8 @@ from pytest import approx
 
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.nouns.evidence import Choices, Outputs
+from activetest.nouns.choices import Choices
+from activetest.nouns.rows import Outputs
 from activetest.simulation.baseline import baseline, compared
 
 SIZE = 400

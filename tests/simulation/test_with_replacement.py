@@ -12,7 +12,7 @@ from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
 from activetest.simulation.with_replacement import Repeats, _strength, sample

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest import catalog
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, PoolChanged, PoolError
 from activetest.pool.pool import Pool
@@ -16,7 +17,6 @@ from activetest.study.init import init
 from activetest.study.next import choose
 from activetest.study.report import report
 from activetest.study.study import Study
-from activetest.surrogates import FEATURES
 
 ROWS = 40
 
@@ -161,7 +161,7 @@ def test_which_columns_are_features_is_settled_with_the_first_round(scene, surro
     assert report(Study.open()).counts.drawn == 4
 
 
-@pytest.mark.parametrize("surrogate", FEATURES)
+@pytest.mark.parametrize("surrogate", catalog.having("surrogates", "NEEDS_FEATURES"))
 def test_surrogates_of_features_are_refused_where_labels_may_be_of_any_class(scene, surrogate):
     columns = {"pred": ["cat", "dog"] * 5, "x1": np.arange(10.0)}
     pq.write_table(pa.table(columns), scene / "hard.parquet")

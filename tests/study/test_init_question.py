@@ -10,7 +10,7 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.render import text
 from activetest.sampling.question import told
 from activetest.study.ingest import ingest

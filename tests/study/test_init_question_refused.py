@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ChoiceError, PoolChanged
-from activetest.nouns.evidence import Choices
+from activetest.nouns.choices import Choices
 from activetest.study.init import init
 from activetest.study.next import choose
 from activetest.study.report import report

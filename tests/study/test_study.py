@@ -8,7 +8,8 @@ import pytest
 
 from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
 from activetest.ledger.ledger import Answer
-from activetest.nouns.evidence import DECLINED, LABELLED, PENDING, Choices
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.next import choose
 from activetest.study.study import Study, settled

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from activetest.item_statistics.defaults import CLASSIFICATION, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import statistic
-from activetest.metrics import CLASSIFICATION, REGRESSION, STATISTICS
-from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import Known, Train
 
 

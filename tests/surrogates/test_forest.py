@@ -8,8 +8,8 @@ import pytest
 from pytest import approx
 from sklearn.ensemble import RandomForestClassifier
 
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
+from activetest.nouns.beliefs import moments
 from activetest.surrogates import forest, gp, linear
 
 LABEL = (statistic("label:0"),)

@@ -5,9 +5,9 @@ import pytest
 from pytest import approx
 from scipy.special import erf
 
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.beliefs import moments
+from activetest.nouns.rows import Outputs, Rows
 from activetest.surrogates._gaussian import over_nodes
 
 PRED = np.array([0.0, 1.0, -3.0, 100.0])

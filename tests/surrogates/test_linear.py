@@ -8,7 +8,7 @@ from pytest import approx
 from sklearn.linear_model import LogisticRegression
 
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 from activetest.surrogates import linear
 from activetest.surrogates._box import log_probs
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.nouns.evidence import Outputs
+from activetest.nouns.rows import Outputs
 from activetest.surrogates import mc_dropout
 from activetest.surrogates._inputs import lesson
 

@@ -7,9 +7,9 @@ import pytest
 from pytest import approx
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.beliefs import moments
+from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import Known
 from activetest.surrogates import model
 

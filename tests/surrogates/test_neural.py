@@ -12,9 +12,9 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.item_statistics.expectation import moments
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.evidence import Rows
+from activetest.nouns.beliefs import moments
+from activetest.nouns.rows import Rows
 from activetest.nouns.training import Train
 from activetest.surrogates._inputs import lesson
 
@@ -206,7 +206,7 @@ import io, json, sys
 import numpy as np
 sys.path.insert(0, {str(ROOT)!r})
 from activetest import catalog
-from activetest.nouns.evidence import Outputs, Rows
+from activetest.nouns.rows import Outputs, Rows
 features = np.load("rows.npz")["features"]
 none = np.zeros((len(features), 0))
 outputs = Outputs(np.zeros(len(features), int))

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.item_statistics.expectation import moments
+from activetest.item_statistics.defaults import CLASSIFICATION, REGRESSION, STATISTICS
 from activetest.item_statistics.statistic import statistic
-from activetest.metrics import CLASSIFICATION, REGRESSION, STATISTICS
+from activetest.nouns.beliefs import moments
 from activetest.nouns.training import Known
 from activetest.surrogates import _stacking, agreement, external, residual, stack
 

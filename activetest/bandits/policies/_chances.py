@@ -4,7 +4,7 @@ import numpy as np
 
 from activetest.bandits.arms import beliefs
 from activetest.bandits.bandit import Bandit
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
 
 
 def sampled(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:

@@ -8,7 +8,9 @@ import numpy as np
 
 from activetest.bandits.bandit import Bandit
 from activetest.bandits.policies._chances import sampled, winners
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
+
+CHOOSES_GROUPS = True
 
 _QUANTILE = 0.975
 

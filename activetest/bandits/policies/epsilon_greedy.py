@@ -7,7 +7,9 @@ import numpy as np
 
 from activetest.bandits.bandit import Bandit
 from activetest.bandits.policies._chances import winners
-from activetest.nouns.evidence import Array
+from activetest.nouns.rows import Array
+
+CHOOSES_GROUPS = True
 
 _EPSILON = 0.1
 

@@ -1,8 +1,26 @@
-"""Mean and variance of statistics under a surrogate: all that an estimator needs from one."""
+"""What a surrogate believes about rows, and the mean and variance of statistics under it."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.evidence import Array, Beliefs
+from activetest.nouns.rows import Array
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What a surrogate believes about R rows.
+
+    probs   (R, C) plug-in probability of each outcome
+    stakes  (T, R, C) value of statistic t under outcome c
+    noise   (T, R, C) variance of that value inside an outcome; None where that leaves no doubt
+    draws   (K, R, C) the members' probabilities, or None where they were not asked for
+    """
+
+    probs: Array
+    stakes: Array
+    noise: Array | None = None
+    draws: Array | None = None
 
 
 def expectation(beliefs: Beliefs) -> Array:

@@ -1,0 +1,27 @@
+"""Sums over the whole pool and every group: what a round records."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from activetest.nouns.rows import Array
+from activetest.pool.groups import name_of
+
+
+def group_names(cache) -> tuple[str, ...]:
+    """(G,) "" for the whole pool, then a name for every value of every group column."""
+    named = (
+        name_of(column, value)
+        for column, values in zip(cache.group_names, cache.group_values, strict=True)
+        for value in values
+    )
+    return ("", *named)
+
+
+def by_group(cache, codes: Array, terms: Sequence[Array]) -> Array:
+    """(G, terms) sums of (R,) terms, over all rows and each group; codes as in Rows."""
+    sums = [np.array([term.sum(dtype=float) for term in terms])[None]]
+    for column, values in enumerate(cache.group_values):
+        by_value = [np.bincount(codes[:, column], term, minlength=len(values)) for term in terms]
+        sums.append(np.stack(by_value, axis=1))
+    return np.concatenate(sums)
