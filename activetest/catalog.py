@@ -5,7 +5,7 @@ method is for and what it needs stands as literals at the head of its file; `fac
 so that no method is imported before it is used.
 
     TASK                "classification" or "regression", of a method that serves only one
-    NEEDS_FEATURES      it sees all features of a row, and learns from training rows if there are any
+    NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate
