@@ -131,16 +131,16 @@ def with_status():
 
 
 @pytest.fixture
-def brought():
+def supplied():
     """brought(log, rows, truth, round=1) is the log with these labels, known from a round on."""
 
     def made(log: Log, rows, truth, round: int = 1) -> Log:
         return replace(
             log,
-            brought_rows=rows,
-            brought_status=np.full(len(rows), LABELLED),
-            brought_labels=truth[rows],
-            brought_round=np.full(len(rows), round),
+            supplied_rows=rows,
+            supplied_status=np.full(len(rows), LABELLED),
+            supplied_labels=truth[rows],
+            supplied_round=np.full(len(rows), round),
         )
 
     return made

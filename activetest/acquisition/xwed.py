@@ -17,5 +17,5 @@ NEEDS_MEMBERS = True
 def score(beliefs: Beliefs, rng=None) -> Array:
     """(R,) weighted disagreement, the weight of an outcome being the size of the targets there."""
     del rng
-    weights = np.abs(beliefs.stakes).sum(axis=0)
+    weights = np.abs(beliefs.outcome_values).sum(axis=0)
     return (weights * disagreement(beliefs.draws)).sum(axis=1)

@@ -26,7 +26,7 @@ class Arms:
     meaning   (A,) {column: value} of each group
     owner     (L,) arm of each cell, in ascending order; every arm has a cell
     size      (L,) items, without those that were declined
-    worth     (L, J) what an outcome counts in the cell's mean
+    value     (L, J) what an outcome counts in the cell's mean
     score     (L,) mean confidence of the cell's items, 0 without any; only calibration asks for it
     known     (..., L, J) labels that are known, whoever chose the items
     evidence  (..., L, J) labels that speak for the rest, those that were drawn uniformly
@@ -42,7 +42,7 @@ class Arms:
     meaning: tuple[dict, ...]
     owner: Array
     size: Array
-    worth: Array
+    value: Array
     score: Array
     known: Array
     evidence: Array
@@ -88,7 +88,7 @@ class Arms:
             self,
             meaning=tuple(self.meaning[number] for number in numbers),
             owner=np.searchsorted(numbers, self.owner[cells]),
-            **{name: getattr(self, name)[cells] for name in ("size", "worth", "score")},
+            **{name: getattr(self, name)[cells] for name in ("size", "value", "score")},
             **{name: getattr(self, name)[..., cells, :] for name in ("known", "evidence", "prior")},
             told=None,
         )
@@ -148,7 +148,7 @@ def values(arms: Arms, shares: Array) -> Array:
     """
     if arms.kind == CONFUSION:
         raise ValueError("a confusion matrix has no single value")
-    mean = np.einsum("...lj,lj->...l", shares, arms.worth)
+    mean = np.einsum("...lj,lj->...l", shares, arms.value)
     if arms.kind == ECE:
         mean = np.abs(mean - arms.score)
     return arms.total(mean * arms.weight)
@@ -166,19 +166,19 @@ def expected(arms: Arms) -> Array:
     return possible(arms, count / np.maximum(arms.size, 1)[:, None])
 
 
-def variances(arms: Arms, worth: Array | None = None) -> Array:
-    """(..., L) posterior variance of the mean worth (L, J) of all items of a cell."""
-    return spread(arms.posterior, arms.rest, arms.size, arms.worth if worth is None else worth)
+def variances(arms: Arms, value: Array | None = None) -> Array:
+    """(..., L) posterior variance of the mean value (L, J) of all items of a cell."""
+    return spread(arms.posterior, arms.rest, arms.size, arms.value if value is None else value)
 
 
-def spread(parameters: Array, rest: Array, size: Array, worth: Array) -> Array:
-    """(..., L) variance of a cell's mean of worth (L, J) when `rest` of `size` items are unknown.
+def spread(parameters: Array, rest: Array, size: Array, value: Array) -> Array:
+    """(..., L) variance of a cell's mean of value (L, J) when `rest` of `size` items are unknown.
 
     parameters (..., L, J) of the Dirichlet, all above 0. The remainder is Dirichlet-multinomial:
     the variance of its mean is (strength + rest) / (rest (strength + 1)) times that of one item.
     """
     strength = parameters.sum(axis=-1)
     mean = parameters / strength[..., None]
-    apart = worth - (mean * worth).sum(axis=-1)[..., None]
+    apart = value - (mean * value).sum(axis=-1)[..., None]
     one = (mean * apart**2).sum(axis=-1)
     return one * rest * (strength + rest) / (strength + 1) / np.maximum(size, 1) ** 2

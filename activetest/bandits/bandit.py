@@ -129,4 +129,4 @@ def distances(arms: Arms) -> Array:
     mean = arms.mean
     if arms.kind == CONFUSION:
         return 1 - 2 * mean + (mean**2).sum(axis=-1, keepdims=True)
-    return (arms.worth - (mean * arms.worth).sum(axis=-1)[..., None]) ** 2
+    return (arms.value - (mean * arms.value).sum(axis=-1)[..., None]) ** 2

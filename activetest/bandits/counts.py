@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.bandits.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS, Arms
-from activetest.bandits.exchangeable import counts, heard
-from activetest.bandits.partition import EDGES, Ground, Partition, believed, surveyed
+from activetest.bandits.exchangeable import counts, exchangeable_counts
+from activetest.bandits.partition import EDGES, CellTotals, Partition, believed, cell_totals
 from activetest.errors import ChoiceError
 from activetest.item_statistics import calibration, specification
 from activetest.nouns.choices import Choices
@@ -23,14 +23,14 @@ _STRENGTHS = {ACCURACY: 2.0, ERROR: 2.0, ECE: 2.0, COST: 1.0, CONFUSION: 1.0}
 
 
 @dataclass(frozen=True)
-class Survey:
+class GroupCounts:
     """What is known of the groups of one column.
 
     arms        the counts
     partition   how the pool was cut into their cells
     cells       (N,) cell of every row
     labelled    (L,) labels there are in each cell, whether they count or not
-    uneven      (L,) cells whose evidence rests on labels that were not drawn uniformly inside them,
+    non_uniform      (L,) cells whose evidence rests on labels that were not drawn uniformly inside them,
                 and so counts by weight
     informed    whether priors come from the model's probabilities
     """
@@ -39,18 +39,18 @@ class Survey:
     partition: Partition
     cells: Array
     labelled: Array
-    uneven: Array
+    non_uniform: Array
     informed: bool
 
     @property
     def weighted(self) -> Array:
-        """(A,) whether some cell of the group is uneven."""
-        return self.arms.total(self.uneven.astype(float)) > 0
+        """(A,) whether some cell of the group is non_uniform."""
+        return self.arms.total(self.non_uniform.astype(float)) > 0
 
 
-def survey(
+def count_groups(
     log: Log, cache, choices: Choices, *, kind: str | None = None, group: str | None = None
-) -> Survey:
+) -> GroupCounts:
     """The groups of a column (default: the first of the choices) as the log knows them.
 
     A group "" is the whole pool. kind is one of KINDS or a specification such as ece[10] (default:
@@ -62,16 +62,18 @@ def survey(
     kind = _checked(asked, cache, choices)
     partition = _partition(asked, cache, task_group(choices) if group is None else group)
     width = _width(kind, cache)
-    ground = surveyed(cache, partition, kind in (COST, CONFUSION), width)
-    positions = np.concatenate([log.rows, log.brought_rows])
-    status = np.concatenate([log.status, log.brought_status])
+    ground = cell_totals(cache, partition, kind in (COST, CONFUSION), width)
+    positions = np.concatenate([log.rows, log.supplied_rows])
+    status = np.concatenate([log.status, log.supplied_status])
     rows = cache.take(positions)
-    labels = np.concatenate([log.labels, log.brought_labels])
+    labels = np.concatenate([log.labels, log.supplied_labels])
     cells, outcome = ground.cells[positions], _outcome(rows.outputs, labels, kind, width)
     shape = ground.size.shape[0], width
     told, declined = status == LABELLED, status == DECLINED
     size = ground.size - np.bincount(cells[declined], minlength=shape[0])
-    known, evidence, uneven = heard(log, cache, partition, cells, outcome, size, shape)
+    known, evidence, non_uniform = exchangeable_counts(
+        log, cache, partition, cells, outcome, size, shape
+    )
     owner = partition.owner(cache)
     values = partition.values(cache)
     predicted = _predicted(partition, cache, shape[0]) if kind in (COST, CONFUSION) else None
@@ -80,19 +82,19 @@ def survey(
         meaning=tuple({partition.group: value} if partition.group else {} for value in values),
         owner=owner,
         size=size,
-        worth=_worth(kind, choices, predicted, shape),
+        value=_value(kind, choices, predicted, shape),
         score=_score(ground, rows, cells, declined, size, predicted),
         known=counts(cells[known], outcome[known], np.ones(known.sum()), shape),
         told=None if (known == told).all() else counts(cells[told], outcome[told], None, shape),
         evidence=evidence,
         prior=_prior(ground, rows, cells, known | declined, choices, kind, width),
     )
-    return Survey(
+    return GroupCounts(
         arms=arms,
         partition=partition,
         cells=ground.cells,
         labelled=np.bincount(cells[told], minlength=shape[0]),
-        uneven=uneven,
+        non_uniform=non_uniform,
         informed=ground.belief is not None and choices.prior == "informative",
     )
 
@@ -169,7 +171,7 @@ def _predicted(partition: Partition, cache, count: int) -> Array:
     return np.array([places[value] for value in partition.values(cache)])
 
 
-def _worth(kind: str, choices: Choices, predicted: Array | None, shape) -> Array:
+def _value(kind: str, choices: Choices, predicted: Array | None, shape) -> Array:
     """(L, J) what an outcome counts; in a confusion matrix, whether the prediction is right."""
     if predicted is None:
         return np.tile([0.0, 1.0] if kind == ERROR else [1.0, 0.0], (shape[0], 1))
@@ -181,7 +183,7 @@ def _worth(kind: str, choices: Choices, predicted: Array | None, shape) -> Array
     return costs[predicted, : shape[1]]
 
 
-def _score(ground: Ground, rows: Rows, cells: Array, declined: Array, size: Array, predicted):
+def _score(ground: CellTotals, rows: Rows, cells: Array, declined: Array, size: Array, predicted):
     """(L,) mean confidence of the cell's items that can be answered; 0 without any."""
     if ground.belief is None:
         return np.full(len(size), np.nan)
@@ -193,7 +195,13 @@ def _score(ground: Ground, rows: Rows, cells: Array, declined: Array, size: Arra
 
 
 def _prior(
-    ground: Ground, rows: Rows, cells: Array, seen: Array, choices: Choices, kind: str, width: int
+    ground: CellTotals,
+    rows: Rows,
+    cells: Array,
+    seen: Array,
+    choices: Choices,
+    kind: str,
+    width: int,
 ) -> Array:
     """(L, J) parameters of each cell's Dirichlet before any label.
 

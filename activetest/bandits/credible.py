@@ -70,7 +70,7 @@ def intervals(
     if arms.kind != ECE:
         lower, upper = _quantiles(drawn, (tail, 1 - tail))
         return value, np.minimum(lower, value), np.maximum(upper, value)
-    mean = (told * arms.worth).sum(axis=-1)
+    mean = (told * arms.value).sum(axis=-1)
     (reach,) = _quantiles(draws(replace(arms, score=mean), len(drawn), rng), (level,))
     return value, np.maximum(value - reach, 0), np.minimum(value + reach, 1)
 

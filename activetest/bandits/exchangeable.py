@@ -20,10 +20,10 @@ def counts(cells: Array, outcome: Array, weights: Array, shape: tuple[int, int])
     return np.bincount(places, weights, minlength=shape[0] * shape[1]).reshape(shape)
 
 
-def heard(
+def exchangeable_counts(
     log: Log, cache, partition: Partition, cells: Array, outcome: Array, size: Array, shape
 ) -> tuple[Array, Array, Array]:
-    """What the labels of draws, then of brought items, say: known, evidence and uneven cells.
+    """What the labels of draws, then of supplied items, say: known, evidence and uneven cells.
 
     known      (D + B,) labels that count as known
     evidence   (L, J) labels that speak for the rest
@@ -39,18 +39,18 @@ def heard(
     count, complete = len(size), used(log)[0]
     even, weights = _drawn(log, cache, partition)
     drawn = len(log.rows)
-    told = np.concatenate([log.status == LABELLED, log.brought_status == LABELLED])
+    told = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])
     known = told.copy()
     all_known = np.bincount(cells[known], minlength=count) == size
     known[complete:drawn] = False
     since = np.concatenate(
-        [np.arange(drawn), np.searchsorted(log.round[:complete], log.brought_round)]
+        [np.arange(drawn), np.searchsorted(log.round[:complete], log.supplied_round)]
     )
     fair = known & np.append(even, np.zeros(len(known) - drawn, bool))
     last = np.full(count, -1)
     np.maximum.at(last, cells[fair], since[fair])
     other = known & ~fair
-    # An item that was brought before a draw of the same place came before it.
+    # An item that was supplied before a draw of the same place came before it.
     late = other & (since > last[cells]) & (last[cells] >= 0)
     before = np.full(count, -1)
     np.maximum.at(before, cells[other & ~late], _after(since, drawn)[other & ~late])
@@ -60,17 +60,17 @@ def heard(
         np.bincount(cells[some], minlength=count) for some in (clean, fair, weights > 0)
     )
     enough = ((heavy == 0) & (alone == every)) | ((alone >= _ENOUGH) & (alone >= heavy))
-    uneven = ~enough & (every + heavy > 0)
+    non_uniform = ~enough & (every + heavy > 0)
     # Of an uneven cell the draws that count by weight are known.
     np.maximum.at(last, cells[weights > 0], since[weights > 0])
-    late = np.where(uneven[cells], other & (weights == 0) & (since > last[cells]), late)
+    late = np.where(non_uniform[cells], other & (weights == 0) & (since > last[cells]), late)
     known = (known & ~late) | (told & all_known[cells])
-    plain = np.where(uneven[cells], fair, clean).astype(float)
+    plain = np.where(non_uniform[cells], fair, clean).astype(float)
     evidence = counts(cells, outcome, plain, shape)
-    by_weight = counts(cells, outcome, weights * uneven[cells], shape)
+    by_weight = counts(cells, outcome, weights * non_uniform[cells], shape)
     squares = np.bincount(cells, weights**2, minlength=count)
-    worth = by_weight.sum(axis=1) / np.where(squares > 0, squares, 1)
-    return known, evidence + by_weight * worth[:, None], uneven
+    value = by_weight.sum(axis=1) / np.where(squares > 0, squares, 1)
+    return known, evidence + by_weight * value[:, None], non_uniform
 
 
 def _after(since: Array, drawn: int) -> Array:
@@ -88,17 +88,17 @@ def _drawn(log: Log, cache, partition: Partition) -> tuple[Array, Array]:
         here = slice(*np.searchsorted(log.round, [each.number, each.number + 1]))
         if _even(each, partition, cache):
             even[here] = True
-        elif not each.picked:
+        elif not each.deterministic:
             left = each.count[0] - np.arange(here.stop - here.start)
-            weights[here] = 1 / (log.probs[here] * left)
+            weights[here] = 1 / (log.prob[here] * left)
     return even, weights
 
 
 def _even(each: Round, partition: Partition, cache) -> bool:
     """Whether a round's draws were uniform inside every cell of the partition."""
-    if each.shares:
-        drawn = Partition(each.shares.group, each.shares.strata)
+    if each.allocation:
+        drawn = Partition(each.allocation.group, each.allocation.strata)
         inside = drawn.factors(cache) <= partition.factors(cache)
-        return inside or (not each.picked and each.choices["floor"] == 1)
+        return inside or (not each.deterministic and each.choices["floor"] == 1)
     alike = each.choices["acquisition"] == "uniform" or each.choices["floor"] == 1
-    return alike and not each.picked
+    return alike and not each.deterministic

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.nouns.log import Shares
+from activetest.nouns.log import Allocation
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.parallel import map_reduce
 from activetest.pool.groups import columns_of
@@ -80,7 +80,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Ground:
+class CellTotals:
     """What a pool's outputs say about its cells, whatever is labelled.
 
     cells   (N,) int32 cell of each row
@@ -94,12 +94,12 @@ class Ground:
     belief: Array | None
 
 
-def surveyed(cache, partition: Partition, classes: bool, width: int) -> Ground:
+def cell_totals(cache, partition: Partition, classes: bool, width: int) -> CellTotals:
     """One pass over the pool. It depends on nothing that is labelled, so the cache keeps it."""
     return cache.kept((partition, classes), lambda: _ground(cache, partition, classes, width))
 
 
-def _ground(cache, partition: Partition, classes: bool, width: int) -> Ground:
+def _ground(cache, partition: Partition, classes: bool, width: int) -> CellTotals:
     count = len(partition.owner(cache))
 
     def on_piece(piece) -> tuple[list[Array], Array, Array | None]:
@@ -113,7 +113,7 @@ def _ground(cache, partition: Partition, classes: bool, width: int) -> Ground:
         return one[0] + more[0], one[1] + more[1], belief
 
     cells, size, belief = map_reduce(cache.chunks(), on_piece, combine)
-    return Ground(np.concatenate(cells), size, belief)
+    return CellTotals(np.concatenate(cells), size, belief)
 
 
 def believed(outputs: Outputs, cells: Array, shape, classes: bool) -> Array | None:
@@ -129,16 +129,16 @@ def believed(outputs: Outputs, cells: Array, shape, classes: bool) -> Array | No
     return belief
 
 
-def strengths(shares: Shares, rows: Rows, cache) -> Array:
-    """(R,) strength of rows in a round with these shares, had they been free.
+def row_weights(allocation: Allocation, rows: Rows, cache) -> Array:
+    """(R,) weight of rows in a round with these shares, had they been free.
 
     Raises NotEstimable where the groups are not what they were.
     """
-    partition = Partition(shares.group, shares.strata)
-    known = shares.group in cache.group_names
-    if not known or len(partition.owner(cache)) != len(shares.strength):
+    partition = Partition(allocation.group, allocation.strata)
+    known = allocation.group in cache.group_names
+    if not known or len(partition.owner(cache)) != len(allocation.weight):
         raise NotEstimable(
-            f"rounds chose between the groups of {shares.group!r}, which are no groups any more",
-            hint=f"activetest init POOL --group '{shares.group}', or use --interval fixed",
+            f"rounds chose between the groups of {allocation.group!r}, which are no groups any more",
+            hint=f"activetest init POOL --group '{allocation.group}', or use --interval fixed",
         )
-    return np.array(shares.strength)[partition.cells(rows, cache)]
+    return np.array(allocation.weight)[partition.cells(rows, cache)]

@@ -15,7 +15,7 @@ from activetest.errors import ChoiceError, PoolError
 _USES = {FEATURES: "NEEDS_FEATURES", EXTERNAL: "USES_OTHER_MODELS"}
 
 
-def equip(
+def attach_auxiliary(
     cache: Cache,
     pool,
     names: Iterable[str],

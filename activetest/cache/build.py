@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from activetest.cache.arrays import Arrays, replacing
-from activetest.cache.design import Design, survey
+from activetest.cache.design import Design, measure_pool
 from activetest.errors import PoolError
 from activetest.item_statistics.defaults import STATISTICS, default_metrics
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -26,7 +26,7 @@ _STRIP = 16384
 
 
 @dataclass(frozen=True)
-class Tally:
+class PassCounts:
     """What was found in some rows.
 
     hash          sum of the hashes of the rows, modulo 2^64
@@ -40,8 +40,8 @@ class Tally:
     disagreeing: int
     missing: Array
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "PassCounts") -> "PassCounts":
+        return PassCounts(
             (self.hash + other.hash) % 2**64,
             self.renormalised + other.renormalised,
             self.disagreeing + other.disagreeing,
@@ -54,7 +54,7 @@ def build_into(pool, folder: Path) -> None:
 
     Raises PoolError, and OSError when it cannot be written.
     """
-    design, values = survey(pool)
+    design, values = measure_pool(pool)
     with replacing(folder) as fresh:
         arrays = Arrays(fresh)
         try:
@@ -68,7 +68,7 @@ def build_into(pool, folder: Path) -> None:
             "rows": pool.rows,
             "classes": pool.schema.classes,
             "statistics": _statistics(pool.schema),
-            "fingerprint": _digest(pool, [tally.hash for tally in tallies]),
+            "fingerprint": _digest(pool, [counts.hash for counts in tallies]),
             "group_names": pool.schema.groups,
             "group_values": values,
             "components": design.components,
@@ -77,7 +77,7 @@ def build_into(pool, folder: Path) -> None:
             "arrays": arrays.shapes,
             "stamp": pool.files.stamp(),
             "piece_rows": [piece.rows for piece in pool.pieces],
-            "piece_sums": [_hex(tally.hash) for tally in tallies],
+            "piece_sums": [_hex(counts.hash) for counts in tallies],
         }
         (fresh / "manifest.json").write_text(json.dumps(manifest))
 
@@ -143,14 +143,14 @@ def _create(arrays: Arrays, pool, design: Design) -> None:
             arrays.create(name, (len(_statistics(schema)), rows), np.float32)
 
 
-def _write(arrays: Arrays, pool, design: Design, values: list[list[str]]) -> list[Tally]:
+def _write(arrays: Arrays, pool, design: Design, values: list[list[str]]) -> list[PassCounts]:
     """The second pass: every row checked and written; a tally per piece."""
 
-    def convert(strip) -> tuple[dict[int, Tally], list[Text]]:
-        tally, ids = _write_block(arrays, pool.block(strip), design, values, pool.schema)
-        return {strip.piece.number: tally}, [ids]
+    def convert(strip) -> tuple[dict[int, PassCounts], list[Text]]:
+        counts, ids = _write_block(arrays, pool.block(strip), design, values, pool.schema)
+        return {strip.piece.number: counts}, [ids]
 
-    def keep(result: tuple[dict[int, Tally], list[Text]]) -> dict[int, Tally]:
+    def keep(result: tuple[dict[int, PassCounts], list[Text]]) -> dict[int, PassCounts]:
         # Where a strip's ids begin is known only once all before it are written.
         tallies, texts = result
         for ids in texts:
@@ -158,10 +158,10 @@ def _write(arrays: Arrays, pool, design: Design, values: list[list[str]]) -> lis
             arrays.extend("id_letters", ids.letters)
         return tallies
 
-    def gather(before, now) -> tuple[dict[int, Tally], list[Text]]:
+    def gather(before, now) -> tuple[dict[int, PassCounts], list[Text]]:
         return _merged(before[0], now[0]), before[1] + now[1]
 
-    def combine(before, now) -> tuple[dict[int, Tally], list[Text]]:
+    def combine(before, now) -> tuple[dict[int, PassCounts], list[Text]]:
         return _merged(keep(before), keep(now)), []
 
     tallies = list(keep(pool.each(convert, combine, gather=gather)).values())
@@ -169,7 +169,7 @@ def _write(arrays: Arrays, pool, design: Design, values: list[list[str]]) -> lis
     return tallies
 
 
-def _merged(before: dict[int, Tally], now: dict[int, Tally]) -> dict[int, Tally]:
+def _merged(before: dict[int, PassCounts], now: dict[int, PassCounts]) -> dict[int, PassCounts]:
     """Tallies per piece, those of a piece that is in both added."""
     shared = {number: before[number] + now[number] for number in before.keys() & now.keys()}
     return before | now | shared
@@ -177,7 +177,7 @@ def _merged(before: dict[int, Tally], now: dict[int, Tally]) -> dict[int, Tally]
 
 def _write_block(
     arrays: Arrays, block, design: Design, values: list[list[str]], schema
-) -> tuple[Tally, Text]:
+) -> tuple[PassCounts, Text]:
     """Write what is known of a block; its tally, and its ids."""
     outputs, start = block.checked.outputs, block.start
     keys = hashes(block.ids)
@@ -199,18 +199,18 @@ def _write_block(
             constants = right_and_wrong(outputs[begin : begin + _STRIP], _statistics(schema))
             for name, constant in zip(("right", "wrong", "spread"), constants, strict=True):
                 arrays.write_across(name, start + begin, constant)
-    tally = Tally(
+    counts = PassCounts(
         _row_sum(block, keys), block.checked.renormalised, block.checked.disagreeing, missing
     )
-    return tally, block.ids
+    return counts, block.ids
 
 
 def _order(arrays: Arrays, pool) -> None:
     """Write the index of ids. Raises PoolError when two items have one id."""
     order = ordered(arrays.read("hashes"))
     ids = Text(arrays.read("id_letters"), arrays.read("id_offsets"))
-    if twins := repeated(order, ids):
-        first, second = twins
+    if duplicates := repeated(order, ids):
+        first, second = duplicates
         raise PoolError(
             f"rows {first:,} and {second:,} of {pool.uri} (counting from 0) "
             f"have the same id {ids[first]!r}",
@@ -219,18 +219,18 @@ def _order(arrays: Arrays, pool) -> None:
     arrays.write("id_order", 0, order)
 
 
-def _notices(pool, tally: Tally) -> list[str]:
+def _notices(pool, counts: PassCounts) -> list[str]:
     """What was put right, or is odd, in plain sentences."""
     said = []
-    if count := tally.renormalised:
+    if count := counts.renormalised:
         said.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")
-    if count := tally.disagreeing:
+    if count := counts.disagreeing:
         said.append(
             f"pred is not the most probable class for {count:,} of {pool.rows:,} items; "
             "pred is what is tested"
         )
-    if pool.schema.features and (count := int(tally.missing.sum())):
-        gaps = zip(pool.feature_names(), tally.missing, strict=True)
+    if pool.schema.features and (count := int(counts.missing.sum())):
+        gaps = zip(pool.feature_names(), counts.missing, strict=True)
         columns = list(dict.fromkeys(name for name, missing in gaps if missing))
         shown = ", ".join(columns[:8]) + (" and others" if len(columns) > 8 else "")
         said.append(

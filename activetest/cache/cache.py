@@ -13,7 +13,7 @@ from activetest.cache.build import VERSION, build_into, fingerprint
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, mapped
 from activetest.errors import PoolChanged
 from activetest.nouns.rows import Array, Outputs, Rows
-from activetest.nouns.training import Train
+from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
 from activetest.pool.ids import Text, find
 
@@ -40,7 +40,7 @@ class Cache:
     """
 
     def __init__(
-        self, folder: Path, parts: Sequence[str] = (), lost: Mapping[str, str] | None = None
+        self, folder: Path, parts: Sequence[str] = (), unavailable: Mapping[str, str] | None = None
     ):
         """Raises OSError, EOFError, ValueError, KeyError or TypeError for no whole cache."""
         self.folder = folder
@@ -55,7 +55,7 @@ class Cache:
         self.group_values: list[list[str]] = self.manifest["group_values"]
         self.has_features: bool = self.manifest["components"] > 0
         self.parts = tuple(parts)
-        self.lost = dict(lost or {})
+        self.unavailable = dict(unavailable or {})
         self._parts = {name: Part(folder / name) for name in parts}
         said = (each.said for each in self._parts.values())
         self.notices = tuple(chain(self.manifest["notices"], *said))
@@ -103,10 +103,12 @@ class Cache:
         return self.manifest["schema"]
 
     @cached_property
-    def train(self) -> Train | None:
+    def train(self) -> TrainingRows | None:
         """Labelled rows from elsewhere, None unless the cache is equipped with them."""
         part = self._parts.get(TRAIN)
-        return part and Train(*(np.asarray(part.arrays[name]) for name in ("features", "labels")))
+        return part and TrainingRows(
+            *(np.asarray(part.arrays[name]) for name in ("features", "labels"))
+        )
 
     def source(self, part: str) -> str | None:
         """The fingerprint of what a part was made from, None without the part."""

@@ -72,7 +72,7 @@ class _Seen:
         )
 
 
-def survey(pool) -> tuple[Design, list[list[str]]]:
+def measure_pool(pool) -> tuple[Design, list[list[str]]]:
     """The design of a pool, and the values of each group in order.
 
     Raises PoolError when a group column has too many values.

@@ -246,9 +246,9 @@ def _write(draft: Draft, files, cache, pool, source: str, places) -> None:
         on_strip,
         lambda one, other: one + other,
     )
-    strangers = _check_whole(np.concatenate(found.places), cache, source)
+    unmatched = _check_whole(np.concatenate(found.places), cache, source)
     draft.fingerprint = f"{found.total % 2**64:016x}"
-    draft.said += _said(schemas, source, found.renormalised, strangers)
+    draft.said += _said(schemas, source, found.renormalised, unmatched)
 
 
 def _check_whole(at: Array, cache, source: str) -> int:
@@ -268,12 +268,12 @@ def _check_whole(at: Array, cache, source: str) -> int:
     return int((at < 0).sum())
 
 
-def _said(schemas: list[Schema], source: str, renormalised: int, strangers: int) -> list[str]:
+def _said(schemas: list[Schema], source: str, renormalised: int, unmatched: int) -> list[str]:
     """What was read, and what was put right or left alone."""
     names = few([each.outputs[0] for each in schemas])
     said = [f"other models: {len(schemas)} in {source}, from {names}"]
     if renormalised:
         said.append(f"renormalised {renormalised:,} rows of probabilities of other models")
-    if strangers:
-        said.append(f"{strangers:,} rows of {source} are about no item of the pool")
+    if unmatched:
+        said.append(f"{unmatched:,} rows of {source} are about no item of the pool")
     return said

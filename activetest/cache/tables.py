@@ -9,7 +9,7 @@ from activetest.errors import PoolError
 from activetest.pool import convert
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files
-from activetest.pool.roles import reject_twins
+from activetest.pool.roles import reject_duplicates
 
 # Values decoded at once, and the fewest rows.
 _VALUES, _FEWEST = 2**22, 1024
@@ -23,7 +23,7 @@ def opened(source: str, *, id: str | None = None) -> Iterator[Files]:
     """
     with convert.as_parquet(source, id=id) as path:
         files = Files(path)
-        reject_twins(files.schema)
+        reject_duplicates(files.schema)
         if not files.pieces:
             raise PoolError(f"{source} has no rows", hint="give a file with at least one row")
         yield files

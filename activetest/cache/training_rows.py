@@ -45,13 +45,13 @@ def ensure(cache, pool, features: Part, source: str, *, known: str | None = None
 
 def check(pool, source: str) -> None:
     """Reads the file as ensure does, and keeps nothing. Raises as ensure does."""
-    kept, strangers = 0, Counter()
+    kept, unmatched = 0, Counter()
     with tables.opened(source) as files:
         label = _label(files.schema, pool, source)
         for _, _, labels, unknown in _blocks(files, pool, label, source):
             kept += np.count_nonzero(_kept(labels, pool.schema))
-            strangers += unknown
-    _reject_strangers(kept, strangers, pool.schema, source)
+            unmatched += unknown
+    _reject_unmatched(kept, unmatched, pool.schema, source)
 
 
 def _write(draft: Draft, pool, scale: Scale, source: str) -> None:
@@ -60,11 +60,11 @@ def _write(draft: Draft, pool, scale: Scale, source: str) -> None:
     kind = np.int64 if schema.task == "classification" else float
     arrays.create("features", (0, len(scale.centre)), np.float32)
     arrays.create("labels", (0,), kind)
-    total, strangers, gaps = 0, Counter(), Counter()
+    total, unmatched, gaps = 0, Counter(), Counter()
     with tables.opened(source) as files:
         label = _label(files.schema, pool, source)
         for start, features, labels, unknown in _blocks(files, pool, label, source):
-            strangers += unknown
+            unmatched += unknown
             keep = _kept(labels, schema)
             gaps += _gaps([column[keep] for column in features], schema.features)
             arrays.extend("features", scale.standardised(features)[keep])
@@ -74,8 +74,8 @@ def _write(draft: Draft, pool, scale: Scale, source: str) -> None:
             total += int(row_hashes(keys, [*values, labels]).sum(dtype=np.uint64))
     draft.fingerprint = f"{total % 2**64:016x}"
     rows = arrays.shapes["labels"][0]
-    _reject_strangers(rows, strangers, schema, source)
-    draft.said += _said(source, label, rows, strangers, gaps)
+    _reject_unmatched(rows, unmatched, schema, source)
+    draft.said += _said(source, label, rows, unmatched, gaps)
 
 
 def _gaps(features: list[Array], names: tuple[str, ...]) -> Counter:
@@ -87,11 +87,11 @@ def _gaps(features: list[Array], names: tuple[str, ...]) -> Counter:
     return Counter({name: count for name, count in found.items() if count})
 
 
-def _said(source: str, label: str, rows: int, strangers: Counter, gaps: Counter) -> list[str]:
+def _said(source: str, label: str, rows: int, unmatched: Counter, gaps: Counter) -> list[str]:
     """How many rows are learnt from, what was left out and what was put right."""
     said = [f"training rows: {rows:,} of {source}, labels in column {label!r}"]
-    if count := sum(strangers.values()):
-        named = few([repr(name) for name in sorted(strangers)])
+    if count := sum(unmatched.values()):
+        named = few([repr(name) for name in sorted(unmatched)])
         said.append(
             f"{count:,} more rows of {source} are of classes that the pool does not know, and "
             f"left out: {named}"
@@ -192,11 +192,11 @@ def _kept(labels: Array, schema) -> Array:
     return labels >= 0
 
 
-def _reject_strangers(kept: int, strangers: Counter, schema, source: str) -> None:
+def _reject_unmatched(kept: int, unmatched: Counter, schema, source: str) -> None:
     """Raises PoolError when nothing is left to learn from."""
     if not kept:
         raise PoolError(
-            f"no label in {source} is a class of the pool: it has {few(sorted(strangers))}, "
+            f"no label in {source} is a class of the pool: it has {few(sorted(unmatched))}, "
             f"the pool has {few(list(schema.classes))}",
             hint="write classes as the pool does, or name the pool's with --classes",
         )

@@ -221,13 +221,13 @@ def _understood(made) -> str:
     start = {"created": "created", "updated": "updated", "checked": "dry run: nothing written in"}
     choices = made.choices
     named = (choices.metric, *choices.also)
-    aims = (
+    objectives = (
         choices.judged
         if catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
         else " and ".join(named)
     )
     verb = "picks" if choices.selection == "top" else "draws"
-    draws = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
+    draws = f"{verb}: {choices.acquisition} for {objectives}, surrogate {choices.surrogate}"
     draws += "".join(f", {odd}" for odd in _unusual(choices))
     if choices.task:
         asked = (sentence(choices), believed(choices), f"floor {choices.floor:g}")

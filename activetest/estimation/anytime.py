@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.estimation.bets import Stake, wagers
+from activetest.estimation.bets import TestedMean, increments
 from activetest.estimation.inversion import first_standing
 from activetest.estimation.samples import Evidence, Group
 from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.specification import obstacle
-from activetest.nouns.estimate import Interval, Wagers
+from activetest.item_statistics.specification import why_not_bettable
+from activetest.nouns.estimate import Increments, Interval
 from activetest.nouns.rows import Array
 
 # Values of a ratio at which ranges are computed; between them they are bounded by chords.
@@ -24,16 +24,16 @@ _GRID = 9
 
 def balance(
     evidence: Evidence, cache, metric: Metric, group: Group, values: Sequence[float], *, seed: int
-) -> list[Wagers]:
-    """For each value t, wagers on a mean that is at least 0 where the metric is at least t.
+) -> list[Increments]:
+    """For each value t, increments on a mean that is at least 0 where the metric is at least t.
 
     Raises NotEstimable for a metric that is no ratio of means, or without bounds.
     """
     _refuse(metric)
     above, below = np.array(metric.ratio)
     weights = above - np.asarray(values)[:, None] * below
-    stake = _stake(evidence, metric, group, weights)
-    return wagers(evidence.log, cache, stake, used=evidence.used, seed=seed)
+    tested = _tested_mean(evidence, metric, group, weights)
+    return increments(evidence.log, cache, tested, used=evidence.used, seed=seed)
 
 
 def sequence(
@@ -50,8 +50,8 @@ def sequence(
 
 def judged(
     evidence: Evidence, cache, metric: Metric, group: Group, level, limits, threshold, *, seed: int
-) -> tuple[Wagers, Interval]:
-    """The wagers of balance at a threshold and the interval of sequence, from one pass."""
+) -> tuple[Increments, Interval]:
+    """The increments of balance at a threshold and the interval of sequence, from one pass."""
     _refuse(metric)
     low, high = limits
     # Of a mean itself, one bet serves every value.
@@ -65,8 +65,8 @@ def judged(
     return at, _inverted(grid, made, level)
 
 
-def _inverted(grid: Array, made: list[Wagers], level: float) -> Interval:
-    """The values of a ratio that no bettor has refuted, from wagers at those of a grid."""
+def _inverted(grid: Array, made: list[Increments], level: float) -> Interval:
+    """The values of a ratio that no bettor has refuted, from increments at those of a grid."""
     limit = np.log(2 / (1 - level))
     lower, upper = (first_standing(grid, made, limit, up=up) for up in (True, False))
     if lower is None or upper is None or lower > upper:
@@ -75,18 +75,18 @@ def _inverted(grid: Array, made: list[Wagers], level: float) -> Interval:
 
 
 def _refuse(metric: Metric) -> None:
-    if reason := obstacle(metric):
+    if reason := why_not_bettable(metric):
         raise NotEstimable(f"no anytime-valid interval: {reason}", hint="use --interval fixed")
 
 
-def _stake(evidence: Evidence, metric: Metric, group: Group, weights: Array) -> Stake:
+def _tested_mean(evidence: Evidence, metric: Metric, group: Group, weights: Array) -> TestedMean:
     """The (S, 1 + d) weighted sums of 1 and the metric's statistics; nothing for declined items."""
     names = [each.name for each in evidence.statistics]
     columns = [-1, *(names.index(each.name) for each in metric.statistics)]
-    return Stake(
+    return TestedMean(
         group,
         metric.statistics,
         weights,
         weights @ evidence.stats[:, columns].T * group.holds(evidence.drawn.codes),
-        weights @ evidence.brought_stats[:, columns].T * group.holds(evidence.brought.codes),
+        weights @ evidence.supplied_stats[:, columns].T * group.holds(evidence.supplied.codes),
     )

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.bandits.partition import strengths
+from activetest.bandits.partition import row_weights
 from activetest.errors import NotEstimable
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Wagers
+from activetest.nouns.estimate import Increments
 from activetest.nouns.log import Log, Round
 from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import known_before, restored
-from activetest.rounds.objectives import target
+from activetest.rounds.objectives import linearised_statistic
 from activetest.rounds.scores import scorer
 
 # Sums up to which rows are looked at one by one: more are cheaper kind by kind.
@@ -29,11 +29,11 @@ _DRIFT = 1e-3
 
 
 @dataclass(frozen=True)
-class Stake:
+class TestedMean:
     """What is bet on: the mean over a group of each of S weighted sums of 1 and statistics.
 
     weights          (S, 1 + d) of 1 and the statistics
-    drawn, brought   (S, D) and (S, B) the sums at the log's items; 0 where they are not known,
+    drawn, supplied   (S, D) and (S, B) the sums at the log's items; 0 where they are not known,
                      where an item was declined, and outside the group
     """
 
@@ -41,14 +41,14 @@ class Stake:
     statistics: tuple[Statistic, ...]
     weights: Array
     drawn: Array
-    brought: Array
+    supplied: Array
 
 
 @dataclass(frozen=True)
-class Reach:
+class IncrementRange:
     """What a round's draws could have come to, for S sums; pairs are (lowest, highest).
 
-    ratio   (2, S) of (h - g) / strength over the group's rows that stayed in the pool
+    ratio   (2, S) of (h - g) / weight over the group's rows that stayed in the pool
     rest    (2, S) sums of the bounds of h over the group's rows that were not known before
     guess   (S,) sums of g over the same rows
     """
@@ -58,47 +58,50 @@ class Reach:
     guess: Array
 
 
-def wagers(log: Log, cache, stake: Stake, *, used: int, seed: int) -> list[Wagers]:
-    """The wagers on each of the S sums, from the first `used` draws, in one pass over the pool.
+def increments(log: Log, cache, tested: TestedMean, *, used: int, seed: int) -> list[Increments]:
+    """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
     Raises NotEstimable for a statistic without bounds, and for rounds that an older version drew,
     which say too little.
     """
-    if not np.isfinite([[one.lower, one.upper] for one in stake.statistics]).all():
+    if not np.isfinite([[one.lower, one.upper] for one in tested.statistics]).all():
         raise NotEstimable(
             "an anytime-valid interval needs a bound on what one item can cost",
             hint="use --interval fixed",
         )
     last = log.round[:used].max(initial=0)
     # Nobody bets on items without a probability: they are known to the draws after them.
-    history = [each for each in log.history if each.number <= last and not each.picked]
-    if any(not each.aims or np.isnan(each.aims[0].total) for each in history):
+    history = [each for each in log.history if each.number <= last and not each.deterministic]
+    if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
             "rounds drawn by an older version do not say enough for an anytime-valid interval",
             hint="use --interval fixed",
         )
     if not history:
-        return [Wagers(*np.empty((6, 0))) for _ in stake.weights]
+        return [Increments(*np.empty((6, 0))) for _ in tested.weights]
     # A label may be of a class that was never predicted, also where one class was.
-    sums = _Sums(stake, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
+    sums = _Sums(tested, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
     scenes = [_Scene(each, log, cache, sums, seed) for each in history]
 
     def on_piece(piece):
         rows = cache.rows(*piece)
-        member, kinds = stake.group.holds(rows.codes) > 0, sums.by_kind(rows)
-        return [scene.reach(slice(*piece), rows, member, kinds) for scene in scenes]
+        member, kinds = tested.group.holds(rows.codes) > 0, sums.by_kind(rows)
+        return [scene.increment_range(slice(*piece), rows, member, kinds) for scene in scenes]
 
     reached = map_reduce(cache.chunks(), on_piece, _joined)
-    parts = [scene.wagers(reach, used) for scene, reach in zip(scenes, reached, strict=True)]
+    parts = [
+        scene.increments(increment_range, used)
+        for scene, increment_range in zip(scenes, reached, strict=True)
+    ]
     fields = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
-    return [Wagers(*(field[place] for field in fields)) for place in range(len(stake.weights))]
+    return [Increments(*(field[place] for field in fields)) for place in range(len(tested.weights))]
 
 
 @dataclass(frozen=True)
 class _Sums:
     """The S sums over rows; declined says whether items can turn out to be worth 0."""
 
-    stake: Stake
+    tested: TestedMean
     classes: int
     declined: bool
 
@@ -112,14 +115,14 @@ class _Sums:
 
         Rows of a kind are predicted alike, where that says all; else each is its own, and None.
         """
-        stake, cells = self.stake, all(one.cells for one in self.stake.statistics)
+        tested, cells = self.tested, all(one.cells for one in self.tested.statistics)
         tables = np.stack(
             [
                 one.matrix(self.classes) if cells else one.table(rows.outputs, self.classes)
-                for one in stake.statistics
+                for one in tested.statistics
             ]
         )
-        sums = stake.weights[:, :1, None] + np.tensordot(stake.weights[:, 1:], tables, 1)
+        sums = tested.weights[:, :1, None] + np.tensordot(tested.weights[:, 1:], tables, 1)
         pairs = np.stack([sums.min(axis=2), sums.max(axis=2)])
         if self.declined:
             pairs = np.stack([np.minimum(pairs[0], 0), np.maximum(pairs[1], 0)])
@@ -127,7 +130,7 @@ class _Sums:
 
     def guess(self, surrogate, rows: Rows) -> Array:
         """(1 + d, R) what a surrogate expects of 1 and the statistics."""
-        mean = surrogate.expected(rows, self.stake.statistics)
+        mean = surrogate.expected(rows, self.tested.statistics)
         return np.vstack([np.ones(mean.shape[1]), mean])
 
 
@@ -141,74 +144,77 @@ class _Scene:
         # A round that chose between groups gave rows no scores of their own.
         self.scorer = (
             None
-            if each.shares
+            if each.allocation
             else scorer(self.surrogate, self.choices, seed=seed, number=each.number)
         )
-        self.targets = tuple(map(target, each.aims))
-        self.totals = np.array([aim.total for aim in each.aims])
-        self.peaks = np.array([aim.peak for aim in each.aims])
+        self.targets = tuple(map(linearised_statistic, each.objectives))
+        self.totals = np.array([objective.total for objective in each.objectives])
+        self.peaks = np.array([objective.peak for objective in each.objectives])
         self.free = np.ones(cache.size, bool)
         self.free[known_before(log, each.number)] = False
         self.stays = self.free.copy()
         self.stays[each.rows] = False
 
-    def reach(self, piece: slice, rows: Rows, member: Array, kinds) -> Reach:
+    def increment_range(self, piece: slice, rows: Rows, member: Array, kinds) -> IncrementRange:
         """Of the rows of one chunk; member (R,), and kinds as _Sums.by_kind gives them."""
         free, stays = self.free[piece], self.stays[piece]
-        weights, guess = self.sums.stake.weights, self.sums.guess(self.surrogate, rows)
-        strength = self._strength(rows, free)
+        weights, guess = self.sums.tested.weights, self.sums.guess(self.surrogate, rows)
+        weight = self._weight(rows, free)
         inside, rest = member & free, np.flatnonzero(member & stays)
         ends, kind = kinds
         if kind is not None and len(weights) > _FEW:
-            scaled = np.vstack([np.ones(len(rest)), guess[:, rest]]) / strength[rest]
+            scaled = np.vstack([np.ones(len(rest)), guess[:, rest]]) / weight[rest]
             reached = _reached(ends, kind[rest], weights, scaled)
             sums = ends @ np.bincount(kind, inside, minlength=ends.shape[2])
         else:
             ends = ends if kind is None else ends[..., kind]
-            ratio = (ends[..., rest] - weights @ guess[:, rest]) / strength[rest]
+            ratio = (ends[..., rest] - weights @ guess[:, rest]) / weight[rest]
             reached = [ratio[0].min(axis=1, initial=np.inf), ratio[1].max(axis=1, initial=-np.inf)]
             sums = ends @ inside
         if (stays & ~member).any():
             # A row outside the group adds nothing, whatever its label.
             reached = [np.minimum(reached[0], 0), np.maximum(reached[1], 0)]
-        return Reach(np.stack(reached), sums, weights @ (guess @ inside))
+        return IncrementRange(np.stack(reached), sums, weights @ (guess @ inside))
 
-    def wagers(self, reach: Reach, used: int) -> tuple[Array, ...]:
-        """(S, n) the fields of Wagers for the round's draws among the first `used`."""
+    def increments(self, increment_range: IncrementRange, used: int) -> tuple[Array, ...]:
+        """(S, n) the fields of Increments for the round's draws among the first `used`."""
         log, at = self.log, np.flatnonzero(self.log.round == self.round.number)
-        stake = self.sums.stake
+        tested = self.sums.tested
         rows = self.cache.take(log.rows[at])
-        member = stake.group.holds(rows.codes)
-        guess = stake.weights @ self.sums.guess(self.surrogate, rows) * member
+        member = tested.group.holds(rows.codes)
+        guess = tested.weights @ self.sums.guess(self.surrogate, rows) * member
         ends = self.sums.ends(rows) * member
-        strength = self._strength(rows, np.ones(len(at), bool))
-        left = strength / log.probs[at]
+        weight = self._weight(rows, np.ones(len(at), bool))
+        left = weight / log.prob[at]
         # What was left at a draw is what was left at the one before, less what that one took.
-        if not np.allclose(left[1:], left[:-1] - strength[:-1], rtol=_DRIFT):
+        if not np.allclose(left[1:], left[:-1] - weight[:-1], rtol=_DRIFT):
             raise NotEstimable(
                 f"the strengths of round {self.round.number} cannot be computed again: "
                 "another version of a library does not predict what it did",
                 hint="use --interval fixed",
             )
         # What could still be drawn: what stayed, this item, and those drawn after it in the round.
-        after = ((ends - guess) / strength)[..., ::-1]
+        after = ((ends - guess) / weight)[..., ::-1]
         lowest = np.minimum.accumulate(after[0], axis=1)[:, ::-1]
         highest = np.maximum.accumulate(after[1], axis=1)[:, ::-1]
-        lowest = np.minimum(lowest, reach.ratio[0][:, None])
-        highest = np.maximum(highest, reach.ratio[1][:, None])
-        here = stake.drawn[:, at]
-        before = stake.drawn[:, : at[0]].sum(axis=1)
-        before += stake.brought[:, log.brought_round <= self.round.number].sum(axis=1)
-        sums = reach.guess[:, None] - _before(guess)
-        value = (here - guess) * left / strength + sums
-        offset, rest = before[:, None] + _before(here), reach.rest[..., None] - _before(ends)
+        lowest = np.minimum(lowest, increment_range.ratio[0][:, None])
+        highest = np.maximum(highest, increment_range.ratio[1][:, None])
+        here = tested.drawn[:, at]
+        before = tested.drawn[:, : at[0]].sum(axis=1)
+        before += tested.supplied[:, log.supplied_round <= self.round.number].sum(axis=1)
+        sums = increment_range.guess[:, None] - _before(guess)
+        value = (here - guess) * left / weight + sums
+        offset, rest = (
+            before[:, None] + _before(here),
+            increment_range.rest[..., None] - _before(ends),
+        )
         parts = (value, lowest * left + sums, highest * left + sums, offset, *rest)
-        return tuple(part[:, at < used] / stake.group.size for part in parts)
+        return tuple(part[:, at < used] / tested.group.size for part in parts)
 
-    def _strength(self, rows: Rows, free: Array) -> Array:
+    def _weight(self, rows: Rows, free: Array) -> Array:
         """(R,) strengths the rows had in the round; 0 where they were not free."""
-        if self.round.shares:
-            return np.where(free, strengths(self.round.shares, rows, self.cache), 0.0)
+        if self.round.allocation:
+            return np.where(free, row_weights(self.round.allocation, rows, self.cache), 0.0)
         scores = self.scorer(rows, self.targets)
         scores = np.where(free, race.sharpened(scores, self.peaks, self.choices.power), 0.0)
         count = int(self.round.count[0])
@@ -216,9 +222,9 @@ class _Scene:
 
 
 def _reached(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Array]:
-    """(S,) smallest and largest of (h - g) / strength, h from ends (2, S, K) by kind (n,).
+    """(S,) smallest and largest of (h - g) / weight, h from ends (2, S, K) by kind (n,).
 
-    scaled (2 + d, n) are 1, 1 and the expected statistics, over strength: one product of matrices
+    scaled (2 + d, n) are 1, 1 and the expected statistics, over weight: one product of matrices
     for each kind.
     """
     lowest, highest = np.full(len(weights), np.inf), np.full(len(weights), -np.inf)
@@ -235,10 +241,10 @@ def _before(values: Array) -> Array:
     return np.cumsum(values, axis=-1) - values
 
 
-def _joined(one: list[Reach], more: list[Reach]) -> list[Reach]:
+def _joined(one: list[IncrementRange], more: list[IncrementRange]) -> list[IncrementRange]:
     """What two chunks come to together, for every round."""
     return [
-        Reach(
+        IncrementRange(
             np.stack([np.minimum(a.ratio[0], b.ratio[0]), np.maximum(a.ratio[1], b.ratio[1])]),
             a.rest + b.rest,
             a.guess + b.guess,

@@ -72,7 +72,7 @@ def _expected(
     drawn (its term over q). It is smooth where the observed variance collapses.
     """
     expected, noise = sample.expect(slope)
-    inverse = 1 / sample.probs
+    inverse = 1 / sample.prob
     square = noise + sample.inside * (expected - linear.guess[:, 0]) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
@@ -86,8 +86,8 @@ def _expected(
         variance=linear.variance + doubt,
         model_variance=model + doubt,
         one_draw=float(one),
-        tally=min(_effective(pull[side]) for side in sides),
-        support=min(_effective((pull * inverse)[side]) for side in sides),
+        minority_count=min(_effective(pull[side]) for side in sides),
+        weighted_minority_count=min(_effective((pull * inverse)[side]) for side in sides),
     )
 
 

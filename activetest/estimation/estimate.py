@@ -85,7 +85,7 @@ def impute(evidence: Evidence, cache, *, seed: int) -> Imputation:
     log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
     free = unseen(log, cache.size)
     free[log.rows[log.status == PENDING]] = True
-    free[log.brought_rows[log.brought_status == PENDING]] = True
+    free[log.supplied_rows[log.supplied_status == PENDING]] = True
     rest = np.flatnonzero(free)
 
     def on_piece(piece):
@@ -95,7 +95,7 @@ def impute(evidence: Evidence, cache, *, seed: int) -> Imputation:
 
     mean = map_reduce(cache.chunks(), on_piece, np.add)
     rng = generator(seed, len(log.history) + 1, "posterior")
-    members = surrogate.members(_MEMBERS, rng)
+    members = surrogate.draw_members(_MEMBERS, rng)
     posterior = np.tile(mean, (len(members), 1))
     some = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
     if len(some):

@@ -1,7 +1,7 @@
 """Which values of a ratio bets have refuted: whole stretches of values, not one value at a time.
 
 A ratio is t where the mean of above - t below is 0, and every t has bettors of its own. Those of
-one piece of its range have the same stakes. The log capital of each is then a sum of
+one piece of its range have the same outcome_values. The log capital of each is then a sum of
 log(1 + stake gain) whose gains are linear in t: it is concave, and nowhere below its chord. So what
 chords refute is refuted between their ends too, whether or not capital is monotone in t.
 """
@@ -11,17 +11,17 @@ from dataclasses import astuple
 import numpy as np
 
 from activetest.intervals import betting
-from activetest.nouns.estimate import Wagers
+from activetest.nouns.estimate import Increments
 from activetest.nouns.rows import Array
 
 # Pieces between two values of the grid, and how often a piece is halved to find an end in it.
 _PIECES, _HALVINGS = 16, 24
 
 
-def first_standing(grid: Array, made: list[Wagers], limit: float, *, up: bool) -> float | None:
+def first_standing(grid: Array, made: list[Increments], limit: float, *, up: bool) -> float | None:
     """The value up to which all are refuted; None if all of the grid are.
 
-    grid (G,), and the wagers at its values: large values are refuted last (up), or small ones.
+    grid (G,), and the increments at its values: large values are refuted last (up), or small ones.
     Values and offsets are linear between two of the grid, and bounds are minima and maxima of
     linear functions, which chords do not cut: ranges are at least as wide as they were. limit is
     the log capital that refutes. The end is rounded outward.
@@ -43,12 +43,12 @@ class _Bets:
 
     def __init__(self, one: Array, two: Array, up: bool):
         self.one, self.two, self.up = one, two, up
-        self.rounding = betting.rounding(Wagers(*np.maximum(np.abs(one), np.abs(two))))
+        self.rounding = betting.rounding(Increments(*np.maximum(np.abs(one), np.abs(two))))
 
     def first(self, piece: Array, limit: float) -> float | None:
         """The first value that is not refuted, on the way from one end of a piece to the other."""
         rooms = [self._lines(share)[1] for share in piece]
-        spread = betting.deviations(Wagers(*self._at(piece.mean())))[:-1]
+        spread = betting.deviations(Increments(*self._at(piece.mean())))[:-1]
         room, stretches = np.maximum(*rooms), [tuple(piece)]
         smallest = 2.0**-_HALVINGS / _PIECES
         while stretches:

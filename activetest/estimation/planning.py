@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from activetest.intervals import betting
-from activetest.nouns.estimate import Estimate, Wagers
+from activetest.nouns.estimate import Estimate, Increments
 from activetest.nouns.rows import Array
 
 # Futures of a gate that are played, draws at a time, and the most that are looked at.
@@ -62,7 +62,7 @@ def _half_width(spread: Array, size: int, level: float) -> Array:
 
 
 def gate_labels(
-    wagers: Wagers,
+    increments: Increments,
     threshold: float,
     *,
     estimate: float,
@@ -78,18 +78,18 @@ def gate_labels(
     so that their mean is the estimate. An estimate at the threshold decides nothing: then, and
     where 10,000 draws do not, all that remain would be needed, or None where they are more.
     """
-    used = len(wagers.value)
+    used = len(increments.value)
     if used < 2:
         return None
     limits = np.log([1 / alpha, gates / alpha])[:: 1 if at_least else -1]
     late = slice(used // 2, used)
-    moved = estimate - (wagers.offset + wagers.value)[late].mean()
-    mean = (threshold - wagers.offset)[late] - moved
-    gain = wagers.value[late] - mean
-    rooms = (mean - wagers.low[late], wagers.high[late] - mean)
-    spread = betting.deviations(wagers)[-1:]
+    moved = estimate - (increments.offset + increments.value)[late].mean()
+    mean = (threshold - increments.offset)[late] - moved
+    gain = increments.value[late] - mean
+    rooms = (mean - increments.low[late], increments.high[late] - mean)
+    spread = betting.deviations(increments)[-1:]
     capital = [
-        np.tile(betting.capital(wagers, threshold, up=up)[-1], (_FUTURES, 1))
+        np.tile(betting.capital(increments, threshold, up=up)[-1], (_FUTURES, 1))
         for up in (True, False)
     ]
     horizon, decided = min(remaining, _HORIZON), np.zeros(_FUTURES, bool)

@@ -11,7 +11,7 @@ from activetest.nouns.rows import Array
 
 
 @dataclass(frozen=True)
-class Foresight:
+class RecordedPredictions:
     """What rounds predicted, side by side: D draws, H rounds, G groups, T statistics.
 
     round     (D,) place of each draw's round
@@ -51,7 +51,9 @@ class Foresight:
         return before - before[self.start][self.round]
 
 
-def foresee(log: Log, statistics: Sequence[Statistic], groups: Sequence) -> Foresight:
+def collect_recorded(
+    log: Log, statistics: Sequence[Statistic], groups: Sequence
+) -> RecordedPredictions:
     """What the rounds say; zeros, as without a surrogate, where they know nothing of it."""
     history, names = log.history, [each.name for each in statistics]
     imputed = np.zeros((len(log.rows), len(names)))
@@ -68,7 +70,7 @@ def foresee(log: Log, statistics: Sequence[Statistic], groups: Sequence) -> Fore
                 imputed[here, column] = each.imputed[:, at]
                 sums[place, told, column] = each.imputed_sum[rows, at]
     numbers = np.array([each.number for each in history], np.int64)
-    return Foresight(
+    return RecordedPredictions(
         round=np.searchsorted(numbers, log.round),
         start=np.searchsorted(log.round, numbers),
         imputed=imputed,

@@ -17,19 +17,19 @@ from activetest.rounds.fit import known_before, restored
 from activetest.rounds.group_sums import by_group, group_names
 
 
-def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
+def repredict(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
     """The log with rounds that say something about all these statistics, for every group.
 
     Rounds that recorded them for all groups stay as they are, and so do those of older versions and
-    those whose items were picked, for estimates need nothing from them.
+    those whose items were deterministic, for estimates need nothing from them.
     """
     names, groups = {each.name for each in statistics}, group_names(cache)
     # A round without aims was drawn by an older version, whose surrogates cannot be asked any more.
     lacking = {
         each.number
         for each in log.history
-        if each.aims
-        and not each.picked
+        if each.objectives
+        and not each.deterministic
         and (each.groups != groups or not names <= set(each.statistics))
     }
     sources = {each: _source(each, log.history) for each in lacking}
@@ -46,7 +46,7 @@ def recall(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
 def _source(number: int, history: Sequence[Round]) -> Round:
     """The last of rounds 1, 2, 4, 8, ... that is not after this one; itself if that is too old."""
     source = history[(1 << (number.bit_length() - 1)) - 1]
-    return source if source.aims else history[number - 1]
+    return source if source.objectives else history[number - 1]
 
 
 def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:

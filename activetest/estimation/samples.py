@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.estimation.recorded_predictions import Foresight, foresee
-from activetest.estimation.repredict import recall
+from activetest.estimation.recorded_predictions import RecordedPredictions, collect_recorded
+from activetest.estimation.repredict import repredict
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combined
 from activetest.nouns.beliefs import moments
@@ -50,11 +50,11 @@ class Evidence:
     """A log in arrays: T statistics of items and, last, whether the item could be answered.
 
     used                   draws that estimates use: whole rounds, everything before them answered
-    steps                  (M,) places of those among them that were drawn, not picked
+    steps                  (M,) places of those among them that were drawn, not deterministic
     whole                  False where the answered beginning of an unfinished first round is used
     drawn                  the D rows drawn
-    stats, brought_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
-    brought                the B rows brought
+    stats, supplied_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
+    supplied                the B rows supplied
     statistics             (T,) what the columns are
     groups                 the whole pool first
     surrogate              the one that knows every label
@@ -67,12 +67,12 @@ class Evidence:
     whole: bool
     drawn: Rows
     stats: Array
-    brought_stats: Array
-    brought: Rows
+    supplied_stats: Array
+    supplied: Rows
     statistics: tuple[Statistic, ...]
     groups: tuple[Group, ...]
     surrogate: object
-    foresight: Foresight
+    recorded: RecordedPredictions
 
 
 def gather(
@@ -93,23 +93,23 @@ def gather(
     """
     statistics = tuple({each.name: each for one in metrics for each in one.statistics}.values())
     if again:
-        log = recall(log, cache, statistics)
-    drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
+        log = repredict(log, cache, statistics)
+    drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     count, whole = used(log)
     groups = groups_of(cache)
     return Evidence(
         log=log,
         used=count,
-        steps=np.flatnonzero(~log.picked[:count]),
+        steps=np.flatnonzero(~log.deterministic[:count]),
         whole=whole,
         drawn=drawn,
         stats=_answered(drawn, log.labels, log.status, statistics),
-        brought_stats=_answered(brought, log.brought_labels, log.brought_status, statistics),
-        brought=brought,
+        supplied_stats=_answered(supplied, log.supplied_labels, log.supplied_status, statistics),
+        supplied=supplied,
         statistics=statistics,
         groups=groups,
         surrogate=surrogate or surrogate_of(log, cache, choices, seed=seed),
-        foresight=foresee(log, statistics, groups),
+        recorded=collect_recorded(log, statistics, groups),
     )
 
 
@@ -121,32 +121,35 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     log, steps, group = evidence.log, evidence.steps, group or evidence.groups[0]
     names = [each.name for each in evidence.statistics]
     columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
-    member, brought_member = group.holds(evidence.drawn.codes), group.holds(evidence.brought.codes)
+    member, supplied_member = (
+        group.holds(evidence.drawn.codes),
+        group.holds(evidence.supplied.codes),
+    )
     stats = evidence.stats[:, columns] * member[:, None]
-    brought = evidence.brought_stats[:, columns] * brought_member[:, None]
+    supplied = evidence.supplied_stats[:, columns] * supplied_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
-    before += _brought_before(log, brought)
+    before += _supplied_before(log, supplied)
     place = [each.name for each in evidence.groups].index(group.name)
-    imputed, imputed_sum, left = evidence.foresight.of(place, member, columns)
-    _, _, remaining = evidence.foresight.of(0, np.ones(len(member)), [])
-    known, known_brought = log.status != PENDING, log.brought_status != PENDING
-    total = stats[known].sum(axis=0) + brought[known_brought].sum(axis=0)
-    unknown = group.size - int(member[known].sum() + brought_member[known_brought].sum())
+    imputed, imputed_sum, left = evidence.recorded.of(place, member, columns)
+    _, _, remaining = evidence.recorded.of(0, np.ones(len(member)), [])
+    known, known_brought = log.status != PENDING, log.supplied_status != PENDING
+    total = stats[known].sum(axis=0) + supplied[known_brought].sum(axis=0)
+    unknown = group.size - int(member[known].sum() + supplied_member[known_brought].sum())
 
     def expect(weights: Array) -> tuple[Array, Array]:
         rows = evidence.drawn[steps]
-        aim = combined(metric.statistics, weights[: len(metric.statistics)])
-        mean, variance = moments(evidence.surrogate.beliefs(rows, (aim,)))
+        objective = combined(metric.statistics, weights[: len(metric.statistics)])
+        mean, variance = moments(evidence.surrogate.beliefs(rows, (objective,)))
         # A last statistic, whether an item can be answered, is taken to be certain.
         mean = mean[0] + weights[len(metric.statistics) :].sum()
         return mean * member[steps], variance[0] * member[steps]
 
     def label_variance(weights: Array) -> float:
-        return _label_variance(evidence, metric, weights, member, brought_member) / group.size**2
+        return _label_variance(evidence, metric, weights, member, supplied_member) / group.size**2
 
     return Sample(
         stats=stats[steps],
-        probs=log.probs[steps],
+        prob=log.prob[steps],
         weights=_weights(evidence.groups[0].size, len(steps)),
         known_sum=before[steps],
         imputed=imputed[steps],
@@ -156,16 +159,16 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
         size=group.size,
         total=total,
         unknown=unknown,
-        # Labels that were brought or picked say nothing about the variance of draws.
+        # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
-        uniform=bool(np.allclose(log.probs[steps] * remaining[steps], 1, rtol=1e-6)),
+        uniform=bool(np.allclose(log.prob[steps] * remaining[steps], 1, rtol=1e-6)),
         limits=_limits(metric, total, unknown, group.size, log.declined),
         expect=expect,
         label_variance=label_variance,
     )
 
 
-def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
+def known_weights(log: Log, size: int, inside: Array, supplied_inside: Array):
     """(M,) positions and labels of labelled items, and what each weighs in an estimate.
 
     The weights are those that LURE gives to known items: a draw weighs w / q, and every item w for
@@ -173,39 +176,42 @@ def known_weights(log: Log, size: int, inside: Array, brought_inside: Array):
     out.
     """
     count, _ = used(log)
-    steps = np.flatnonzero(~log.picked[:count])
+    steps = np.flatnonzero(~log.deterministic[:count])
     weights = np.zeros(count)
     weights[steps] = _weights(size, len(steps))
     ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
     drawn[:count] = ahead[1:]
-    drawn[steps] += weights[steps] / log.probs[steps]
-    brought = ahead[np.searchsorted(log.round[:count], log.brought_round)]
-    pending = (log.status == PENDING).any() or (log.brought_status == PENDING).any()
-    if len(log.rows) + len(log.brought_rows) == size and not pending:
+    drawn[steps] += weights[steps] / log.prob[steps]
+    supplied = ahead[np.searchsorted(log.round[:count], log.supplied_round)]
+    pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
+    if len(log.rows) + len(log.supplied_rows) == size and not pending:
         # Everything is known, and every item counts alike.
-        drawn, brought = np.ones(len(drawn)), np.ones(len(brought))
-    drawn, brought = drawn * inside, brought * brought_inside
-    some, more = log.status == LABELLED, log.brought_status == LABELLED
-    return *labelled(log), np.concatenate([drawn[some], brought[more]])
+        drawn, supplied = np.ones(len(drawn)), np.ones(len(supplied))
+    drawn, supplied = drawn * inside, supplied * supplied_inside
+    some, more = log.status == LABELLED, log.supplied_status == LABELLED
+    return *labelled(log), np.concatenate([drawn[some], supplied[more]])
 
 
-def _label_variance(evidence, metric: Metric, weights: Array, member, brought_member) -> float:
+def _label_variance(evidence, metric: Metric, weights: Array, member, supplied_member) -> float:
     """Variance of the weighted sum that labels of several annotators leave, N^2 times too large."""
     log, size = evidence.log, evidence.groups[0].size
     if log.soft is None:
         return 0.0
-    _, _, shares = known_weights(log, size, member, brought_member)
-    some, more = log.status == LABELLED, log.brought_status == LABELLED
-    outputs = [evidence.drawn.outputs[some], evidence.brought.outputs[more]]
-    soft = np.concatenate([log.soft[some], log.brought_soft[more]])
-    aim = combined(metric.statistics, weights[: len(metric.statistics)])
+    _, _, shares = known_weights(log, size, member, supplied_member)
+    some, more = log.status == LABELLED, log.supplied_status == LABELLED
+    outputs = [evidence.drawn.outputs[some], evidence.supplied.outputs[more]]
+    soft = np.concatenate([log.soft[some], log.supplied_soft[more]])
+    objective = combined(metric.statistics, weights[: len(metric.statistics)])
     # A label may also be of a class that is none of the pool's.
     soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
     tables = np.concatenate(
         [
             np.hstack(
-                [aim.table(each, soft.shape[1] - 1), aim.value(each, -np.ones((len(each.pred), 1)))]
+                [
+                    objective.table(each, soft.shape[1] - 1),
+                    objective.value(each, -np.ones((len(each.pred), 1))),
+                ]
             )
             for each in outputs
         ]
@@ -224,11 +230,11 @@ def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:
     return stats
 
 
-def _brought_before(log: Log, brought: Array) -> Array:
-    """(D, d) sum of the statistics (B, d) of brought items that the draw's round knew."""
-    order = np.argsort(log.brought_round, kind="stable")
-    sums = np.concatenate([np.zeros((1, brought.shape[1])), np.cumsum(brought[order], axis=0)])
-    return sums[np.searchsorted(log.brought_round[order], log.round, side="right")]
+def _supplied_before(log: Log, supplied: Array) -> Array:
+    """(D, d) sum of the statistics (B, d) of supplied items that the draw's round knew."""
+    order = np.argsort(log.supplied_round, kind="stable")
+    sums = np.concatenate([np.zeros((1, supplied.shape[1])), np.cumsum(supplied[order], axis=0)])
+    return sums[np.searchsorted(log.supplied_round[order], log.round, side="right")]
 
 
 def groups_of(cache) -> tuple[Group, ...]:
@@ -252,7 +258,7 @@ def groups_of(cache) -> tuple[Group, ...]:
 def _weights(size: int, used: int) -> Array:
     """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
 
-    Brought and picked items do not count: weights that reacted to them would react to labels.
+    Brought and deterministic items do not count: weights that reacted to them would react to labels.
     """
     ahead = size - np.arange(used, dtype=float)
     # The last of all N draws knows everything: its term is the exact mean.

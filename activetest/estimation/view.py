@@ -12,7 +12,7 @@ from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Interval, Sample, Wagers
+from activetest.nouns.estimate import Increments, Interval, Sample
 from activetest.nouns.log import Log
 from activetest.rounds.fit import restored
 from activetest.rounds.objectives import believed
@@ -56,8 +56,8 @@ class View:
                     "the surrogate was not asked about the pool", "activetest report"
                 )
             sample = estimate.told(sample, refined, self.imputation)
-        elif sample.unknown and len(sample.probs) < 2 and self.log.picked.any():
-            raise _nothing_drawn(self.log, len(sample.probs))
+        elif sample.unknown and len(sample.prob) < 2 and self.log.deterministic.any():
+            raise _nothing_drawn(self.log, len(sample.prob))
         return estimate.estimate(sample, refined, estimator)
 
     def interval(
@@ -77,7 +77,7 @@ class View:
 
     def judged(
         self, metric: Metric, level: float, group: Group, threshold: float
-    ) -> tuple[Wagers, Interval, tuple[float, float]]:
+    ) -> tuple[Increments, Interval, tuple[float, float]]:
         """Wagers on the metric being at least a threshold, its interval, and its certain range.
 
         Raises NotEstimable.
@@ -89,7 +89,7 @@ class View:
 
 def _nothing_drawn(log: Log, drawn: int) -> NotEstimable:
     """Why there is no estimate from draws where items have no probabilities."""
-    if any(each.picked and each.shares for each in log.history):
+    if any(each.deterministic and each.allocation for each in log.history):
         return NotEstimable(
             "no estimate from draws exists, because items were drawn between groups without a "
             f"floor and {drawn} with probabilities: two are needed",
@@ -144,15 +144,15 @@ def look(
 def linearised(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
     """A curve's metric as one mean, linear around what the labels say.
 
-    Where all were picked their labels say nothing about the pool: then around what the surrogate of
+    Where all were deterministic their labels say nothing about the pool: then around what the surrogate of
     the last round believes.
     """
-    drawn, brought = cache.take(log.rows), cache.take(log.brought_rows)
+    drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     inside = (Group("", cache.size) if group is None else group).holds
     rows, labels, weights = samples.known_weights(
-        log, cache.size, inside(drawn.codes), inside(brought.codes)
+        log, cache.size, inside(drawn.codes), inside(supplied.codes)
     )
-    if group is None and not weights.any() and log.picked.any():
+    if group is None and not weights.any() and log.deterministic.any():
         made = metric.refine(*believed(cache, restored(log.history[-1], cache)))
     else:
         made = metric.refine(cache.take(rows).outputs, labels, weights)

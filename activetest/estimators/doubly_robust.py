@@ -28,7 +28,7 @@ def estimate(sample: Sample) -> Estimate:
     inside = sample.inside[:, None]
     guess = inside * (level + slope * (sample.imputed - center))
     rest = sample.left[:, None] * level
-    terms = (sample.known_sum + rest + (sample.stats - guess) / sample.probs[:, None]) / sample.size
+    terms = (sample.known_sum + rest + (sample.stats - guess) / sample.prob[:, None]) / sample.size
     return weighted(terms, guess, sample)
 
 
@@ -41,7 +41,7 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     """
     # A round that recorded nothing about the group has no guess to calibrate.
     recorded = sample.inside * (sample.left > 0)
-    weight = (recorded / (np.maximum(sample.left, 1) * sample.probs))[:, None]
+    weight = (recorded / (np.maximum(sample.left, 1) * sample.prob))[:, None]
     residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
     level = center + _before(residual) / (_PSEUDO_DRAWS + _before(weight))
     across = weight * (sample.imputed - center) * sample.inside[:, None]

@@ -16,7 +16,7 @@ SIMULATION_ONLY = True
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,): sum of h / q over sum of 1 / q; consistent, and biased while draws are few."""
-    shares = 1 / sample.probs
+    shares = 1 / sample.prob
     shares = shares / shares.sum()
     weighed = replace(sample, weights=shares)
     return weighted(sample.stats, np.zeros_like(sample.stats), weighed, replaced=True)

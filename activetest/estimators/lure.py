@@ -13,5 +13,5 @@ from activetest.nouns.estimate import Estimate, Sample
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,), unbiased for any draws of known positive probability; uses no surrogate."""
-    terms = (sample.known_sum + sample.stats / sample.probs[:, None]) / sample.size
+    terms = (sample.known_sum + sample.stats / sample.prob[:, None]) / sample.size
     return weighted(terms, np.zeros_like(sample.stats), sample)

@@ -17,12 +17,18 @@ def effective_size(share: float, variance: float, *, otherwise: float) -> float:
 
 
 def limits(
-    share: float, size: float, freedom: float, level: float, *, tally: float, half: bool = False
+    share: float,
+    size: float,
+    freedom: float,
+    level: float,
+    *,
+    minority_count: float,
+    half: bool = False,
 ) -> tuple[float, float]:
     """Lower and upper limit of a share: Clopper and Pearson's at a size that Student's t shrinks.
 
     half takes Jeffreys' in their place, which add half a draw to either side (Brown, Cai and
-    DasGupta 2001). Where no label of the rarer kind was seen (tally 0), only what was expected
+    DasGupta 2001). Where no label of the rarer kind was seen (minority_count 0), only what was expected
     speaks against the nearer bound, and it stays in.
     """
     tail = (1 - level) / 2
@@ -33,6 +39,6 @@ def limits(
     else:
         lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
         upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
-    if tally == 0:
+    if minority_count == 0:
         lower, upper = 0.0 if share < 0.5 else lower, 1.0 if share > 0.5 else upper
     return float(lower), float(upper)

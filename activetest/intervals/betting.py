@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activetest.nouns.estimate import Interval, Wagers
+from activetest.nouns.estimate import Increments, Interval
 from activetest.nouns.rows import Array
 
 # Stakes in units of 1 / (standard deviation of a draw), and the share of the capital behind each.
@@ -26,7 +26,7 @@ _ROUNDING = 1e-12
 _STEPS = 50
 
 
-def interval(wagers: Wagers, level: float, *, low: float, high: float) -> Interval:
+def interval(increments: Increments, level: float, *, low: float, high: float) -> Interval:
     """The means that no bettor has refuted, after any of the M draws: it never widens.
 
     low, high   range of the mean that what is known now leaves possible; finite
@@ -42,42 +42,42 @@ def interval(wagers: Wagers, level: float, *, low: float, high: float) -> Interv
     if high - low <= 0:
         return Interval(low, high, level, "exact", 0.0)
     limit = np.log(2 / (1 - level))
-    slack = rounding(wagers)
-    floor = max(low, (wagers.offset + wagers.least).max(initial=low) - slack)
-    ceiling = min(high, (wagers.offset + wagers.most).min(initial=high) + slack)
-    lower = _end(lambda theta: _largest(wagers, theta, up=True) >= limit, floor, ceiling)
-    upper = _end(lambda theta: _largest(wagers, theta, up=False) >= limit, ceiling, floor)
+    slack = rounding(increments)
+    floor = max(low, (increments.offset + increments.least).max(initial=low) - slack)
+    ceiling = min(high, (increments.offset + increments.most).min(initial=high) + slack)
+    lower = _end(lambda theta: _largest(increments, theta, up=True) >= limit, floor, ceiling)
+    upper = _end(lambda theta: _largest(increments, theta, up=False) >= limit, ceiling, floor)
     if lower is None or upper is None or lower > upper:
         lower, upper = sorted((floor, ceiling))
     return Interval(float(lower), float(upper), level, "betting", np.nan)
 
 
-def e_values(wagers: Wagers, theta: float) -> tuple[Array, Array]:
+def e_values(increments: Increments, theta: float) -> tuple[Array, Array]:
     """(M,) log capital against "the mean is at most theta", and against "at least theta".
 
     Each is a test martingale's logarithm under its hypothesis: by chance it ever reaches log(1/a)
     with probability a at most. Infinite from the draw on that made the hypothesis impossible.
     """
-    return tuple(_against(wagers, theta, up=up) for up in (True, False))
+    return tuple(_against(increments, theta, up=up) for up in (True, False))
 
 
-def capital(wagers: Wagers, theta: float, *, up: bool) -> Array:
-    """(M, stakes) log capital of the bettors on a mean above theta (up), or below it."""
-    mean = theta - wagers.offset
-    gain, room = wagers.value - mean, mean - wagers.low if up else wagers.high - mean
-    factors = log_factors(gain if up else -gain, room, deviations(wagers)[:-1])
+def capital(increments: Increments, theta: float, *, up: bool) -> Array:
+    """(M, outcome_values) log capital of the bettors on a mean above theta (up), or below it."""
+    mean = theta - increments.offset
+    gain, room = increments.value - mean, mean - increments.low if up else increments.high - mean
+    factors = log_factors(gain if up else -gain, room, deviations(increments)[:-1])
     return np.cumsum(factors, axis=0)
 
 
 def together(capital: Array) -> Array:
-    """(...) log capital of all bettors, from that of each (..., stakes)."""
+    """(...) log capital of all bettors, from that of each (..., outcome_values)."""
     return np.logaddexp.reduce(capital + np.log(_SHARES), axis=-1)
 
 
 def together_between(one: Array, two: Array) -> Array:
     """(...) what the log capital of all is at least, everywhere between two values of the mean.
 
-    one, two   (..., stakes) log capital of each at these values, and concave between them
+    one, two   (..., outcome_values) log capital of each at these values, and concave between them
 
     It is at least that of the chords, which is convex, and so above its tangents at both ends.
     """
@@ -90,7 +90,7 @@ def together_between(one: Array, two: Array) -> Array:
 
 
 def log_factors(gain: Array, room: Array, spread: Array) -> Array:
-    """(..., stakes) log of what capital is multiplied by.
+    """(..., outcome_values) log of what capital is multiplied by.
 
     gain     what a unit bet wins, at least -room
     room     the most it can lose: the stake shrinks until _MOST_LOST is at risk
@@ -105,12 +105,12 @@ def log_factors(gain: Array, room: Array, spread: Array) -> Array:
     return np.log1p(stake * np.maximum(gain, -np.maximum(room, 0))[..., None])
 
 
-def deviations(wagers: Wagers) -> Array:
+def deviations(increments: Increments) -> Array:
     """(M + 1,) standard deviation of a draw as known before each draw, and before the next."""
-    terms = wagers.offset + wagers.value
+    terms = increments.offset + increments.value
     count = np.arange(1, len(terms) + 1)
     residual = (terms - np.cumsum(terms) / count) ** 2
-    start = (wagers.most - wagers.least).max(initial=0.0) / 2
+    start = (increments.most - increments.least).max(initial=0.0) / 2
     sums = _PSEUDO_DRAWS * start**2 + np.concatenate([[0.0], np.cumsum(residual)])
     return np.sqrt(np.maximum(sums / (_PSEUDO_DRAWS + np.append(0, count)), np.finfo(float).tiny))
 
@@ -138,9 +138,9 @@ def expected_width(
     return float(width)
 
 
-def rounding(wagers: Wagers) -> float:
+def rounding(increments: Increments) -> float:
     """What rounding can make of the numbers that theta is compared with."""
-    sizes = np.abs([wagers.offset, wagers.least, wagers.most])
+    sizes = np.abs([increments.offset, increments.least, increments.most])
     return _ROUNDING * float(sizes.max(initial=0.0))
 
 
@@ -160,7 +160,7 @@ class Verdict:
 
 
 def verdict(
-    wagers: Wagers,
+    increments: Increments,
     threshold: float,
     *,
     at_least: bool,
@@ -177,7 +177,7 @@ def verdict(
     have to pass, so passing needs no correction, and failing does. Should both happen at one draw,
     it fails. low and high are what is known for certain now; they decide where draws did not.
     """
-    good, bad = e_values(wagers, threshold)[:: 1 if at_least else -1]
+    good, bad = e_values(increments, threshold)[:: 1 if at_least else -1]
     passed, failed = _first(good, np.log(1 / alpha)), _first(bad, np.log(gates / alpha))
     most = (_finite(good), _finite(bad))
     if min(passed, failed) < len(good):
@@ -196,17 +196,17 @@ def verdict(
 _LARGEST = 700.0
 
 
-def _against(wagers: Wagers, theta: float, *, up: bool) -> Array:
+def _against(increments: Increments, theta: float, *, up: bool) -> Array:
     """(M,) log capital of all bettors on one side."""
-    path = together(capital(wagers, theta, up=up))
-    gap = theta - wagers.offset - (wagers.least if up else wagers.most)
-    impossible = (gap if up else -gap) < -rounding(wagers)
+    path = together(capital(increments, theta, up=up))
+    gap = theta - increments.offset - (increments.least if up else increments.most)
+    impossible = (gap if up else -gap) < -rounding(increments)
     return np.where(np.logical_or.accumulate(impossible), np.inf, path)
 
 
-def _largest(wagers: Wagers, theta: float, *, up: bool) -> float:
+def _largest(increments: Increments, theta: float, *, up: bool) -> float:
     """The largest log capital so far of all bettors on one side."""
-    return float(_against(wagers, theta, up=up).max(initial=0.0))
+    return float(_against(increments, theta, up=up).max(initial=0.0))
 
 
 def _finite(path: Array) -> float:

@@ -19,10 +19,10 @@ def interval(estimate: Estimate, level: float) -> Interval:
     if estimate.exact:
         return Interval(value, value, level, "exact", 0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
-    freedom = min(estimate.freedom, max(2 * estimate.support, 2.0))
+    freedom = min(estimate.freedom, max(2 * estimate.weighted_minority_count, 2.0))
     share, draws = (value - low) / (high - low), estimate.inside.sum()
     size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
-    size = min(size, draws) if estimate.tally == 0 else size
-    ends = limits(share, size, freedom, level, tally=estimate.tally)
+    size = min(size, draws) if estimate.minority_count == 0 else size
+    ends = limits(share, size, freedom, level, minority_count=estimate.minority_count)
     lower, upper = (low + (high - low) * end for end in ends)
     return Interval(float(lower), float(upper), level, "delta-beta", variance)

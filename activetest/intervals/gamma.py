@@ -22,13 +22,13 @@ def interval(estimate: Estimate, level: float) -> Interval:
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
     variance, tail = shrunk(estimate), (1 - level) / 2
-    freedom = min(estimate.freedom, max(2 * estimate.tally, 2.0))
+    freedom = min(estimate.freedom, max(2 * estimate.minority_count, 2.0))
     if mean <= 0 or variance <= 0:
         lower, upper = estimate.limits[:, 0]
         return Interval(float(lower), float(upper), level, "gamma", variance)
     events = mean**2 / variance * (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     ends = mean / events * gammaincinv([events, events + 1], [tail, 1 - tail])
-    if estimate.tally == 0:
+    if estimate.minority_count == 0:
         # Nothing that was seen speaks against a mean of 0.
         ends[0] = 0.0
     lower, upper = np.clip(ends, *estimate.limits[:, 0])

@@ -25,8 +25,8 @@ def interval(estimate: Estimate, level: float) -> Interval:
     freedom = max(np.count_nonzero(estimate.inside), 3) - 1
     share, draws = (value - low) / (high - low), estimate.inside.sum()
     size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
-    size = min(size, draws) if estimate.tally == 0 else size
-    ends = limits(share, size, freedom, level, tally=estimate.tally, half=True)
+    size = min(size, draws) if estimate.minority_count == 0 else size
+    ends = limits(share, size, freedom, level, minority_count=estimate.minority_count, half=True)
     lower, upper = (low + (high - low) * end for end in ends)
     # Jeffreys' limits leave out a bound that the value itself is at.
     lower, upper = min(lower, value), max(upper, value)

@@ -19,17 +19,19 @@ def interval(estimate: Estimate, level: float) -> Interval:
     mean = float(np.clip(estimate.mean[0], floor, ceiling))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
-    variance = _trusted(estimate, mean * (1 - mean))
+    variance = _reliable_variance(estimate, mean * (1 - mean))
     size = effective_size(mean, variance, otherwise=np.inf)
-    if not 0 < mean < 1 or estimate.tally < RARE:
+    if not 0 < mean < 1 or estimate.minority_count < RARE:
         plain = mean * (1 - mean) / variance if variance > 0 else 0.0
         size = min(size, max(estimate.inside.sum(), plain))
-    lower, upper = limits(mean, size, estimate.freedom, level, tally=estimate.tally)
+    lower, upper = limits(
+        mean, size, estimate.freedom, level, minority_count=estimate.minority_count
+    )
     lower, upper = np.clip([lower, upper], floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 
 
-def _trusted(estimate: Estimate, uniform: float) -> float:
+def _reliable_variance(estimate: Estimate, uniform: float) -> float:
     """The observed variance, held up while labels of the rarer kind are few.
 
     uniform is the variance of one uniform draw. The observed variance is then at least its mean
@@ -37,7 +39,7 @@ def _trusted(estimate: Estimate, uniform: float) -> float:
     missing. It is also at least what the surrogate expects, as far as uniform draws would do no
     better: one that expects more is wrong, and a confident one expects too little.
     """
-    observed, seen = estimate.variance[0, 0], estimate.tally
+    observed, seen = estimate.variance[0, 0], estimate.minority_count
     if seen >= RARE:
         return observed
     uniform /= estimate.inside.sum()

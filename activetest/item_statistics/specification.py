@@ -54,7 +54,7 @@ def one(specification: str, facts: Facts) -> Metric:
     return found[0]
 
 
-def aim(specification: str, facts: Facts) -> Metric:
+def objective(specification: str, facts: Facts) -> Metric:
     """The one metric that draws can aim at. Raises ChoiceError for an average of curves."""
     metric = one(specification, facts)
     if metric.refine and metric.class_name is None:
@@ -65,7 +65,7 @@ def aim(specification: str, facts: Facts) -> Metric:
     return metric
 
 
-def obstacle(metric: Metric) -> str | None:
+def why_not_bettable(metric: Metric) -> str | None:
     """Why there are no bets on a metric, or None."""
     if metric.ratio is None:
         return f"{metric.title} is no ratio of two means"

@@ -37,7 +37,7 @@ _UNREADABLE = (
 )
 
 
-class Lost(StudyError, KeyError):
+class MissingParameters(StudyError, KeyError):
     """A parameter is not where a round should have left it."""
 
 
@@ -56,7 +56,7 @@ class Stored(Mapping):
 
     def __getitem__(self, name: str):
         if name not in self._all:
-            raise Lost(f"{self._folder / self._name} does not hold {name!r}", _HINT)
+            raise MissingParameters(f"{self._folder / self._name} does not hold {name!r}", _HINT)
         return self._all[name]
 
     def __iter__(self) -> Iterator[str]:

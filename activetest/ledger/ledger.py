@@ -61,14 +61,14 @@ class Record:
 
     draws    in the order drawn
     answers  what counts now, in the order given
-    brought  {id: first round that knew it, None when none did yet} of items that were answered,
+    supplied  {id: first round that knew it, None when none did yet} of items that were answered,
              perhaps since taken back, but never drawn
     """
 
     revision: int
     draws: tuple[Draw, ...]
     answers: tuple[Answer, ...]
-    brought: dict[str, int | None]
+    supplied: dict[str, int | None]
 
 
 class Ledger:
@@ -114,8 +114,8 @@ class Ledger:
             draws = tuple(map(Draw._make, db.execute(query)))
             query = "SELECT id, annotator, status, label FROM answers ORDER BY number"
             answers = tuple(map(Answer._make, db.execute(query)))
-            brought = dict(db.execute(_BROUGHT))
-        return Record(revision, draws, answers, brought)
+            supplied = dict(db.execute(_SUPPLIED))
+        return Record(revision, draws, answers, supplied)
 
     def replaced(self) -> int:
         """Answers that count now and contradict an earlier one by the same annotator."""
@@ -137,14 +137,18 @@ class Ledger:
             "imputed_sum, count, aims, shares FROM rounds WHERE number <= ? ORDER BY number"
         )
         made: dict[int, Round] = {}
-        for number, learned, knew, arrays, params, *kept in self._all(query, max(drawn, default=0)):
+        for number, fit_round, fit_labels, arrays, params, *kept in self._all(
+            query, max(drawn, default=0)
+        ):
             params = json.loads(params)
-            if learned is not None:
-                params = made[learned].params
+            if fit_round is not None:
+                params = made[fit_round].params
             elif arrays is not None:
                 params = Stored(params, self._arrays, arrays)
             made[number] = rebuilt(number, params, kept, drawn[number])
-            made[number] = replace(made[number], learned=learned or number, knew=knew)
+            made[number] = replace(
+                made[number], fit_round=fit_round or number, fit_labels=fit_labels
+            )
         return tuple(made.values())
 
     def surrogates(self) -> set[str]:
@@ -158,8 +162,8 @@ class Ledger:
         A surrogate that learned in an earlier round is kept there. Raises LedgerMoved when anything
         was written after `revision`, which it was computed from.
         """
-        learned = round.learned if 0 < round.learned < round.number else None
-        plain, arrays = split(round.params if learned is None else {})
+        fit_round = round.fit_round if 0 < round.fit_round < round.number else None
+        plain, arrays = split(round.params if fit_round is None else {})
         drawn = draws(round)
         file = write(arrays, self._arrays) if arrays else None
         with self._write(revision) as db:
@@ -167,7 +171,15 @@ class Ledger:
                 "INSERT INTO rounds (number, time, labels_seen, learned, knew, arrays, params, "
                 "choices, statistics, groups, imputed_sum, count, aims, shares) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (round.number, _now(), revision, learned, round.knew, file, *texts(round, plain)),
+                (
+                    round.number,
+                    _now(),
+                    revision,
+                    fit_round,
+                    round.fit_labels,
+                    file,
+                    *texts(round, plain),
+                ),
             )
             db.executemany(
                 "INSERT INTO draws (round, id, q, imputed) VALUES (?, ?, ?, ?)",
@@ -262,7 +274,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 # An answer that no round knew and that was taken back leaves no trace; one that a round knew does.
-_BROUGHT = """
+_SUPPLIED = """
 WITH seen AS (
     SELECT ingests.number, undone, MIN(rounds.number) AS round
     FROM ingests LEFT JOIN rounds

@@ -15,7 +15,7 @@ def migrate(db: sqlite3.Connection) -> None:
 def _m001_rounds_draws_and_labels(db: sqlite3.Connection) -> None:
     """`labels_seen` is the revision a round was computed from: it knew all files that counted then.
 
-    `ingests.revision` and `undone` are the writes that brought a file in and took it back. In the
+    `ingests.revision` and `undone` are the writes that supplied a file in and took it back. In the
     view, SQLite takes the other columns from the row that holds the maximum.
     """
     for statement in """
@@ -48,7 +48,7 @@ def _m002_aims_of_rounds(db: sqlite3.Connection) -> None:
 
 
 def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
-    """Items picked by the largest score have no q. Rounds say whose surrogate they used: `learned`
+    """Items deterministic by the largest score have no q. Rounds say whose surrogate they used: `learned`
     is the number of the round that fitted it, NULL for their own, and `knew` the number of labels
     it knew; `arrays` is the file of its
     arrays, NULL without any. Floors meant something else in older rounds: totals of their scores do
@@ -67,8 +67,8 @@ def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
         ALTER TABLE rounds ADD COLUMN arrays TEXT
     """.split(";"):
         db.execute(statement)
-    for number, aims in db.execute("SELECT number, aims FROM rounds").fetchall():
-        forgotten = [aim | {"total": None} for aim in json.loads(aims)]
+    for number, objectives in db.execute("SELECT number, aims FROM rounds").fetchall():
+        forgotten = [objective | {"total": None} for objective in json.loads(objectives)]
         query = "UPDATE rounds SET aims = ? WHERE number = ?"
         db.execute(query, (json.dumps(forgotten), number))
 

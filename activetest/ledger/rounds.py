@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from activetest.nouns.log import Aim, Round, Shares
+from activetest.nouns.log import Allocation, Objective, Round
 
 
 def texts(round: Round, plain: dict) -> list[str | None]:
@@ -16,8 +16,8 @@ def texts(round: Round, plain: dict) -> list[str | None]:
     return [
         *(json.dumps(part) for part in names),
         *(json.dumps(np.asarray(part).tolist()) for part in numbers),
-        json.dumps([asdict(aim) for aim in round.aims]),
-        round.shares and json.dumps(asdict(round.shares)),
+        json.dumps([asdict(objective) for objective in round.objectives]),
+        round.allocation and json.dumps(asdict(round.allocation)),
     ]
 
 
@@ -26,25 +26,25 @@ def draws(round: Round) -> list[tuple[float | None, str]]:
 
     Raises ValueError for a round in which some have one and others none.
     """
-    picked = np.isnan(round.probs)
-    if picked.any() and not picked.all():
+    deterministic = np.isnan(round.prob)
+    if deterministic.any() and not deterministic.all():
         raise ValueError("the items of one round have probabilities, or none of them has")
-    probs = [None] * len(picked) if picked.any() else round.probs.tolist()
+    prob = [None] * len(deterministic) if deterministic.any() else round.prob.tolist()
     imputed = map(json.dumps, np.asarray(round.imputed).tolist())
-    return list(zip(probs, imputed, strict=True))
+    return list(zip(prob, imputed, strict=True))
 
 
 def rebuilt(
     number: int, params: Mapping, kept: Sequence[str | None], drawn: Sequence[tuple]
 ) -> Round:
     """The round of these texts but the first; drawn holds row, probability and what was imputed."""
-    *kept, shares = kept
-    choices, statistics, groups, imputed_sum, count, aims = map(json.loads, kept)
-    rows, probs, imputed = zip(*drawn, strict=True)
+    *kept, allocation = kept
+    choices, statistics, groups, imputed_sum, count, objectives = map(json.loads, kept)
+    rows, prob, imputed = zip(*drawn, strict=True)
     return Round(
         number=number,
         rows=np.array(rows, np.int64),
-        probs=np.array(probs, float),
+        prob=np.array(prob, float),
         choices=choices,
         params=params,
         statistics=tuple(statistics),
@@ -52,21 +52,21 @@ def rebuilt(
         imputed=np.array([json.loads(values) for values in imputed], float),
         imputed_sum=np.array(imputed_sum, float),
         count=np.array(count),
-        aims=tuple(
-            Aim(
-                tuple(aim["statistics"]),
-                tuple(aim["weights"]),
-                _number(aim["total"]),
-                aim.get("peak", 1.0),
+        objectives=tuple(
+            Objective(
+                tuple(objective["statistics"]),
+                tuple(objective["weights"]),
+                _number(objective["total"]),
+                objective.get("peak", 1.0),
             )
-            for aim in aims
+            for objective in objectives
         ),
-        shares=shares and _shares(**json.loads(shares)),
+        allocation=allocation and _allocation(**json.loads(allocation)),
     )
 
 
-def _shares(group: str, strata: list, strength: list[float]) -> Shares:
-    return Shares(group, tuple(strata), tuple(strength))
+def _allocation(group: str, strata: list, weight: list[float]) -> Allocation:
+    return Allocation(group, tuple(strata), tuple(weight))
 
 
 def _number(total: float | None) -> float:

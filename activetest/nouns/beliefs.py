@@ -12,28 +12,28 @@ class Beliefs:
     """What a surrogate believes about R rows.
 
     probs   (R, C) plug-in probability of each outcome
-    stakes  (T, R, C) value of statistic t under outcome c
-    noise   (T, R, C) variance of that value inside an outcome; None where that leaves no doubt
+    outcome_values  (T, R, C) value of statistic t under outcome c
+    outcome_variance   (T, R, C) variance of that value inside an outcome; None where that leaves no doubt
     draws   (K, R, C) the members' probabilities, or None where they were not asked for
     """
 
     probs: Array
-    stakes: Array
-    noise: Array | None = None
+    outcome_values: Array
+    outcome_variance: Array | None = None
     draws: Array | None = None
 
 
 def expectation(beliefs: Beliefs) -> Array:
     """(T, R) expectation of each statistic over outcomes."""
-    return _expect(beliefs.probs, beliefs.stakes)
+    return _expect(beliefs.probs, beliefs.outcome_values)
 
 
 def moments(beliefs: Beliefs) -> tuple[Array, Array]:
     """(T, R) expectation and (T, R) variance of each statistic over outcomes, with inner noise."""
     mean = expectation(beliefs)
-    variance = _expect(beliefs.probs, (beliefs.stakes - mean[..., None]) ** 2)
-    if beliefs.noise is not None:
-        variance += _expect(beliefs.probs, beliefs.noise)
+    variance = _expect(beliefs.probs, (beliefs.outcome_values - mean[..., None]) ** 2)
+    if beliefs.outcome_variance is not None:
+        variance += _expect(beliefs.probs, beliefs.outcome_variance)
     return mean, variance
 
 

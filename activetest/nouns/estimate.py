@@ -16,7 +16,7 @@ class Sample:
     item that was answered.
 
     stats         (M, d) statistics of the drawn item; zero outside the group
-    probs         (M,) probability of the draw, given all before it
+    prob         (M,) probability of the draw, given all before it
     weights       (M,) weight of each draw's step in the estimate, summing to one
     known_sum     (M, d) sum of the statistics over all in the group that was known before the draw
     imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
@@ -42,7 +42,7 @@ class Sample:
     """
 
     stats: Array
-    probs: Array
+    prob: Array
     weights: Array
     known_sum: Array
     imputed: Array
@@ -78,13 +78,13 @@ class Estimate:
     draws            (K, d) posterior draws of the mean; None for design-based estimates
     exact            everything is known: the mean is the truth
 
-    Known only once a metric was made of the means (d = 1):
+    TrainingSet only once a metric was made of the means (d = 1):
 
     model_variance   sampling variance that the surrogate expects; model-based: zero
     one_draw         variance of the metric's linear part over the pool: what one uniform draw has
-    tally            labels of the rarer kind, those that pull the metric up or those that pull it
+    minority_count            labels of the rarer kind, those that pull the metric up or those that pull it
                      down, counted by how much they pull
-    support          the same, counted by how much they pull over the probability of their draw
+    weighted_minority_count          the same, counted by how much they pull over the probability of their draw
     """
 
     mean: Array
@@ -98,8 +98,8 @@ class Estimate:
     exact: bool = False
     model_variance: float = 0.0
     one_draw: float = np.nan
-    tally: float = 0.0
-    support: float = 0.0
+    minority_count: float = 0.0
+    weighted_minority_count: float = 0.0
 
     @property
     def freedom(self) -> float:
@@ -123,7 +123,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Wagers:
+class Increments:
     """What a bettor against a mean of statistics needs to know of each of M draws, in order.
 
     value         (M,) an unbiased guess X of what is left of the mean when the draw was made

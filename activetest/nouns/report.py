@@ -11,7 +11,7 @@ PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 
 
 @dataclass(frozen=True)
-class Line:
+class EstimateRow:
     """One estimate. Where it does not exist its numbers are None, and reason says why.
 
     metric, estimator   names in the catalogue
@@ -23,14 +23,14 @@ class Line:
     n_eff               labels that uniform draws would have needed for this variance
     labels_saved        n_eff / n_labeled
     max_weight_share    largest share of one draw in the estimate
-    held_up             the interval trusts a larger variance than the draws show, because they are
+    variance_inflated             the interval trusts a larger variance than the draws show, because they are
                         few: n_eff and labels_saved are then rather too small than too large
     class_name          the class of a per-class metric
     group               {column: value}, or None for the whole pool
     headline            whether this is the line to read first
     against             for a difference: the group that is subtracted, {column: value}
     shrunk              the value drawn towards the other groups' by as much as its doubt demands
-    trusted             False where the labels are too few for the interval to be believed
+    reliable             False where the labels are too few for the interval to be believed
     """
 
     metric: str
@@ -45,14 +45,14 @@ class Line:
     n_eff: float | None = None
     labels_saved: float | None = None
     max_weight_share: float | None = None
-    held_up: bool = False
+    variance_inflated: bool = False
     class_name: str | None = None
     group: dict[str, str] | None = None
     headline: bool = False
     reason: str | None = None
     against: dict[str, str] | None = None
     shrunk: float | None = None
-    trusted: bool = True
+    reliable: bool = True
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class Counts:
 
     n_pool     items of the pool
     drawn      draws so far: labelled, pending (not answered yet) and declined ones
-    brought    answers that are known although nobody drew or picked the item
+    supplied    answers that are known although nobody drew or deterministic the item
     rounds     rounds so far
     budget     labels the user means to buy, or None
-    picked     items without a probability, picked by the largest score or drawn between groups
+    deterministic     items without a probability, deterministic by the largest score or drawn between groups
                without a floor: labelled, pending and declined ones likewise
     """
 
@@ -110,10 +110,10 @@ class Counts:
     labelled: int
     pending: int
     declined: int
-    brought: int
+    supplied: int
     rounds: int
     budget: int | None
-    picked: int = 0
+    deterministic: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Report:
     pool, fingerprint                        address of the pool, and the hash of its contents
     seed                                     of the study
     metric, surrogate, acquisition, floor    what draws aim at, and how: see Choices
-    selection                                "draw", or "top" where the largest scores are picked
+    selection                                "draw", or "top" where the largest scores are deterministic
     power                                    of the scores that draws are made in proportion to
     surrogate_note                           what the surrogate is made of, or what its networks
                                              learned on; None for most
@@ -142,7 +142,7 @@ class Report:
     acquisition: str
     floor: float
     counts: Counts
-    estimates: tuple[Line, ...]
+    estimates: tuple[EstimateRow, ...]
     notes: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
     selection: str = "draw"

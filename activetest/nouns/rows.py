@@ -2,7 +2,7 @@
 
 Axes, everywhere: N pool, R rows of a chunk, C outcomes, K members (draws of a surrogate), T
 statistics of items, G groups (the first is always the whole pool), D draws of a log (columns of a
-design where there is one), B labels that were brought, M draws used by an estimate, d statistics
+design where there is one), B labels that were supplied, M draws used by an estimate, d statistics
 of one metric.
 """
 

@@ -6,7 +6,7 @@ from activetest.nouns.rows import Array, Rows
 
 
 @dataclass(frozen=True)
-class Train:
+class TrainingRows:
     """Rows that are not the pool's and whose labels are known.
 
     features  (M, D) float32, standardised like those of the pool
@@ -18,7 +18,7 @@ class Train:
 
 
 @dataclass(frozen=True)
-class Known:
+class TrainingSet:
     """The labels a surrogate may learn from.
 
     rows         the M labelled rows
@@ -28,7 +28,7 @@ class Known:
     classes      number of classes; 0 for regression
     scale        standard deviation of the predictions over the pool; regression only
     train        labelled rows from elsewhere, or None
-    sketch       some rows of the pool, evenly spaced: what the black box says of them stands in
+    background       some rows of the pool, evenly spaced: what the black box says of them stands in
                  for training rows; None where no surrogate asks
     """
 
@@ -38,5 +38,5 @@ class Known:
     statistics: tuple[str, ...]
     classes: int = 0
     scale: float = 1.0
-    train: Train | None = None
-    sketch: Rows | None = None
+    train: TrainingRows | None = None
+    background: Rows | None = None

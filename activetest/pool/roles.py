@@ -23,7 +23,7 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
-    reject_twins(table)
+    reject_duplicates(table)
     id_column = wishes.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
@@ -250,7 +250,7 @@ def _require(table: pa.Schema, column: str, accepts, rule: str) -> None:
         raise PoolError(f"column {column!r} is {kind}", hint=rule)
 
 
-def reject_twins(table: pa.Schema) -> None:
+def reject_duplicates(table: pa.Schema) -> None:
     """Raises PoolError when two columns of a table have one name."""
     for name in table.names:
         if table.names.count(name) > 1:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from activetest.nouns.group_report import Assessment, Bin, Cell, Confusion, Ranked
-from activetest.nouns.report import Line
+from activetest.nouns.report import EstimateRow
 from activetest.render import _words as words
 from activetest.render._tables import MOST_CONFUSED, Matrix, Table
 
@@ -236,13 +236,13 @@ def _ranks(one: Ranked) -> str:
     return "-".join(map(words.count, ends))
 
 
-def _as_line(said: Ranked | Bin | Cell, level: float) -> Line:
+def _as_line(said: Ranked | Bin | Cell, level: float) -> EstimateRow:
     """What the words of all estimates are made for."""
     estimate = said.accuracy if isinstance(said, Bin) else said.estimate
     method = _POSTERIOR if isinstance(said, Cell) else said.method
     name = f"{said.truth} as {said.predicted}" if isinstance(said, Cell) else None
     numbers = estimate, said.lower, said.upper, level
-    return Line("", method, *numbers, method, 0, 0, class_name=name)
+    return EstimateRow("", method, *numbers, method, 0, 0, class_name=name)
 
 
 def _bin(one: Bin) -> str:

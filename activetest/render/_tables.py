@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Line, Report
+from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _words as words
 
 CONFUSION = "confusion"
@@ -38,7 +38,7 @@ class Matrix:
 
     title: str
     classes: tuple[str, ...]
-    lines: tuple[tuple[Line, ...], ...]
+    lines: tuple[tuple[EstimateRow, ...], ...]
     truths: tuple[str, ...] = ()
 
     @property
@@ -50,7 +50,7 @@ class Matrix:
     def table(self, *, intervals: bool) -> Table:
         """One row per true class, one column per prediction, with or without the intervals."""
 
-        def cell(line: Line) -> str:
+        def cell(line: EstimateRow) -> str:
             value = words.estimate(line)
             if intervals:
                 return value + (f" ({words.interval(line)})" if line.lower is not None else "")
@@ -165,7 +165,7 @@ def remarks(results: Sequence[dict]) -> list[str]:
     ]
 
 
-def _estimates(lines: Sequence[Line]) -> Table:
+def _estimates(lines: Sequence[EstimateRow]) -> Table:
     headings = ("metric", "estimator", "estimate", "interval", "labels", "n_eff", "saved")
     rows = (
         (words.metric(line), line.estimator, words.estimate(line), words.interval_or_reason(line))
@@ -175,7 +175,7 @@ def _estimates(lines: Sequence[Line]) -> Table:
     return Table("", headings, tuple(rows))
 
 
-def _by_metric(lines: Sequence[Line], kind: str, level: float | None) -> Table:
+def _by_metric(lines: Sequence[EstimateRow], kind: str, level: float | None) -> Table:
     """One metric over groups, or its differences; what all lines share stands in the title."""
     named = words.metric(lines[0])
     title = f"{named} by group" if kind == "groups" else f"differences in {named}"
@@ -200,7 +200,7 @@ def _by_metric(lines: Sequence[Line], kind: str, level: float | None) -> Table:
     return Table(title, tuple(columns), tuple(rows))
 
 
-def _matrix(cells: Sequence[Line]) -> Matrix | None:
+def _matrix(cells: Sequence[EstimateRow]) -> Matrix | None:
     """The matrix of these cells, or None if they are not all there."""
     found = {line.class_name or "": line for line in cells}
     # The diagonal names the classes, whatever their names hold: "cat as cat".
@@ -214,7 +214,7 @@ def _matrix(cells: Sequence[Line]) -> Matrix | None:
     return Matrix(title, tuple(classes), lines)
 
 
-def _ranked(answer: Assessment | None, line: Line) -> bool:
+def _ranked(answer: Assessment | None, line: EstimateRow) -> bool:
     """Whether the answer to a task says all about this group and metric.
 
     Where groups are to be estimated it does not: their shrunk values are often nearer.
@@ -229,16 +229,16 @@ def _ranked(answer: Assessment | None, line: Line) -> bool:
     )
 
 
-def _told(line: Line) -> bool:
+def _told(line: EstimateRow) -> bool:
     return words.real(line.estimate)
 
 
-def _place(line: Line) -> tuple:
+def _place(line: EstimateRow) -> tuple:
     """Which matrix a cell belongs to."""
     return line.estimator, words.group(line)
 
 
-def _apart(lines: Sequence[Line], key) -> list[list[Line]]:
+def _apart(lines: Sequence[EstimateRow], key) -> list[list[EstimateRow]]:
     """Lines with the same key together, in the order in which they came."""
     parts: dict = {}
     for line in lines:

@@ -2,7 +2,7 @@
 
 import math
 
-from activetest.nouns.report import Counts, Gate, Line, Report
+from activetest.nouns.report import Counts, EstimateRow, Gate, Report
 
 # Stands beside intervals that the labels do not carry yet.
 MARK = "(!)"
@@ -73,7 +73,7 @@ def percent(level: float) -> str:
     return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
 
 
-def doubt(line: Line | Gate) -> float | None:
+def doubt(line: EstimateRow | Gate) -> float | None:
     """Half the width of the interval."""
     if not (real(line.lower) and real(line.upper)):
         return None
@@ -85,12 +85,12 @@ def pool(report: Report) -> str:
     return plain(report.pool.rstrip("/").rsplit("/", 1)[-1] or report.pool)
 
 
-def estimate(line: Line | Gate) -> str:
+def estimate(line: EstimateRow | Gate) -> str:
     """The estimate, as precise as its interval lets it be."""
     return figure(line.estimate, doubt(line), _beside(line))
 
 
-def interval(line: Line | Gate) -> str:
+def interval(line: EstimateRow | Gate) -> str:
     """Both ends; one that is not there is written out, one that nothing holds up is marked."""
     if line.method == "exact":
         return "exact"
@@ -103,14 +103,14 @@ def interval(line: Line | Gate) -> str:
     return " to ".join(ends) + (f" {MARK}" if doubtful(line) else "")
 
 
-def interval_or_reason(line: Line) -> str:
+def interval_or_reason(line: EstimateRow) -> str:
     """The interval, or why there is none."""
     if line.estimate is None or line.lower is None:
         return plain(line.reason or interval(line))
     return interval(line)
 
 
-def certainty(line: Line | Gate) -> str:
+def certainty(line: EstimateRow | Gate) -> str:
     """What stands behind a number."""
     if line.method == "exact":
         return "exact: every answer is known"
@@ -119,24 +119,24 @@ def certainty(line: Line | Gate) -> str:
     return f"{percent(line.level)} interval {interval(line)}"
 
 
-def doubtful(line: Line | Gate) -> bool:
+def doubtful(line: EstimateRow | Gate) -> bool:
     """Whether the labels are too few for the line's interval."""
-    return isinstance(line, Line) and not line.trusted and line.method != "exact"
+    return isinstance(line, EstimateRow) and not line.reliable and line.method != "exact"
 
 
-def differ(line: Line) -> str:
+def differ(line: EstimateRow) -> str:
     """Whether the interval of a difference leaves out zero; if not, nothing is shown either way."""
     if not (real(line.lower) and real(line.upper)):
         return "-"
     return "yes" if line.lower > 0 or line.upper < 0 else "not shown"
 
 
-def metric(line: Line | Gate) -> str:
+def metric(line: EstimateRow | Gate) -> str:
     """The metric, with its class where it has one."""
     return plain(line.metric if line.class_name is None else f"{line.metric}[{line.class_name}]")
 
 
-def group(line: Line) -> str:
+def group(line: EstimateRow) -> str:
     """The group as column=value, several joined by a comma; for a difference, both of them."""
     one, other = line.group or {}, line.against
     if other is None:
@@ -151,7 +151,7 @@ def named(group: dict[str, str]) -> str:
     return plain(", ".join(f"{name}={value}" for name, value in group.items()))
 
 
-def headline(report: Report) -> Line | None:
+def headline(report: Report) -> EstimateRow | None:
     """The line to read first."""
     marked = [line for line in report.estimates if line.headline]
     return marked[0] if marked else None
@@ -163,21 +163,21 @@ def title(report: Report) -> str:
     return f"{plain(report.metric) if line is None else metric(line)} of {pool(report)}"
 
 
-def facts(report: Report, line: Line | None) -> list[tuple[str, str]]:
+def facts(report: Report, line: EstimateRow | None) -> list[tuple[str, str]]:
     """What stands under the headline: what was spent, and what it was worth."""
     counts = report.counts
     if line is None:
         return [("labels", f"{count(counts.labelled)} of {count(counts.n_pool)} items")]
     used = count(line.n_labeled)
     # Estimates from draws do not use them; the surrogate's own view does, and counts them itself.
-    if (picked := min(counts.picked, counts.labelled - line.n_labeled)) > 0:
-        used = f"{used} with a known chance, {count(picked)} without,"
+    if (deterministic := min(counts.deterministic, counts.labelled - line.n_labeled)) > 0:
+        used = f"{used} with a known chance, {count(deterministic)} without,"
     rows = [("labels used", f"{used} of {count(line.n_pool)} items")]
     if real(line.n_eff):
-        worth = f"{count(line.n_eff)} (random labels that would be as good)"
-        rows.append(("effective sample size", worth))
+        value = f"{count(line.n_eff)} (random labels that would be as good)"
+        rows.append(("effective sample size", value))
     if real(line.labels_saved):
-        least = "at least " if line.held_up else ""
+        least = "at least " if line.variance_inflated else ""
         saved = f"{least}{times(line.labels_saved)} against random labelling"
         rows.append(("labels saved", saved))
     return rows
@@ -214,11 +214,15 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         ("pool", f"{count(counts.n_pool)} items"),
         ("rounds", count(counts.rounds)),
         ("drawn", count(counts.drawn)),
-        *([("picked", f"{count(counts.picked)} ({_WITHOUT})")] if counts.picked else []),
+        *(
+            [("picked", f"{count(counts.deterministic)} ({_WITHOUT})")]
+            if counts.deterministic
+            else []
+        ),
         ("labelled", count(counts.labelled)),
         ("pending", count(counts.pending)),
         ("declined", count(counts.declined)),
-        ("brought", f"{count(counts.brought)} (labels of items that were never drawn)"),
+        ("brought", f"{count(counts.supplied)} (labels of items that were never drawn)"),
     ]
     if counts.budget is not None:
         left = max(counts.budget - counts.labelled, 0)
@@ -231,7 +235,7 @@ def _alike(rounded: float, value: float, beside: float) -> bool:
     return (rounded > beside, rounded < beside) == (value > beside, value < beside)
 
 
-def _beside(line: Line | Gate) -> float | None:
+def _beside(line: EstimateRow | Gate) -> float | None:
     """The number that decides what a line means: rounding must not hide on which side it is."""
     if isinstance(line, Gate):
         return line.threshold

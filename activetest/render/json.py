@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Line, Report
+from activetest.nouns.report import SCHEMA_VERSION, Counts, EstimateRow, Gate, Report
 from activetest.render import _assessment
 
 
@@ -57,7 +57,7 @@ def _answer(answer: Assessment | None) -> dict:
     return {"task": fields | {"answer": _assessment.sentence(answer)}} | parts
 
 
-def _estimate(line: Line) -> dict:
+def _estimate(line: EstimateRow) -> dict:
     return _in_order(line, "metric", "class", "group", "against")
 
 
@@ -71,7 +71,7 @@ def _gate(gate: Gate) -> dict:
     return fields
 
 
-def _in_order(said: Line | Gate, *first: str) -> dict:
+def _in_order(said: EstimateRow | Gate, *first: str) -> dict:
     """The fields, these first."""
     fields = asdict(said)
     fields["class"] = fields.pop("class_name")

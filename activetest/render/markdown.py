@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, Line, Report, count_verdicts
+from activetest.nouns.report import Counts, EstimateRow, Report, count_verdicts
 from activetest.render import _assessment, _gates, _tables
 from activetest.render import _words as words
 
@@ -67,7 +67,7 @@ def simulation(results: Sequence[dict]) -> str:
     return "\n\n".join(map(_whole, parts)) + "\n"
 
 
-def _headline(line: Line | None) -> str:
+def _headline(line: EstimateRow | None) -> str:
     if line is None or line.estimate is None:
         reason = "" if line is None or not line.reason else f": {_escape(line.reason)}"
         return f"**Not estimable yet**{reason}"

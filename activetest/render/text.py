@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, Gate, Line, Report, count_verdicts
+from activetest.nouns.report import Counts, EstimateRow, Gate, Report, count_verdicts
 from activetest.render import _assessment, _gates, _tables, _text_tables
 from activetest.render import _words as words
 
@@ -117,7 +117,7 @@ def _reliability(console: Console, answer: Assessment) -> None:
     _text_tables.show(console, next(fitting, least), below=_assessment.LEGEND)
 
 
-def _headline(report: Report, line: Line | None) -> Text:
+def _headline(report: Report, line: EstimateRow | None) -> Text:
     title = (f"{words.title(report)}: ", "bold")
     if line is None or line.estimate is None:
         reason = words.plain(line.reason) if line is not None and line.reason else "no labels yet"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from activetest.bandits.counts import Survey, survey
+from activetest.bandits.counts import GroupCounts, count_groups
 from activetest.bandits.credible import entries, intervals
 from activetest.bandits.ranks import draws
 from activetest.estimation.view import View
@@ -17,7 +17,7 @@ from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
 from activetest.pool.groups import BINS, CONFIDENCE
 from activetest.reporting.group_ranking import EXACT, NONE, POSTERIOR, PSEUDO
-from activetest.reporting.rows import HEADLINE, line
+from activetest.reporting.rows import HEADLINE, estimate_row
 
 # Classes whose cells are all kept, and the mistakes that are kept of more.
 _WHOLE, _MISTAKES = 40, 20
@@ -28,21 +28,21 @@ _OUTSIDE = "another class"
 BINS_KIND = f"ece[{len(BINS)}]"
 
 
-def by_class(log, cache, choices) -> Survey:
+def by_class(log, cache, choices) -> GroupCounts:
     """The whole pool, cut by predicted classes."""
-    return survey(log, cache, choices, kind="confusion", group="")
+    return count_groups(log, cache, choices, kind="confusion", group="")
 
 
-def by_confidence(log, cache, choices) -> Survey:
+def by_confidence(log, cache, choices) -> GroupCounts:
     """The whole pool, cut by bins of the confidence.
 
     Bins are those of the metric, or the groups `confidence` where labels were drawn uniformly
     inside these: they differ in where their edges belong.
     """
-    made = survey(log, cache, choices, kind=BINS_KIND, group="")
-    if not uneven(made).any() or CONFIDENCE not in cache.roles.get("computed", ()):
+    made = count_groups(log, cache, choices, kind=BINS_KIND, group="")
+    if not non_uniform(made).any() or CONFIDENCE not in cache.roles.get("computed", ()):
         return made
-    groups = survey(log, cache, choices, kind="accuracy", group=CONFIDENCE)
+    groups = count_groups(log, cache, choices, kind="accuracy", group=CONFIDENCE)
     if groups.weighted.any():
         return made
     places = [BINS.index(meaning[CONFIDENCE]) for meaning in groups.arms.meaning]
@@ -57,15 +57,15 @@ def by_confidence(log, cache, choices) -> Survey:
         told["told"] = np.zeros_like(told["known"])
         told["told"][places] = groups.arms.told
     arms = replace(made.arms, **{"told": None} | told)
-    return replace(made, arms=arms, labelled=labelled, uneven=np.zeros_like(made.uneven))
+    return replace(made, arms=arms, labelled=labelled, non_uniform=np.zeros_like(made.non_uniform))
 
 
-def uneven(made: Survey) -> Array:
+def non_uniform(made: GroupCounts) -> Array:
     """(L,) cells whose labels count by weight, and which are not known exactly."""
-    return made.uneven & (made.arms.rest > 0)
+    return made.non_uniform & (made.arms.rest > 0)
 
 
-def confusion_metrics(made: Survey, classes: tuple[str, ...]) -> dict[int, list[Metric]]:
+def confusion_metrics(made: GroupCounts, classes: tuple[str, ...]) -> dict[int, list[Metric]]:
     """{predicted class: the metrics of its J cells} of columns whose labels count by weight.
 
     Labels outside the classes have what all others leave of the column's share of the pool.
@@ -73,7 +73,7 @@ def confusion_metrics(made: Survey, classes: tuple[str, ...]) -> dict[int, list[
     if len(classes) > _WEIGHED:
         return {}
     found, arms = {}, made.arms
-    for column in map(int, np.flatnonzero(uneven(made))):
+    for column in map(int, np.flatnonzero(non_uniform(made))):
         said = classes[column]
         cells = [statistic(f"cell:{row}:{column}") for row in range(len(classes))]
         found[column] = [
@@ -90,16 +90,18 @@ def confusion_metrics(made: Survey, classes: tuple[str, ...]) -> dict[int, list[
     return found
 
 
-def bin_metrics(made: Survey) -> dict[int, Metric]:
+def bin_metrics(made: GroupCounts) -> dict[int, Metric]:
     """{bin: share of all items that are right and in it} of bins whose labels count by weight."""
     right = in_bins("right_in", np.array(made.partition.strata[1:], np.float32))
     return {
         int(place): linear(f"right in bin {place}", right[place])
-        for place in np.flatnonzero(uneven(made))
+        for place in np.flatnonzero(non_uniform(made))
     }
 
 
-def confusion(made: Survey, view: View | None, classes: tuple[str, ...], level: float) -> Confusion:
+def confusion(
+    made: GroupCounts, view: View | None, classes: tuple[str, ...], level: float
+) -> Confusion:
     """P(true class | predicted class): a posterior that counts true labels (Ji 2021, Table 1).
 
     Columns whose labels were not drawn uniformly inside are made of doubly robust estimates of
@@ -131,7 +133,7 @@ def confusion(made: Survey, view: View | None, classes: tuple[str, ...], level: 
 
 
 def reliability(
-    made: Survey, view: View | None, ece: Metric, level: float, rng: np.random.Generator
+    made: GroupCounts, view: View | None, ece: Metric, level: float, rng: np.random.Generator
 ) -> Reliability:
     """Accuracy in each bin of the confidence, and the calibration error that the bins make.
 
@@ -159,7 +161,7 @@ def reliability(
         for place in range(len(told))
     )
     if HEADLINE in method:
-        found = line(view, ece, HEADLINE, level=level)
+        found = estimate_row(view, ece, HEADLINE, level=level)
         told = found.estimate, found.lower, found.upper
         return Reliability(bins, *told, NONE if found.estimate is None else HEADLINE, found.reason)
     drawn = draws(arms, _DRAWS, rng)
@@ -168,21 +170,21 @@ def reliability(
     return Reliability(bins, *ece, method)
 
 
-def _methods(made: Survey) -> Array:
+def _methods(made: GroupCounts) -> Array:
     method = np.full(len(made.arms.size), POSTERIOR, dtype=object)
-    method[made.uneven] = PSEUDO
+    method[made.non_uniform] = PSEUDO
     method[made.arms.rest == 0] = EXACT
     method[made.arms.size == 0] = NONE
     return method
 
 
-def _counts(made: Survey, cell: int) -> tuple[int, int]:
+def _counts(made: GroupCounts, cell: int) -> tuple[int, int]:
     """Items of a cell, and labels in it."""
     return int(made.arms.size[cell]), int(made.labelled[cell])
 
 
 def _column(
-    view: View, metrics: list[Metric], made: Survey, cell: int, level: float
+    view: View, metrics: list[Metric], made: GroupCounts, cell: int, level: float
 ) -> Array | None:
     """(M, 3) doubly robust estimates and ends of shares of a cell's items.
 
@@ -194,7 +196,7 @@ def _column(
     # Estimated is the share of all items; how many are in the cell is known.
     arms, told = made.arms, []
     for metric in metrics:
-        found = line(view, metric, HEADLINE, level=level)
+        found = estimate_row(view, metric, HEADLINE, level=level)
         told.append((found.estimate, found.lower, found.upper))
     share = arms.size[cell] / arms.size.sum()
     told = np.clip(np.array(told, float) / share, 0, None)
@@ -204,7 +206,7 @@ def _column(
     return np.minimum(told / total if len(told) > 1 else told, 1)
 
 
-def _used(view: View, made: Survey, cell: int) -> int:
+def _used(view: View, made: GroupCounts, cell: int) -> int:
     """Labelled draws in a cell that estimates use."""
     log, steps = view.log, view.evidence.steps
     inside = made.cells[log.rows[steps]] == cell

@@ -8,7 +8,7 @@ from activetest import catalog
 from activetest.bandits.arms import Arms, variances
 from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.bandits.comparison import regions
-from activetest.bandits.counts import Survey, survey, task_group
+from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.planning import decision_labels
 from activetest.errors import ChoiceError
 from activetest.estimation.view import View, look
@@ -33,9 +33,9 @@ class _Known:
     view      sees what is estimated by weight; None where nothing is
     """
 
-    groups: Survey
-    matrix: Survey
-    binned: Survey | None
+    groups: GroupCounts
+    matrix: GroupCounts
+    binned: GroupCounts | None
     view: View | None
 
 
@@ -88,13 +88,13 @@ def assessment(
 
 
 def _known(log, cache, choices: Choices, facts: Facts, seed: int, surrogate) -> _Known:
-    groups = survey(log, cache, choices, kind=choices.metric)
+    groups = count_groups(log, cache, choices, kind=choices.metric)
     matrix = cells.by_class(log, cache, choices)
     binned = cells.by_confidence(log, cache, choices) if facts.probabilities else None
     asked = [specification.one(choices.metric, facts)] if groups.weighted.any() else []
     for column in cells.confusion_metrics(matrix, cache.classes).values():
         asked += column
-    if binned and cells.uneven(binned).any():
+    if binned and cells.non_uniform(binned).any():
         asked += [_ece(facts), *cells.bin_metrics(binned).values()]
     if not asked:
         return _Known(groups, matrix, binned, None)
@@ -166,5 +166,5 @@ def _matrix_rmse(arms: Arms, matrix: Confusion) -> float | None:
     if any(column.method == HEADLINE for column in matrix.columns):
         return None
     outcomes = np.eye(arms.prior.shape[1])
-    total = sum(variances(arms, np.broadcast_to(each, arms.worth.shape)) for each in outcomes)
+    total = sum(variances(arms, np.broadcast_to(each, arms.value.shape)) for each in outcomes)
     return float(np.sqrt(total @ arms.size / max(arms.size.sum(), 1)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.bandits.arms import Arms
-from activetest.bandits.counts import Survey
+from activetest.bandits.counts import GroupCounts
 from activetest.bandits.credible import intervals
 from activetest.bandits.ranks import Ranks, draws, ranks
 from activetest.estimation.view import View
@@ -56,7 +56,7 @@ class Standing:
 
 
 def standing(
-    made: Survey, view: View | None, metric: Metric, level: float, rng: np.random.Generator
+    made: GroupCounts, view: View | None, metric: Metric, level: float, rng: np.random.Generator
 ) -> Standing:
     """Where the groups stand.
 

@@ -11,13 +11,13 @@ from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, Log
-from activetest.nouns.report import Gate, Line
+from activetest.nouns.report import EstimateRow, Gate
 from activetest.reporting.rows import HEADLINE
 
 _FEW_RARE, _HEAVY = 5, 0.25
 
 
-def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> list[str]:
+def notes(view: View, lines: list[EstimateRow], metric: Metric, answers: Sequence) -> list[str]:
     """About the log, its answers, the headline's metric, and lines that contradict each other."""
     evidence, method = view.evidence, view.choices.annotators
     log, used = evidence.log, evidence.used
@@ -37,21 +37,21 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
     headline = next(line for line in lines if line.headline)
     if headline.method != "exact":
         said += _picks(log, len(evidence.steps))
-    brought = int((log.brought_status == LABELLED).sum())
+    supplied = int((log.supplied_status == LABELLED).sum())
     open_ended = headline.method not in ("exact", "betting")
-    if brought and open_ended:
+    if supplied and open_ended:
         said.append(
-            f"Labels brought by you, not drawn: {brought}. The estimates stay unbiased, but if you "
+            f"Labels brought by you, not drawn: {supplied}. The estimates stay unbiased, but if you "
             "stop because of what they showed, a fixed interval is too narrow."
         )
-    declined = int((log.status == DECLINED).sum() + (log.brought_status == DECLINED).sum())
+    declined = int((log.status == DECLINED).sum() + (log.supplied_status == DECLINED).sum())
     if declined:
         said.append(
             f"Items declined: {declined}. Every estimate is about the items that can be answered."
         )
     if open_ended and headline.estimate is not None and headline.estimator != OWN_VIEW:
         between = catalog.fact("acquisition", view.choices.acquisition, "CHOOSES_GROUPS")
-        said += _doubts(headline, _tally(view, metric), between=between)
+        said += _doubts(headline, _minority_count(view, metric), between=between)
     said += _too_early(lines)
     said += _disagreements(lines)
     if any(line.metric == "log-loss" for line in lines):
@@ -62,7 +62,7 @@ def notes(view: View, lines: list[Line], metric: Metric, answers: Sequence) -> l
     return said
 
 
-def bets(replaced: int, told: Sequence[Line | Gate], *, several: bool) -> list[str]:
+def bets(replaced: int, told: Sequence[EstimateRow | Gate], *, several: bool) -> list[str]:
     """What labels that change do to anytime-valid intervals and gates, where there are any."""
     said = []
     if all(each.method != "betting" for each in told):
@@ -81,7 +81,9 @@ def bets(replaced: int, told: Sequence[Line | Gate], *, several: bool) -> list[s
     return said
 
 
-def compared(kind: str, columns: Sequence[str], lines: list[Line], *, grouped: bool) -> list[str]:
+def compared(
+    kind: str, columns: Sequence[str], lines: list[EstimateRow], *, grouped: bool
+) -> list[str]:
     """Which columns have nothing to compare yet, and which intervals are of another kind."""
     found = {name for line in lines for name in line.group}
     said = [
@@ -103,7 +105,7 @@ def adding(group: str, groups: Sequence[str]) -> str:
     return f"activetest init POOL {options} adds it and keeps every label"
 
 
-def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:
+def planned(view: View, metric: Metric, line: EstimateRow, half_width: float) -> str:
     """How many more labels the headline's interval needs to be that narrow, as a sentence."""
     name = metric.title
     if line.lower is None or line.upper is None or line.estimator == OWN_VIEW:
@@ -125,8 +127,8 @@ def planned(view: View, metric: Metric, line: Line, half_width: float) -> str:
 
 def _picks(log: Log, drawn: int) -> list[str]:
     """What items without a probability are good for, beside `drawn` ones that estimates use."""
-    between = sum(len(each.rows) for each in log.history if each.picked and each.shares)
-    top = int(log.picked.sum()) - between
+    between = sum(len(each.rows) for each in log.history if each.deterministic and each.allocation)
+    top = int(log.deterministic.sum()) - between
     said = []
     if top:
         said.append(
@@ -152,20 +154,20 @@ def _rest(drawn: int, others: str, remedy: str) -> str:
     )
 
 
-def _tally(view: View, metric: Metric) -> float:
+def _minority_count(view: View, metric: Metric) -> float:
     """Labels of the rarer kind behind the headline."""
     try:
-        return view.value(metric, HEADLINE).inner.tally
+        return view.value(metric, HEADLINE).inner.minority_count
     except NotEstimable:
         return 0.0
 
 
-def _too_early(lines: list[Line]) -> list[str]:
+def _too_early(lines: list[EstimateRow]) -> list[str]:
     """Metrics whose interval cannot hold yet: labels not met so far may change everything."""
     early = dict.fromkeys(
         line.metric if line.class_name is None else f"{line.metric}[{line.class_name}]"
         for line in lines
-        if not line.trusted and line.estimate is not None
+        if not line.reliable and line.estimate is not None
     )
     if not early:
         return []
@@ -176,23 +178,23 @@ def _too_early(lines: list[Line]) -> list[str]:
     ]
 
 
-def _doubts(line: Line, tally: float, *, between: bool) -> list[str]:
+def _doubts(line: EstimateRow, minority_count: float, *, between: bool) -> list[str]:
     """Reasons to trust the headline's interval, or the way its labels were drawn, a little less.
 
     between says whether draws choose between groups.
     """
     said = []
-    if line.method == "korn-graubard" and tally < _FEW_RARE:
+    if line.method == "korn-graubard" and minority_count < _FEW_RARE:
         said.append(
-            f"Few labels of the rarer kind so far ({tally:.0f}): the interval is as wide as random "
+            f"Few labels of the rarer kind so far ({minority_count:.0f}): the interval is as wide as random "
             "draws or the surrogate make it, whichever is wider."
         )
-    if tally >= RARE and line.labels_saved is not None and line.labels_saved < 1:
-        worth = f"{line.n_labeled} of them are worth {line.n_eff:.0f} random ones"
+    if minority_count >= RARE and line.labels_saved is not None and line.labels_saved < 1:
+        value = f"{line.n_labeled} of them are worth {line.n_eff:.0f} random ones"
         said.append(
-            f"Draws serve the groups: for the whole pool {worth}."
+            f"Draws serve the groups: for the whole pool {value}."
             if between
-            else f"So far active draws brought nothing: {worth}. This can change with more labels; "
+            else f"So far active draws brought nothing: {value}. This can change with more labels; "
             "activetest init POOL --floor 1 draws at random."
         )
     if line.max_weight_share is not None and line.max_weight_share > _HEAVY:
@@ -203,7 +205,7 @@ def _doubts(line: Line, tally: float, *, between: bool) -> list[str]:
     return said
 
 
-def _disagreements(lines: list[Line]) -> list[str]:
+def _disagreements(lines: list[EstimateRow]) -> list[str]:
     """Metrics whose model-based view lies outside the interval that does not need the model."""
     views = {
         (line.metric, line.class_name, line.estimator): line

@@ -13,7 +13,7 @@ from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import LABELLED
-from activetest.nouns.report import Line
+from activetest.nouns.report import EstimateRow
 
 HEADLINE = "doubly-robust"
 # Labels on either side of a metric of several means, below which its shape is not known.
@@ -22,11 +22,11 @@ _FEW = 3
 
 def overall(
     view: View, metrics: list[Metric], estimators: tuple[str, ...], kind: str
-) -> list[Line]:
+) -> list[EstimateRow]:
     """A line for every metric and estimator; the first is the headline."""
     level = view.choices.level
     lines = [
-        line(view, metric, name, level=level, kind=kind)
+        estimate_row(view, metric, name, level=level, kind=kind)
         for metric in metrics
         for name in estimators
     ]
@@ -35,7 +35,7 @@ def overall(
 
 def grouped(
     view: View, metrics: list[Metric], columns: tuple[str, ...], kind: str, *, simultaneous: bool
-) -> list[Line]:
+) -> list[EstimateRow]:
     """A line for every metric and group of these columns, each column's values shrunk together.
 
     simultaneous spreads the error over all groups of the table (Bonferroni): with probability
@@ -51,22 +51,22 @@ def grouped(
     return lines
 
 
-def line(
+def estimate_row(
     view: View, metric: Metric, estimator: str, group: Group | None = None, *, level, kind=FIXED
-) -> Line:
+) -> EstimateRow:
     """One estimate with its interval, or the reason why there is none."""
-    return _line(view, metric, estimator, group, level, kind)[0]
+    return _estimate_row(view, metric, estimator, group, level, kind)[0]
 
 
-def measured(view: View, metric: Metric, group: Group) -> tuple[Line, float]:
+def measured(view: View, metric: Metric, group: Group) -> tuple[EstimateRow, float]:
     """The doubly robust line of a group, and the variance of its estimate; NaN without one."""
-    made, value = _line(view, metric, HEADLINE, group, view.choices.level, FIXED)
+    made, value = _estimate_row(view, metric, HEADLINE, group, view.choices.level, FIXED)
     return made, np.nan if value is None else _variance(value)
 
 
 def differences(
     view: View, metrics: list[Metric], columns: tuple[str, ...], *, simultaneous: bool
-) -> list[Line]:
+) -> list[EstimateRow]:
     """A line for every two groups of a column: the first minus the second, jointly judged."""
     lines = []
     for metric in metrics:
@@ -75,9 +75,11 @@ def differences(
     return lines
 
 
-def _column(view: View, metric: Metric, groups: list[Group], level: float, kind: str) -> list[Line]:
+def _column(
+    view: View, metric: Metric, groups: list[Group], level: float, kind: str
+) -> list[EstimateRow]:
     """The groups of one column, with their values drawn towards what the surrogate foresees."""
-    made = [_line(view, metric, HEADLINE, group, level, kind) for group in groups]
+    made = [_estimate_row(view, metric, HEADLINE, group, level, kind) for group in groups]
     try:
         whole = view.value(metric, HEADLINE)
     except NotEstimable:
@@ -93,9 +95,9 @@ def _column(view: View, metric: Metric, groups: list[Group], level: float, kind:
     return [replace(each, shrunk=float(one)) for (each, _), one in zip(made, shrunk, strict=True)]
 
 
-def _line(
+def _estimate_row(
     view: View, metric: Metric, estimator: str, group: Group | None, level: float, kind: str
-) -> tuple[Line, Value | None]:
+) -> tuple[EstimateRow, Value | None]:
     evidence = view.evidence
     group = group or evidence.groups[0]
     whole = group.column is None
@@ -114,22 +116,22 @@ def _line(
     try:
         value = view.value(metric, estimator, group)
     except NotEstimable as reason:
-        return Line(**common, **nothing, reason=reason.problem), None
+        return EstimateRow(**common, **nothing, reason=reason.problem), None
     exact = value.inner.exact
     if exact:
         common["n_labeled"] = inside
     elif not whole and used < NEEDS_INSIDE:
         reason = f"not enough labels ({used} of {NEEDS_INSIDE})"
-        return Line(**common, **nothing, reason=reason), value
+        return EstimateRow(**common, **nothing, reason=reason), value
     try:
         interval = view.interval(value, level, kind, group)
     except NotEstimable as reason:
         common |= {"estimate": value.value, "lower": None, "upper": None, "method": "none"}
-        return Line(**common, reason=reason.problem), value
+        return EstimateRow(**common, reason=reason.problem), value
     design = estimator != OWN_VIEW and not exact
-    n_eff, saved = _worth(value, interval.variance, used, group.size) if design else (None, None)
+    n_eff, saved = _value(value, interval.variance, used, group.size) if design else (None, None)
     return (
-        Line(
+        EstimateRow(
             **common,
             estimate=value.value,
             lower=interval.lower,
@@ -138,14 +140,15 @@ def _line(
             n_eff=n_eff,
             labels_saved=saved,
             max_weight_share=_heaviest(value, view) if whole and design else None,
-            held_up=design and interval.variance > value.inner.variance[0, 0] * (1 + 1e-9),
-            trusted=not design or trusted(value, interval.method),
+            variance_inflated=design
+            and interval.variance > value.inner.variance[0, 0] * (1 + 1e-9),
+            reliable=not design or reliable(value, interval.method),
         ),
         value,
     )
 
 
-def trusted(value: Value, method: str) -> bool:
+def reliable(value: Value, method: str) -> bool:
     """Whether there are labels enough for the interval to be believed.
 
     An interval for a mean that is 0 or 1 is made wide enough while they are few. No other can know
@@ -154,18 +157,18 @@ def trusted(value: Value, method: str) -> bool:
     if method in ("exact", "betting"):
         return True
     if value.several and method in ("delta-beta", "group-beta", "group-t"):
-        return value.inner.tally >= _FEW
+        return value.inner.minority_count >= _FEW
     # Heavy tails need more: an estimate that is too small seems to rest on many like labels.
     enough = {"shrunk-t": RARE, "group-t": RARE, "gamma": 2 * RARE}.get(method, 0)
-    return min(value.inner.tally, value.inner.support) >= enough
+    return min(value.inner.minority_count, value.inner.weighted_minority_count) >= enough
 
 
 def known_inside(view: View, group: Group) -> int:
     """All labels that are known in a group."""
     evidence = view.evidence
     drawn = group.holds(evidence.drawn.codes)[evidence.log.status == LABELLED]
-    brought = group.holds(evidence.brought.codes)[evidence.log.brought_status == LABELLED]
-    return int(drawn.sum() + brought.sum())
+    supplied = group.holds(evidence.supplied.codes)[evidence.log.supplied_status == LABELLED]
+    return int(drawn.sum() + supplied.sum())
 
 
 def labelled_inside(view: View, group: Group) -> int:
@@ -175,21 +178,21 @@ def labelled_inside(view: View, group: Group) -> int:
     return int(inside[evidence.log.status[evidence.steps] == LABELLED].sum())
 
 
-def _worth(
+def _value(
     value: Value, variance: float, used: int, size: int
 ) -> tuple[float | None, float | None]:
     """Uniform draws that would have this variance, and that over the labels used."""
     one = value.inner.one_draw
     if not (np.isfinite(one) and variance > 0):
         return None, None
-    worth = one / (variance + one / size)
+    value = one / (variance + one / size)
     # Below, one draw hardly varies, as with a constant loss: the ratio would be noise.
-    return (worth, worth / used) if worth >= 1 else (None, None)
+    return (value, value / used) if value >= 1 else (None, None)
 
 
 def _heaviest(value: Value, view: View) -> float:
     """Share of the draw that weighs most, among the weights of all draws."""
-    weights = value.inner.weights / view.evidence.log.probs[view.evidence.steps]
+    weights = value.inner.weights / view.evidence.log.prob[view.evidence.steps]
     return float(weights.max() / weights.sum())
 
 
@@ -203,7 +206,7 @@ def _variance(value: Value) -> float:
     return float(variance * value.slope**2)
 
 
-def _pairs(view: View, metric: Metric, column: str, simultaneous: bool) -> list[Line]:
+def _pairs(view: View, metric: Metric, column: str, simultaneous: bool) -> list[EstimateRow]:
     values = {}
     for group in view.evidence.groups[1:]:
         if column in group.meaning and labelled_inside(view, group) >= NEEDS_INSIDE:
@@ -219,7 +222,7 @@ def _pairs(view: View, metric: Metric, column: str, simultaneous: bool) -> list[
     for (group, value), (other, against) in pairs:
         apart, interval = difference(value, against, level)
         lines.append(
-            Line(
+            EstimateRow(
                 metric=metric.name,
                 class_name=metric.class_name,
                 estimator=HEADLINE,

@@ -7,12 +7,12 @@ from activetest.estimation.view import FIXED, View
 from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.specification import obstacle
+from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.reporting import requirements
 from activetest.reporting.notes import adding
 from activetest.reporting.requirements import Requirement
-from activetest.reporting.rows import HEADLINE, known_inside, labelled_inside, trusted
+from activetest.reporting.rows import HEADLINE, known_inside, labelled_inside, reliable
 from activetest.rounds.fit import generator
 
 
@@ -39,7 +39,7 @@ def verdicts(
                 f"{metric.lower:g} or above {metric.upper:g}",
                 "write shares, not percentages: 0.9 for 90 %",
             )
-        if interval != FIXED and (reason := obstacle(metric)):
+        if interval != FIXED and (reason := why_not_bettable(metric)):
             raise ChoiceError(
                 f"requirement {requirement.text!r}: there are no bets on it, for {reason}",
                 "--interval fixed judges it, for one look"
@@ -114,7 +114,7 @@ def _fixed(view: View, requirement: Requirement, metric: Metric, group: Group, c
         requirement, found.lower, found.upper, strict=(strict.lower, strict.upper)
     )
     reason = None
-    if not trusted(value, found.method):
+    if not reliable(value, found.method):
         verdict, reason = UNDECIDED, "there are too few labels to trust its interval"
     elif found.method != "exact":
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"

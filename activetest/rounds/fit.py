@@ -11,40 +11,40 @@ from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 
 # Rows of the pool that stand in for training rows.
-_SKETCH_ROWS = 1000
+_BACKGROUND_ROWS = 1000
 
 
 def unseen(log: Log, size: int) -> Array:
-    """(N,) True where an item was neither drawn nor brought."""
+    """(N,) True where an item was neither drawn nor supplied."""
     free = np.ones(size, bool)
     free[log.rows] = False
-    free[log.brought_rows] = False
+    free[log.supplied_rows] = False
     return free
 
 
 def surrogate_of(log: Log, cache, choices: Choices, *, seed: int):
     """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
     number = len(log.history) + 1
-    earlier = inherited(log, choices, cache.lost)
+    earlier = inherited(log, choices, cache.unavailable)
     if earlier:
         return restored(earlier, cache)
-    return learn(log, cache, choices, rng=generator(seed, number, "fit"))
+    return fit_surrogate(log, cache, choices, rng=generator(seed, number, "fit"))
 
 
-def inherited(log: Log, choices: Choices, lost: Container[str] = ()) -> Round | None:
+def inherited(log: Log, choices: Choices, unavailable: Container[str] = ()) -> Round | None:
     """The last round, where its surrogate is not due to be fitted again.
 
     Of surrogates that are lost none can be used again: see Cache.
     """
-    if choices.refit == "every" or not log.history or choices.surrogate in lost:
+    if choices.refit == "every" or not log.history or choices.surrogate in unavailable:
         return None
     last = log.history[-1]
     if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):
         return None
-    return None if due(choices.refit, last.knew, len(labelled(log)[0])) else last
+    return None if due(choices.refit, last.fit_labels, len(labelled(log)[0])) else last
 
 
 def due(refit: str, then: int, now: int) -> bool:
@@ -57,9 +57,9 @@ def due(refit: str, then: int, now: int) -> bool:
 def restored(each: Round, cache):
     """The surrogate of a round. Raises PoolChanged where what its beliefs rest on is no more."""
     name = each.choices["surrogate"]
-    if name in cache.lost:
+    if name in cache.unavailable:
         raise PoolChanged(
-            cache.lost[name],
+            cache.unavailable[name],
             "restore it; what the rounds recorded can be reported without, with fixed intervals",
         )
     return catalog.load("surrogates", name).restore(each.params)
@@ -68,11 +68,11 @@ def restored(each: Round, cache):
 def known_before(log: Log, number: int) -> Array:
     """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
     return np.concatenate(
-        [log.rows[log.round < number], log.brought_rows[log.brought_round <= number]]
+        [log.rows[log.round < number], log.supplied_rows[log.supplied_round <= number]]
     )
 
 
-def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
+def fit_surrogate(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
     """The chosen surrogate, fitted to every label that is known."""
     rows, labels = labelled(log)
     rows = cache.take(rows)
@@ -82,7 +82,7 @@ def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
         if cache.classes
         else float(np.std(cache.rows(0, min(cache.size, 65536)).outputs.pred)) or 1.0
     )
-    known = Known(
+    known = TrainingSet(
         rows,
         labels,
         observed(rows, labels, tuple(map(statistic, cache.statistics))),
@@ -90,7 +90,7 @@ def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
         len(cache.classes),
         scale,
         *(
-            (cache.train, _sketch(cache))
+            (cache.train, _background(cache))
             if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
             else ()
         ),
@@ -98,8 +98,8 @@ def learn(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
     return catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
 
 
-def _sketch(cache) -> Rows:
-    return cache.take(np.linspace(0, cache.size - 1, min(_SKETCH_ROWS, cache.size)).astype(int))
+def _background(cache) -> Rows:
+    return cache.take(np.linspace(0, cache.size - 1, min(_BACKGROUND_ROWS, cache.size)).astype(int))
 
 
 def observed(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:
@@ -115,10 +115,10 @@ def observed(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Ar
 
 def labelled(log: Log) -> tuple[Array, Array]:
     """(M,) pool positions and labels of everything labelled, drawn items first."""
-    drawn, brought = log.status == LABELLED, log.brought_status == LABELLED
+    drawn, supplied = log.status == LABELLED, log.supplied_status == LABELLED
     return (
-        np.concatenate([log.rows[drawn], log.brought_rows[brought]]),
-        np.concatenate([log.labels[drawn], log.brought_labels[brought]]),
+        np.concatenate([log.rows[drawn], log.supplied_rows[supplied]]),
+        np.concatenate([log.labels[drawn], log.supplied_labels[supplied]]),
     )
 
 

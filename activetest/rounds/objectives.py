@@ -13,7 +13,7 @@ from activetest.item_statistics.curves import sketched
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combined, statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Aim, Log
+from activetest.nouns.log import Log, Objective
 from activetest.nouns.rows import Array, Outputs
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import labelled, observed
@@ -35,12 +35,14 @@ def recorded(choices: Choices, cache) -> tuple[Statistic, ...]:
     return tuple(found.values())
 
 
-def target(aim: Aim) -> Statistic:
+def linearised_statistic(objective: Objective) -> Statistic:
     """What an aim weighs together, as one statistic."""
-    return combined([statistic(name) for name in aim.statistics], aim.weights)
+    return combined([statistic(name) for name in objective.statistics], objective.weights)
 
 
-def aimed(log: Log, cache, surrogate, choices: Choices, free: Array) -> tuple[Aim, ...]:
+def find_objectives(
+    log: Log, cache, surrogate, choices: Choices, free: Array
+) -> tuple[Objective, ...]:
     """One aim per metric, with a total of 0 yet; free (N,) as in rounds.unseen.
 
     The gradient is taken where the surrogate believes the means to be: one more pass, for metrics
@@ -62,15 +64,15 @@ def aimed(log: Log, cache, surrogate, choices: Choices, free: Array) -> tuple[Ai
     return tuple(_aim(metric, means) for metric in metrics)
 
 
-def _aim(metric: Metric, means: dict[str, float]) -> Aim:
+def _aim(metric: Metric, means: dict[str, float]) -> Objective:
     names = tuple(each.name for each in metric.statistics)
     if len(names) == 1:
-        return Aim(names, (1.0,), 0.0)
+        return Objective(names, (1.0,), 0.0)
     weights = metric.gradient(np.array([means[name] for name in names]))
     if not np.isfinite(weights).all() or not weights.any():
         # The metric is not defined where the means are: any of its parts may change that.
         weights = np.ones(len(names))
-    return Aim(names, tuple(map(float, weights)), 0.0)
+    return Objective(names, tuple(map(float, weights)), 0.0)
 
 
 def _straight(metric: Metric, classes: tuple[str, ...], cache, surrogate) -> Metric:

@@ -1,8 +1,8 @@
 """Scores become recorded draws: successive sampling without replacement, by an exponential race.
 
 Every row j holds a key -log(u_j) / s_j, with u_j hashed from (seed, round, id) and s_j the row's
-strength. The n smallest keys, in order, are n successive draws in which the probability q of the
-next is its strength over the strength of what is left (Efraimidis and Spirakis 2006). So q is
+weight. The n smallest keys, in order, are n successive draws in which the probability q of the
+next is its weight over the weight of what is left (Efraimidis and Spirakis 2006). So q is
 exact, and a draw does not depend on how the pool was cut into chunks.
 """
 
@@ -22,10 +22,10 @@ def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
     totals = np.square(scores, dtype=float).sum(axis=1)
-    strength = blended(scores, free, floor, totals, int(free.sum()))
-    if not np.isfinite(strength).all():
+    weight = blended(scores, free, floor, totals, int(free.sum()))
+    if not np.isfinite(weight).all():
         raise ValueError("squares of scores must be finite")
-    return strength / strength.sum(), totals
+    return weight / weight.sum(), totals
 
 
 def sharpened(scores: Array, peaks: Array, power: float) -> Array:
@@ -40,7 +40,7 @@ def sharpened(scores: Array, peaks: Array, power: float) -> Array:
 
 
 def blended(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
-    """(R,) strengths of some rows, from what scores (K,) and free rows came to over the pool.
+    """(R,) weights of some rows, from what scores (K,) and free rows came to over the pool.
 
     All kinds of scores are scaled to a mean square of one, and the mean of their squares is blended
     with one: sqrt((1 - floor^2) score^2 + floor^2). Where a score is the root of an expected
@@ -56,18 +56,18 @@ def blended(scores: Array, free: Array, floor: float, totals: Array, count: int)
     return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
 
 
-def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
+def race(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
     """(count,) rows in the order drawn: those with the smallest keys.
 
-    hashes (R,) of the rows' ids, strength (R,). Rows of strength zero never win: where fewer than
+    hashes (R,) of the rows' ids, weight (R,). Rows of weight zero never win: where fewer than
     count have any, all of those are drawn.
     """
-    count = min(count, np.count_nonzero(strength))
+    count = min(count, np.count_nonzero(weight))
     with np.errstate(divide="ignore"):
-        keys = -np.log(uniforms(hashes, seed, stream)) / strength
-        # About count keys are below count over the sum of all strengths: seldom fewer than count
+        keys = -np.log(uniforms(hashes, seed, stream)) / weight
+        # About count keys are below count over the sum of all weights: seldom fewer than count
         # below this, and then the others need no order.
-        limit = (count + 6 * np.sqrt(count) + 6) / strength.sum()
+        limit = (count + 6 * np.sqrt(count) + 6) / weight.sum()
     winners = np.flatnonzero(keys < limit)
     if len(winners) < count:
         whole = np.arange(len(keys))
@@ -75,21 +75,21 @@ def race(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) 
     return winners[np.argsort(keys[winners], kind="stable")][:count]
 
 
-def top(hashes: Array, strength: Array, count: int, *, seed: int, stream: int) -> Array:
-    """(count,) rows with the largest strengths, in that order; equal ones as a race would put them.
+def top(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
+    """(count,) rows with the largest weights, in that order; equal ones as a race would put them.
 
-    Rows of strength zero are never taken.
+    Rows of weight zero are never taken.
     """
-    order = np.lexsort((uniforms(hashes, seed, stream), -strength))
-    return order[: min(count, np.count_nonzero(strength))]
+    order = np.lexsort((uniforms(hashes, seed, stream), -weight))
+    return order[: min(count, np.count_nonzero(weight))]
 
 
-def probabilities(strength: Array, drawn: Array) -> Array:
+def probabilities(weight: Array, drawn: Array) -> Array:
     """(n,) probability of each of the drawn rows (n,), given those before it.
 
-    It is the row's strength over what is left of strength (R,) when it is drawn.
+    It is the row's weight over what is left of weight (R,) when it is drawn.
     """
-    taken, rest = strength[drawn], strength.copy()
+    taken, rest = weight[drawn], weight.copy()
     rest[drawn] = 0
     # Summed from the back: a difference of sums would lose rows that are much smaller than others.
     left = rest.sum() + np.cumsum(taken[::-1])[::-1]

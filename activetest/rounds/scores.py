@@ -23,12 +23,12 @@ def scorer(
     """
     acquisition = catalog.load("acquisition", choices.acquisition)
     members = (
-        surrogate.members(_MEMBERS, generator(seed, number, "members"))
+        surrogate.draw_members(_MEMBERS, generator(seed, number, "members"))
         if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
         else None
     )
 
-    def score(rows: Rows, targets: tuple[Statistic, ...]) -> Array:
+    def score(rows: Rows, linearised: tuple[Statistic, ...]) -> Array:
         if members is None:
             strips = [rows]
             known = {}
@@ -40,7 +40,7 @@ def scorer(
             known = {"members": members}
         scores = [
             [acquisition.score(surrogate.beliefs(strip, (one,), **known)) for strip in strips]
-            for one in targets
+            for one in linearised
         ]
         return np.stack([np.concatenate(parts) for parts in scores])
 

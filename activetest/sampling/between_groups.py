@@ -10,11 +10,11 @@ import numpy as np
 
 from activetest import catalog
 from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
-from activetest.bandits.counts import Survey, survey, task_group
+from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.partition import Partition
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Log, Shares
+from activetest.nouns.log import Allocation, Log
 from activetest.nouns.rows import Array
 from activetest.rounds.fit import generator
 
@@ -26,16 +26,16 @@ _PARTS = 10
 
 def chosen(
     log: Log, cache, choices: Choices, *, seed: int, number: int, count: int = 1
-) -> tuple[Shares, Array]:
+) -> tuple[Allocation, Array]:
     """The shares of a round of `count` draws, and (N,) the probability of every row in its first.
 
     A group's probability is the share of the batch that the acquisition gives it, mixed with a draw
-    from all rows that are free, neither drawn nor brought; inside a cell all of these are alike:
+    from all rows that are free, neither drawn nor supplied; inside a cell all of these are alike:
     ((1 - floor) P + floor rest / all) / rest. Raises NotEstimable where only groups that the task
     does not ask about have rows left, and no floor allows to draw from them.
     """
-    found = survey(log, cache, choices)
-    taken = np.concatenate([log.rows, log.brought_rows])
+    found = count_groups(log, cache, choices)
+    taken = np.concatenate([log.rows, log.supplied_rows])
     rest, gone = (
         np.bincount(some, minlength=len(found.arms.size))
         for some in (found.cells, found.cells[taken])
@@ -53,16 +53,16 @@ def chosen(
             hint="activetest report; --floor 0.1 draws from other groups too",
         )
     by_cell = (1 - choices.floor) * cells + choices.floor * rest / rest.sum()
-    strength = by_cell / by_cell.sum() / np.maximum(rest, 1)
+    weight = by_cell / by_cell.sum() / np.maximum(rest, 1)
     partition, cells = found.partition, found.cells
     if choices.task != ESTIMATE:
         # Whole groups were chosen: their rows are alike, whatever they are cut into.
         first = np.searchsorted(found.arms.owner, np.arange(len(found.arms.meaning)))
-        strength = np.maximum.reduceat(strength, first)
+        weight = np.maximum.reduceat(weight, first)
         partition, cells = Partition(partition.group), found.arms.owner[cells]
-    by_row = strength[cells]
+    by_row = weight[cells]
     by_row[taken] = 0.0
-    return Shares(partition.group, partition.strata, tuple(strength.tolist())), by_row
+    return Allocation(partition.group, partition.strata, tuple(weight.tolist())), by_row
 
 
 def _of_batch(
@@ -88,7 +88,7 @@ def _of_batch(
     return total
 
 
-def bandit(found: Survey, cache, choices: Choices) -> Bandit:
+def bandit(found: GroupCounts, cache, choices: Choices) -> Bandit:
     """What the task asks of these groups. Raises ChoiceError where they are not all there."""
     check(cache, choices, group=found.partition.group)
     values = [meaning[found.partition.group] for meaning in found.arms.meaning]

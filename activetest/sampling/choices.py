@@ -75,12 +75,12 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
     facts = specification.facts(pool, choices.costs)
     try:
         for name in (choices.metric, *choices.also):
-            specification.aim(name, facts)
+            specification.objective(name, facts)
         for name in choices.metrics:
             specification.metrics(name, facts)
     except ChoiceError as error:
         raise type(error)(f"{where}: {error.problem}", error.hint) from error
-    reason = specification.obstacle(specification.aim(choices.metric, facts))
+    reason = specification.why_not_bettable(specification.objective(choices.metric, facts))
     if choices.interval == "anytime" and reason:
         raise ChoiceError(
             f"{where}: draws cannot serve anytime-valid intervals here, for {reason}",

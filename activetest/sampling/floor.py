@@ -21,7 +21,14 @@ _AHEAD = 200
 
 
 def floor(
-    cache, surrogate, target: Statistic, scores: Array, free: Array, choices: Choices, *, drawn: int
+    cache,
+    surrogate,
+    statistic: Statistic,
+    scores: Array,
+    free: Array,
+    choices: Choices,
+    *,
+    drawn: int,
 ) -> float:
     """The floor with which an anytime-valid interval for the target's mean should be narrowest.
 
@@ -31,24 +38,24 @@ def floor(
     against even draws where it does worse. Without bounds on what an item can cost there is no
     such interval, and the floor stays as it was chosen.
     """
-    if not np.isfinite([target.lower, target.upper]).all():
+    if not np.isfinite([statistic.lower, statistic.upper]).all():
         return choices.floor
 
     def on_piece(piece):
         rows = cache.rows(*piece)
-        mean, variance = moments(surrogate.beliefs(rows, (target,)))
-        return [np.stack([mean[0], variance[0], *target.ends(rows.outputs, len(cache.classes))])]
+        mean, variance = moments(surrogate.beliefs(rows, (statistic,)))
+        return [np.stack([mean[0], variance[0], *statistic.ends(rows.outputs, len(cache.classes))])]
 
     parts = np.hstack(map_reduce(cache.chunks(), on_piece, lambda one, more: one + more))
     mean, variance, *ends = parts[:, free].astype(float)
     last = choices.budget or max(_AHEAD, 2 * drawn)
 
     def widths(share: float) -> Array:
-        strength, _ = race.mixture(scores, free, share)
+        weight, _ = race.mixture(scores, free, share)
         return np.array(
             [
                 expected_width(
-                    mean, variance, np.stack(ends), strength[free], draws=draws, level=choices.level
+                    mean, variance, np.stack(ends), weight[free], draws=draws, level=choices.level
                 )
                 for draws in (max(last // 2, 1), last)
             ]

@@ -11,20 +11,20 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Aim, Log, Round, Shares
+from activetest.nouns.log import Allocation, Log, Objective, Round
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import inherited, labelled, surrogate_of, unseen
 from activetest.rounds.group_sums import by_group, group_names
-from activetest.rounds.objectives import aimed, recorded, target
+from activetest.rounds.objectives import find_objectives, linearised_statistic, recorded
 from activetest.rounds.scores import scorer
 from activetest.sampling.between_groups import chosen
 from activetest.sampling.floor import floor
 
 
 @dataclass(frozen=True)
-class Frozen:
+class RoundState:
     """One round before anything is drawn.
 
     number        of the round
@@ -33,11 +33,11 @@ class Frozen:
     statistics    (T,) whose expectations are recorded
     imputed_sum   (G, T) sums of the expectations over free rows
     count         (G,) free rows
-    aims          what draws aim at
-    strength      (N,) probability of the first draw; 0 where a row is not free
-    learned       number of the round whose surrogate this is
-    knew          labels it knew
-    shares        where it is chosen between groups: the strengths of their rows
+    objectives          what draws aim at
+    weight      (N,) probability of the first draw; 0 where a row is not free
+    fit_round       number of the round whose surrogate this is
+    fit_labels          labels it fit_labels
+    allocation        where it is chosen between groups: the weights of their rows
     """
 
     number: int
@@ -46,16 +46,16 @@ class Frozen:
     statistics: tuple[Statistic, ...]
     imputed_sum: Array
     count: Array
-    aims: tuple[Aim, ...]
-    strength: Array
-    learned: int
-    knew: int
-    shares: Shares | None = None
+    objectives: tuple[Objective, ...]
+    weight: Array
+    fit_round: int
+    fit_labels: int
+    allocation: Allocation | None = None
 
     @property
     def sure(self) -> bool:
         """Whether every row that is left has a chance: else probabilities of draws say nothing."""
-        if self.shares:
+        if self.allocation:
             return self.choices.floor > 0
         return self.choices.selection == "draw"
 
@@ -66,15 +66,15 @@ def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=
     Deterministic in (log, pool, choices, seed, count). surrogate is what surrogate_of gives, where
     that is at hand. Raises NotEstimable when nothing is left to draw.
     """
-    frozen = freeze(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
+    frozen = prepare(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
     choose = race.top if choices.selection == "top" else race.race
-    drawn = choose(cache.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
+    drawn = choose(cache.hashes, frozen.weight, count, seed=seed, stream=frozen.number)
     return record(frozen, drawn, cache)
 
 
-def freeze(
+def prepare(
     log: Log, cache, choices: Choices, *, seed: int, count: int = 1, surrogate=None
-) -> Frozen:
+) -> RoundState:
     """What the labels so far say about every row, for a batch of `count`.
 
     Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
@@ -85,44 +85,44 @@ def freeze(
     free = unseen(log, cache.size)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="activetest report")
-    earlier = inherited(log, choices, cache.lost)
+    earlier = inherited(log, choices, cache.unavailable)
     surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
     statistics = recorded(choices, cache)
-    aims = aimed(log, cache, surrogate, choices, free)
+    objectives = find_objectives(log, cache, surrogate, choices, free)
     between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     score = None if between else scorer(surrogate, choices, seed=seed, number=number)
-    targets = tuple(map(target, aims))
+    linearised = tuple(map(linearised_statistic, objectives))
 
     def on_piece(piece):
         start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
         terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
-        return by_group(cache, rows.codes, terms), [score(rows, targets)] if score else []
+        return by_group(cache, rows.codes, terms), [score(rows, linearised)] if score else []
 
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
     )
-    shares = None
+    allocation = None
     if between:
-        shares, strength = chosen(log, cache, choices, seed=seed, number=number, count=count)
+        allocation, weight = chosen(log, cache, choices, seed=seed, number=number, count=count)
     else:
         drawn = len(log.rows)
-        choices, aims, strength = _by_scores(
-            np.hstack(scores), cache, surrogate, choices, aims, free, drawn=drawn
+        choices, objectives, weight = _by_scores(
+            np.hstack(scores), cache, surrogate, choices, objectives, free, drawn=drawn
         )
     rows = np.rint(sums[:, -1]).astype(np.int64)
-    source = (earlier.learned, earlier.knew) if earlier else (number, len(labelled(log)[0]))
-    return Frozen(
+    source = (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(labelled(log)[0]))
+    return RoundState(
         number,
         choices,
         surrogate,
         statistics,
         sums[:, :-1],
         rows,
-        aims,
-        strength,
+        objectives,
+        weight,
         *source,
-        shares,
+        allocation,
     )
 
 
@@ -131,12 +131,12 @@ def _by_scores(
     cache,
     surrogate,
     choices: Choices,
-    aims: tuple[Aim, ...],
+    objectives: tuple[Objective, ...],
     free: Array,
     *,
     drawn: int,
-) -> tuple[Choices, tuple[Aim, ...], Array]:
-    """The choices with the floor that is used, the aims with their totals, and (N,) strengths.
+) -> tuple[Choices, tuple[Objective, ...], Array]:
+    """The choices with the floor that is used, the objectives with their totals, and (N,) weights.
 
     scores (A, N) of the acquisition for every aim. Raises ChoiceError as freeze does.
     """
@@ -151,35 +151,43 @@ def _by_scores(
     if choices.power != 1:
         peaks = scores.max(axis=1, where=free, initial=0.0)
         scores = race.sharpened(scores, peaks, choices.power)
-    if choices.interval == "anytime" and len(aims[0].statistics) == 1:
+    if choices.interval == "anytime" and len(objectives[0].statistics) == 1:
         # Of several means the bets are on another sum at every value: the floor stays as chosen.
-        share = floor(cache, surrogate, target(aims[0]), scores, free, choices, drawn=drawn)
+        share = floor(
+            cache,
+            surrogate,
+            linearised_statistic(objectives[0]),
+            scores,
+            free,
+            choices,
+            drawn=drawn,
+        )
         choices = replace(choices, floor=share)
     top = choices.selection == "top"
-    strength, totals = race.mixture(scores, free, 0.0 if top else choices.floor)
+    weight, totals = race.mixture(scores, free, 0.0 if top else choices.floor)
     if top:
         # Whoever takes the top scores means to leave the others out.
-        strength = np.where(free, np.maximum(strength, np.finfo(float).tiny), 0.0)
-    if never := np.count_nonzero(free & (strength == 0)):
+        weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)
+    if never := np.count_nonzero(free & (weight == 0)):
         raise ChoiceError(
             f"with floor 0, {never} items could never be drawn: their score is zero",
             hint="activetest init POOL --floor 0.05",
         )
-    aims = tuple(
-        replace(aim, total=float(total), peak=float(peak))
-        for aim, total, peak in zip(aims, totals, peaks, strict=True)
+    objectives = tuple(
+        replace(objective, total=float(total), peak=float(peak))
+        for objective, total, peak in zip(objectives, totals, peaks, strict=True)
     )
-    return choices, aims, strength
+    return choices, objectives, weight
 
 
-def record(frozen: Frozen, drawn: Array, cache) -> Round:
+def record(frozen: RoundState, drawn: Array, cache) -> Round:
     """The round in which the rows `drawn` came in this order."""
     mean = frozen.surrogate.expected(cache.take(drawn), frozen.statistics)
     sure = frozen.sure
     return Round(
         number=frozen.number,
         rows=drawn,
-        probs=race.probabilities(frozen.strength, drawn) if sure else np.full(len(drawn), np.nan),
+        prob=race.probabilities(frozen.weight, drawn) if sure else np.full(len(drawn), np.nan),
         choices=asdict(frozen.choices),
         params=frozen.surrogate.params(),
         statistics=tuple(each.name for each in frozen.statistics),
@@ -187,8 +195,8 @@ def record(frozen: Frozen, drawn: Array, cache) -> Round:
         imputed=mean.T.astype(float),
         imputed_sum=frozen.imputed_sum,
         count=frozen.count,
-        aims=frozen.aims,
-        learned=frozen.learned,
-        knew=frozen.knew,
-        shares=frozen.shares,
+        objectives=frozen.objectives,
+        fit_round=frozen.fit_round,
+        fit_labels=frozen.fit_labels,
+        allocation=frozen.allocation,
     )

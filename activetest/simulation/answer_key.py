@@ -10,10 +10,10 @@ from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
 
 
-def answers(made, key: str | Path, *, strangers: bool = False) -> Array:
+def answers(made, key: str | Path, *, unmatched: bool = False) -> Array:
     """(N,) class code or value of every item, from a label file.
 
-    With strangers, labels may be of classes that the model never predicts. Raises LabelError for an
+    With unmatched, labels may be of classes that the model never predicts. Raises LabelError for an
     item without a label, an id that is not in the pool and a label that makes no sense there.
     """
     rows = [row for row in files.read(key) if row.status == LABELLED]
@@ -27,7 +27,7 @@ def answers(made, key: str | Path, *, strangers: bool = False) -> Array:
     for row, place in zip(rows, at, strict=True):
         try:
             truth[place] = number(row.label)
-            fits = strangers or not made.classes or truth[place] >= 0
+            fits = unmatched or not made.classes or truth[place] >= 0
         except ValueError:
             fits = False
         if not fits:

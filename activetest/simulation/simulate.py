@@ -116,7 +116,7 @@ def simulate(
     )
     with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
         made = cache.build(pool, Path(folder) / "cache")
-        truth = answers(made, key, strangers=pool.schema.open_classes)
+        truth = answers(made, key, unmatched=pool.schema.open_classes)
         if plan.budgets[-1] > made.size:
             raise ChoiceError(
                 f"a budget of {plan.budgets[-1]} is more than the pool's {made.size} items",
@@ -126,7 +126,7 @@ def simulate(
         meant = tuple(fitted(each, made, compare) for each in plan.strategies)
         plan = replace(plan, strategies=meant)
         names = {each.surrogate for each in plan.strategies}
-        made = auxiliary.equip(made, pool, names, train=train, surrogates=others)
+        made = auxiliary.attach_auxiliary(made, pool, names, train=train, surrogates=others)
         tasks = list(product(range(len(plan.strategies)), range(runs)))
         # Every strategy's first run comes before any second one.
         tasks.sort(key=lambda task: task[::-1])
@@ -180,7 +180,7 @@ def answered(log: Log, drawn: Round, truth: Array) -> Log:
     return replace(
         log,
         rows=np.append(log.rows, drawn.rows),
-        probs=np.append(log.probs, drawn.probs),
+        prob=np.append(log.prob, drawn.prob),
         round=np.append(log.round, np.full(count, drawn.number)),
         status=np.append(log.status, np.full(count, LABELLED)),
         labels=np.append(log.labels, truth[drawn.rows]),

@@ -22,8 +22,8 @@ from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds import race
-from activetest.rounds.fit import due, generator, learn, observed, unseen
-from activetest.rounds.objectives import aimed, target
+from activetest.rounds.fit import due, fit_surrogate, generator, observed, unseen
+from activetest.rounds.objectives import find_objectives, linearised_statistic
 from activetest.rounds.scores import scorer
 from activetest.simulation.design import Plan
 
@@ -33,7 +33,7 @@ class Repeats:
     """M draws with replacement: pool positions, and the probability that each had."""
 
     rows: Array
-    probs: Array
+    prob: Array
 
     def once(self, truth: Array) -> Log:
         """Every item among them once, with its label."""
@@ -42,7 +42,7 @@ class Repeats:
         return replace(
             Log.empty(),
             rows=rows,
-            probs=np.ones(len(rows)),
+            prob=np.ones(len(rows)),
             round=np.ones(len(rows), np.int64),
             status=np.full(len(rows), LABELLED),
             labels=truth[rows],
@@ -60,13 +60,13 @@ def played(
             number += 1
             known = draws.once(truth)
             if surrogate is None or due(choices.refit, learned, len(known.rows)):
-                surrogate = learn(known, made, choices, rng=generator(seed, number, "fit"))
+                surrogate = fit_surrogate(known, made, choices, rng=generator(seed, number, "fit"))
                 learned = len(known.rows)
             count = min(plan.batch, budget - len(draws.rows))
-            strength = _strength(known, made, choices, surrogate, seed=seed, number=number)
+            weight = _weight(known, made, choices, surrogate, seed=seed, number=number)
             rng = generator(seed, number, "replaced")
-            rows = rng.choice(made.size, count, p=strength)
-            draws = Repeats(np.append(draws.rows, rows), np.append(draws.probs, strength[rows]))
+            rows = rng.choice(made.size, count, p=weight)
+            draws = Repeats(np.append(draws.rows, rows), np.append(draws.prob, weight[rows]))
         for metric in metrics:
             for estimator in plan.estimators:
                 try:
@@ -84,24 +84,26 @@ class _Centred:
     surrogate: object
     risk: float
 
-    def members(self, count: int, rng: np.random.Generator):
-        return self.surrogate.members(count, rng)
+    def draw_members(self, count: int, rng: np.random.Generator):
+        return self.surrogate.draw_members(count, rng)
 
     def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...], **known) -> Beliefs:
         believed = self.surrogate.beliefs(rows, statistics, **known)
-        return replace(believed, stakes=believed.stakes - self.risk)
+        return replace(believed, outcome_values=believed.outcome_values - self.risk)
 
 
-def _strength(known: Log, made, choices: Choices, surrogate, *, seed: int, number: int) -> Array:
+def _weight(known: Log, made, choices: Choices, surrogate, *, seed: int, number: int) -> Array:
     """(N,) probabilities of a draw.
 
     Active Testing, eq. (15)-(17); the risk is what the surrogate expects of the pool.
     """
     free = unseen(known, made.size)
-    targets = tuple(map(target, aimed(known, made, surrogate, choices, free)))
+    linearised = tuple(
+        map(linearised_statistic, find_objectives(known, made, surrogate, choices, free))
+    )
 
     def expected(piece) -> Array:
-        return surrogate.expected(made.rows(*piece), targets).sum(axis=1, dtype=float)
+        return surrogate.expected(made.rows(*piece), linearised).sum(axis=1, dtype=float)
 
     risks = map_reduce(made.chunks(), expected, np.add) / made.size
     scores = [
@@ -111,13 +113,13 @@ def _strength(known: Log, made, choices: Choices, surrogate, *, seed: int, numbe
 
     def on_piece(piece) -> list[Array]:
         rows = made.rows(*piece)
-        pairs = zip(scores, targets, strict=True)
+        pairs = zip(scores, linearised, strict=True)
         return [np.concatenate([score(rows, (one,)) for score, one in pairs])]
 
     whole = np.hstack(map_reduce(made.chunks(), on_piece, add))
     whole = race.sharpened(whole, whole.max(axis=1), choices.power)
-    strength, _ = race.mixture(whole, np.ones(made.size, bool), choices.floor)
-    return strength / strength.sum()
+    weight, _ = race.mixture(whole, np.ones(made.size, bool), choices.floor)
+    return weight / weight.sum()
 
 
 def _estimated(
@@ -139,7 +141,7 @@ def sample(draws: Repeats, made, truth: Array, metric: Metric) -> Sample:
     nothing, ones = np.zeros_like(stats), np.ones(len(stats))
     return Sample(
         stats=stats,
-        probs=draws.probs,
+        prob=draws.prob,
         weights=ones / len(ones),
         known_sum=nothing,
         imputed=nothing,
@@ -150,7 +152,7 @@ def sample(draws: Repeats, made, truth: Array, metric: Metric) -> Sample:
         total=nothing.sum(axis=0),
         unknown=made.size,
         counted=ones,
-        uniform=bool(np.allclose(draws.probs * made.size, 1)),
+        uniform=bool(np.allclose(draws.prob * made.size, 1)),
         limits=np.array([[each.lower, each.upper] for each in metric.statistics]).T,
         expect=lambda weights: (0 * ones, 0 * ones),
         label_variance=lambda weights: 0.0,

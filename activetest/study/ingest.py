@@ -26,7 +26,7 @@ class Ingested:
     unchanged  answers that were known already
     blank      rows that are still waiting for a label
     declined   answers among the first two that decline
-    brought    items among the new ones that were never drawn
+    supplied    items among the new ones that were never drawn
     outside    classes among the first two that the model never predicts: always wrong
     pending    items drawn that still wait for an answer
     dry_run    nothing was written
@@ -38,7 +38,7 @@ class Ingested:
     unchanged: int
     blank: int
     declined: int
-    brought: int
+    supplied: int
     outside: tuple[str, ...]
     pending: int
     dry_run: bool
@@ -47,7 +47,7 @@ class Ingested:
         """One line, without what is nothing."""
         parts = [f"{self.new} new"]
         parts += [f"{self.declined} declined"] * bool(self.declined)
-        parts += [f"{self.brought} of items that were never drawn"] * bool(self.brought)
+        parts += [f"{self.supplied} of items that were never drawn"] * bool(self.supplied)
         parts += [f"{self.replaced} replaced"] * bool(self.replaced)
         few = ", ".join(map(repr, self.outside[:3])) + ", ..." * (len(self.outside) > 3)
         parts += [f"some of a class that the model never predicts ({few})"] * bool(self.outside)
@@ -192,7 +192,7 @@ def _counts(
         unchanged=len(answers) - len(fresh) - len(changed),
         blank=sum(row.status == PENDING for row in rows),
         declined=sum(answer.status == DECLINED for answer in fresh + changed),
-        brought=len({answer.id for answer in fresh} - drawn),
+        supplied=len({answer.id for answer in fresh} - drawn),
         outside=outside,
         pending=len(drawn - known),
         dry_run=dry_run,

@@ -216,9 +216,9 @@ def _looked(
     saw otherwise; PoolError and ChoiceError for files beside it.
     """
     if study is None:
-        return auxiliary.equip(cache.build(pool, at), pool, {surrogate}, **beside)
+        return auxiliary.attach_auxiliary(cache.build(pool, at), pool, {surrogate}, **beside)
     made = cache.current(pool, at, expected=study.ledger.fingerprint)
-    made = study.equip(made, pool, coming=surrogate, beside=beside, renamed=renamed)
+    made = study.attach_auxiliary(made, pool, coming=surrogate, beside=beside, renamed=renamed)
     study.check_coming(made, surrogate)
     return made
 

@@ -25,14 +25,14 @@ class Batch:
     round     number of the latest round among them; None when there are no items
     rows      one dict per item: id, label (empty), and the columns to show
     repeated  they were drawn before and are still waiting
-    picked    what is new is picked by the largest score, not drawn
+    deterministic    what is new is deterministic by the largest score, not drawn
     """
 
     round: int | None
     rows: list[dict]
     repeated: bool
     columns: tuple[str, ...] = ("id", "label")
-    picked: bool = False
+    deterministic: bool = False
 
     def to_csv(self) -> str:
         """With a header, ready for the labels."""
@@ -52,9 +52,9 @@ class Batch:
         if not self.rows:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
         if self.repeated:
-            verb = "picks" if self.picked else "draws"
+            verb = "picks" if self.deterministic else "draws"
             return f"{count} still waiting for labels (--new {verb} others)"
-        return f"round {self.round}: {count} {'picked' if self.picked else 'drawn'}"
+        return f"round {self.round}: {count} {'picked' if self.deterministic else 'drawn'}"
 
     def to(self, format: str) -> str:
         """In one of FORMATS."""
@@ -135,7 +135,7 @@ def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
     cache = study.cache()
     study.check_coming(cache)
     log = study.log(cache, record)
-    left = cache.size - len(log.rows) - len(log.brought_rows)
+    left = cache.size - len(log.rows) - len(log.supplied_rows)
     if not left:
         return []
     drawn = plan(log, cache, study.choices, seed=study.seed, count=min(count, left))
@@ -154,7 +154,7 @@ def _batch(study: Study, items: list, show: Sequence[str], *, repeated: bool) ->
                 row[column] = value
     last = max((number for number, _ in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
-    return Batch(last, rows, repeated, columns, picked=study.choices.selection == "top")
+    return Batch(last, rows, repeated, columns, deterministic=study.choices.selection == "top")
 
 
 def _spare_labels(study: Study, path: Path) -> None:
@@ -166,9 +166,11 @@ def _spare_labels(study: Study, path: Path) -> None:
     except LabelError:
         return
     known = {(answer.id, answer.annotator) for answer in study.ledger.record().answers}
-    lost = [row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known]
-    if lost:
+    unavailable = [
+        row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known
+    ]
+    if unavailable:
         raise LabelError(
-            f"{path} holds {len(lost)} labels the study does not know, id {lost[0].id!r} first",
+            f"{path} holds {len(unavailable)} labels the study does not know, id {unavailable[0].id!r} first",
             f"activetest ingest {path}, or write to another file",
         )

@@ -22,7 +22,7 @@ KEYS = {
 _RESTED_ON = (FEATURES, EXTERNAL)
 
 
-def equip(
+def attach_auxiliary(
     made: Cache,
     pool,
     entries: Mapping,
@@ -49,14 +49,14 @@ def equip(
         if key not in renamed or not beside[key]
     }
     try:
-        made = auxiliary.equip(made, pool, {coming}, past=past, known=known, **beside)
+        made = auxiliary.attach_auxiliary(made, pool, {coming}, past=past, known=known, **beside)
     except PoolError as error:
         for key, address in beside.items():
             if key not in renamed and address and address in error.problem and _gone(address):
                 raise PoolError(error.problem, _without(key, coming, pool)) from error
         raise
-    lost = _lost(made, entries, beside, past)
-    return Cache(made.folder, made.parts, lost) if lost else made
+    unavailable = _unavailable(made, entries, beside, past)
+    return Cache(made.folder, made.parts, unavailable) if unavailable else made
 
 
 def check(made: Cache, entries: Mapping, *, past: set[str], coming: str) -> None:
@@ -66,7 +66,7 @@ def check(made: Cache, entries: Mapping, *, past: set[str], coming: str) -> None
         used = auxiliary.seeing(part, past)
         if used and auxiliary.seeing(part, {coming}) and now and then not in (None, now):
             raise PoolChanged(
-                made.lost[used[0]],
+                made.unavailable[used[0]],
                 "restore it, choose a --surrogate that does not see it, or start another study "
                 "with --study DIR",
             )
@@ -106,11 +106,11 @@ def lasting(made: Cache) -> tuple[str, ...]:
     """What can never be predicted again as things are, in plain sentences."""
     return tuple(
         f"{why[0].upper()}{why[1:]}: of those rounds, only what they recorded is used."
-        for why in made.lost.values()
+        for why in made.unavailable.values()
     )
 
 
-def _lost(made: Cache, entries: Mapping, beside: Mapping, past: set[str]) -> dict[str, str]:
+def _unavailable(made: Cache, entries: Mapping, beside: Mapping, past: set[str]) -> dict[str, str]:
     """{surrogate: why} of past rounds that cannot be asked again."""
     others = beside.get("surrogates")
     what = {

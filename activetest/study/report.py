@@ -81,7 +81,7 @@ def report(
             for some in (shown, tabled, required)
         )
     log = study.log(cache)
-    own_view = OWN_VIEW in estimators and len(log.rows) + len(log.brought_rows) > 0
+    own_view = OWN_VIEW in estimators and len(log.rows) + len(log.supplied_rows) > 0
     view = look(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
     kind = interval or choices.interval
     lines = rows.overall(view, shown, estimators, kind)

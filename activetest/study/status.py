@@ -12,25 +12,25 @@ def status(study: Study) -> tuple[Counts, str]:
     record = study.ledger.record()
     known = settled(record.answers)
     chosen = [known[draw.id][0] if draw.id in known else None for draw in record.draws]
-    picked = sum(draw.prob is None for draw in record.draws)
-    brought = [id for id in record.brought if id in known]
+    deterministic = sum(draw.prob is None for draw in record.draws)
+    supplied = [id for id in record.supplied if id in known]
     counts = Counts(
         n_pool=study.ledger.rows,
-        drawn=len(chosen) - picked,
+        drawn=len(chosen) - deterministic,
         labelled=chosen.count(LABELLED),
         pending=chosen.count(None),
         declined=chosen.count(DECLINED),
-        brought=len(brought),
+        supplied=len(supplied),
         rounds=record.draws[-1].round if record.draws else 0,
         budget=study.choices.budget,
-        picked=picked,
+        deterministic=deterministic,
     )
-    return counts, _coming(counts, len(record.brought), study)
+    return counts, _coming(counts, len(record.supplied), study)
 
 
-def _coming(counts: Counts, brought: int, study: Study) -> str:
+def _coming(counts: Counts, supplied: int, study: Study) -> str:
     """What `next` would do, and whether the budget still allows it."""
-    left = counts.n_pool - counts.drawn - counts.picked - brought
+    left = counts.n_pool - counts.drawn - counts.deterministic - supplied
     choices = study.choices
     aim = (
         choices.judged

@@ -138,9 +138,9 @@ class Study:
         with storing(self.folder):
             pool = self.open_pool()
             made = caches.current(pool, self.folder / "cache", expected=self.ledger.fingerprint)
-            return self.equip(made, pool) if equipped else made
+            return self.attach_auxiliary(made, pool) if equipped else made
 
-    def equip(
+    def attach_auxiliary(
         self,
         made: Cache,
         pool: Pool,
@@ -153,7 +153,7 @@ class Study:
         beside = beside or {key: self.addresses.get(key) for key in provenance.FILES}
         coming, past = coming or self.choices.surrogate, self.ledger.surrogates()
         given = {"beside": beside, "renamed": renamed, "past": past, "coming": coming}
-        return provenance.equip(made, pool, self.pool, **given)
+        return provenance.attach_auxiliary(made, pool, self.pool, **given)
 
     def check_coming(self, made: Cache, coming: str | None = None) -> None:
         """Raises PoolChanged where coming rounds would see what past ones saw otherwise."""
@@ -175,25 +175,25 @@ class Study:
         doubts = opinion(record.answers) if self.choices.annotators == DAWID_SKENE else None
         if doubts:
             known |= {id: (LABELLED, label) for id, label in doubts.labels.items()}
-        drawn, brought = [draw.id for draw in record.draws], list(record.brought)
+        drawn, supplied = [draw.id for draw in record.draws], list(record.supplied)
         status, labels = self._outcomes(drawn, known, cache)
-        brought_status, brought_labels = self._outcomes(brought, known, cache)
+        supplied_status, supplied_labels = self._outcomes(supplied, known, cache)
         rows = cache.find(drawn)
         last = max((draw.round for draw in record.draws), default=0)
-        seen = [last + 1 if number is None else number for number in record.brought.values()]
+        seen = [last + 1 if number is None else number for number in record.supplied.values()]
         return Log(
             rows=rows,
-            probs=np.array([draw.prob for draw in record.draws], float),
+            prob=np.array([draw.prob for draw in record.draws], float),
             round=np.array([draw.round for draw in record.draws], np.int64),
             status=status,
             labels=labels,
-            brought_rows=cache.find(brought),
-            brought_status=brought_status,
-            brought_labels=brought_labels,
-            brought_round=np.array(seen, np.int64),
+            supplied_rows=cache.find(supplied),
+            supplied_status=supplied_status,
+            supplied_labels=supplied_labels,
+            supplied_round=np.array(seen, np.int64),
             history=self.ledger.rounds(rows),
             soft=_soft(drawn, doubts, cache) if doubts else None,
-            brought_soft=_soft(brought, doubts, cache) if doubts else None,
+            supplied_soft=_soft(supplied, doubts, cache) if doubts else None,
         )
 
     def _outcomes(self, ids: list[str], known: dict, cache: Cache) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from activetest.nouns.rows import Array, Rows
 _TOGETHER = 10
 
 
-class Voters(Protocol):
+class Members(Protocol):
     """E members that each give every row a probability for every class.
 
     size                E
@@ -33,24 +33,24 @@ class Voters(Protocol):
 
 
 @dataclass(frozen=True)
-class Committee:
-    """The surrogate that a set of voters makes: beliefs are the mean of the members'.
+class Ensemble:
+    """The surrogate that a set of members makes: beliefs are the mean of the members'.
 
     last remembers what each thread asked about last: a round asks twice about the same rows, and
-    voters may be slow.
+    members may be slow.
     """
 
-    voters: Voters
+    members: Members
     last: threading.local = field(default_factory=threading.local, compare=False, repr=False)
 
     @property
     def note(self) -> str | None:
-        """What else to know about the voters, in a few words."""
-        return getattr(self.voters, "note", None)
+        """What else to know about the members, in a few words."""
+        return getattr(self.members, "note", None)
 
     def params(self) -> dict:
-        """Those of the voters."""
-        return self.voters.params()
+        """Those of the members."""
+        return self.members.params()
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
@@ -58,17 +58,17 @@ class Committee:
         """Outcomes are the classes; draws (K, R, C) are those of the distinct members asked for."""
         if members is None:
             return over_classes(rows, self._probs(rows), statistics)
-        draws = self.voters.draws(rows, np.unique(members))
+        draws = self.members.draws(rows, np.unique(members))
         return over_classes(rows, draws.mean(axis=0), statistics, draws)
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
         return expectation(self.beliefs(rows, statistics))
 
-    def members(self, count: int, rng: np.random.Generator) -> Array:
+    def draw_members(self, count: int, rng: np.random.Generator) -> Array:
         """(K,) numbers of members, each as often as any other."""
         del rng
-        return np.arange(count) % self.voters.size
+        return np.arange(count) % self.members.size
 
     def totals(
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
@@ -77,7 +77,7 @@ class Committee:
         distinct, place = np.unique(members, return_inverse=True)
         sums = []
         for some in np.array_split(distinct, max(len(distinct) // _TOGETHER, 1)):
-            for probs in self.voters.draws(rows, some):
+            for probs in self.members.draws(rows, some):
                 parts = moments(over_classes(rows, probs, statistics))
                 sums.append([part.sum(axis=1) for part in parts])
         mean, variance = np.moveaxis(np.array(sums), 1, 0)
@@ -85,7 +85,7 @@ class Committee:
 
     def _probs(self, rows: Rows) -> Array:
         if getattr(self.last, "rows", None) is not rows:
-            self.last.probs = self.voters.probs(rows)
+            self.last.probs = self.members.probs(rows)
             self.last.rows = rows
         return self.last.probs
 
@@ -93,6 +93,6 @@ class Committee:
 def over_classes(
     rows: Rows, probs: Array, statistics: tuple[Statistic, ...], draws: Array | None = None
 ) -> Beliefs:
-    """Outcomes are the classes: probs (R, C), stakes (T, R, C) what each class would make of it."""
-    stakes = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
-    return Beliefs(probs.astype(float), stakes, draws=draws)
+    """Outcomes are the classes: probs (R, C), outcome_values (T, R, C) what each class would make of it."""
+    outcome_values = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
+    return Beliefs(probs.astype(float), outcome_values, draws=draws)

@@ -18,7 +18,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 GUESS = 0.25
 
 
-class GaussianVoters(Protocol):
+class GaussianMembers(Protocol):
     """Members that each predict a value for every row, with Gaussian noise.
 
     size                E, or None where members can be drawn without end
@@ -38,55 +38,55 @@ class GaussianVoters(Protocol):
 
 
 @dataclass(frozen=True)
-class GaussianCommittee:
-    """The surrogate that a set of voters makes for a pool of values.
+class GaussianEnsemble:
+    """The surrogate that a set of members makes for a pool of values.
 
     Voters without a size make members themselves: members(count, rng), of length count. last
     remembers what each thread asked about last: a round asks twice about the same rows.
     """
 
-    voters: GaussianVoters
+    members: GaussianMembers
     last: threading.local = field(default_factory=threading.local, compare=False, repr=False)
 
     @property
     def note(self) -> str | None:
-        """What else to know about the voters, in a few words."""
-        return getattr(self.voters, "note", None)
+        """What else to know about the members, in a few words."""
+        return getattr(self.members, "note", None)
 
     def params(self) -> dict:
-        """Those of the voters."""
-        return self.voters.params()
+        """Those of the members."""
+        return self.members.params()
 
     def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...], members=None) -> Beliefs:
         """Outcomes are nodes of a Gaussian; see reweighted for the draws."""
         mean, variance = self._moments(rows)
         draws = None
         if members is not None:
-            which = members if self.voters.size is None else np.unique(members)
-            draws = reweighted(mean, variance, *self.voters.draws(rows, which))
+            which = members if self.members.size is None else np.unique(members)
+            draws = reweighted(mean, variance, *self.members.draws(rows, which))
         return over_nodes(rows, mean, variance, statistics, draws)
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
         return expectation(self.beliefs(rows, statistics))
 
-    def members(self, count: int, rng: np.random.Generator):
+    def draw_members(self, count: int, rng: np.random.Generator):
         """Numbers of members, each as often as any other, or draws of new ones."""
-        if self.voters.size is None:
-            return self.voters.members(count, rng)
-        return np.arange(count) % self.voters.size
+        if self.members.size is None:
+            return self.members.draw_members(count, rng)
+        return np.arange(count) % self.members.size
 
     def totals(self, rows: Rows, members, statistics: tuple[Statistic, ...]) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        if self.voters.size is None:
-            return totals(rows, *self.voters.draws(rows, members), statistics)
+        if self.members.size is None:
+            return totals(rows, *self.members.draws(rows, members), statistics)
         distinct, place = np.unique(members, return_inverse=True)
-        mean, variance = totals(rows, *self.voters.draws(rows, distinct), statistics)
+        mean, variance = totals(rows, *self.members.draws(rows, distinct), statistics)
         return mean[place], variance[place]
 
     def _moments(self, rows: Rows) -> tuple[Array, Array]:
         if getattr(self.last, "rows", None) is not rows:
-            self.last.moments = self.voters.moments(rows)
+            self.last.moments = self.members.moments(rows)
             self.last.rows = rows
         return self.last.moments
 
@@ -101,8 +101,8 @@ def over_nodes(
     """Outcomes are 15 nodes of N(mean, variance), both (R,); probs (R, 15) are their weights."""
     labels = _nodes(mean, variance)
     probs = np.broadcast_to(_WEIGHTS, labels.shape)
-    stakes = np.stack([each.value(rows.outputs, labels) for each in statistics])
-    return Beliefs(probs, stakes, draws=draws)
+    outcome_values = np.stack([each.value(rows.outputs, labels) for each in statistics])
+    return Beliefs(probs, outcome_values, draws=draws)
 
 
 def reweighted(mean: Array, variance: Array, means: Array, variances: Array) -> Array:

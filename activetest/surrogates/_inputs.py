@@ -12,7 +12,7 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates._box import log_probs, sharpness, softmax
 from activetest.surrogates._gaussian import GUESS
 from activetest.surrogates._thinning import together
@@ -20,11 +20,11 @@ from activetest.surrogates._thinning import together
 # With more classes than this, probabilities of single classes are not inputs.
 _MOST_CLASSES = 30
 # What the black box says about the rows of the sketch weighs as much as this many labels.
-SKETCH_WEIGHT = 20.0
+BACKGROUND_WEIGHT = 20.0
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingData:
     """What to learn from.
 
     inputs    (M, W) float32, see inputs
@@ -39,36 +39,38 @@ class Lesson:
     outputs: bool
 
 
-def lesson(known: Known, *, rng: np.random.Generator, most: int | None = None) -> Lesson:
+def training_data(
+    training: TrainingSet, *, rng: np.random.Generator, most: int | None = None
+) -> TrainingData:
     """Training rows and labels of the pool; without training rows, the sketch stands in for them.
 
     At most `most` rows, see together. Labels of no known class are left out. Raises ChoiceError for
     training rows without features.
     """
-    outputs = known.train is None
-    if not outputs and known.rows.features is None:
+    outputs = training.train is None
+    if not outputs and training.rows.features is None:
         raise ChoiceError(
             "training rows are of use only where the pool has features",
             "name them with --features, or leave --train out",
         )
     if outputs:
-        begin, first = inputs(known.sketch, outputs=True), _said(known, rng)
-        weights = np.full(len(first), SKETCH_WEIGHT / len(first))
+        begin, first = inputs(training.background, outputs=True), _said(training, rng)
+        weights = np.full(len(first), BACKGROUND_WEIGHT / len(first))
     else:
-        begin, first = known.train.features, known.train.labels
+        begin, first = training.train.features, training.train.labels
         weights = np.ones(len(first))
-    labels = known.labels
-    if outputs and not known.classes:
-        labels = labels - known.rows.outputs.pred
+    labels = training.labels
+    if outputs and not training.classes:
+        labels = labels - training.rows.outputs.pred
     before, told = (
-        np.flatnonzero(each >= 0) if known.classes else np.arange(len(each))
+        np.flatnonzero(each >= 0) if training.classes else np.arange(len(each))
         for each in (first, labels)
     )
     if most is not None:
         before, told = together(before, told, most)
-    lines = [begin[before], inputs(known.rows[told], outputs=outputs)]
-    kind = np.intp if known.classes else float
-    return Lesson(
+    lines = [begin[before], inputs(training.rows[told], outputs=outputs)]
+    kind = np.intp if training.classes else float
+    return TrainingData(
         np.concatenate(lines).astype(np.float32, copy=False),
         np.concatenate([first[before], labels[told]]).astype(kind),
         np.concatenate([weights[before], np.ones(len(told))]),
@@ -95,19 +97,19 @@ def _outputs(rows: Rows) -> Array:
     return rows.design
 
 
-def _said(known: Known, rng: np.random.Generator) -> Array:
+def _said(training: TrainingSet, rng: np.random.Generator) -> Array:
     """(R,) labels of the sketch's rows, drawn from what the black box says about them.
 
     Classes are drawn as surely as the labels so far say that the black box deserves.
     """
-    outputs = known.sketch.outputs
-    if known.classes:
+    outputs = training.background.outputs
+    if training.classes:
         if outputs.probs is None:
             return outputs.pred
-        told = known.labels >= 0
-        said = log_probs(known.rows[told], known.classes)
-        sure = sharpness(said, known.labels[told].astype(np.intp))
-        steps = np.cumsum(softmax(sure * log_probs(known.sketch, known.classes)), axis=1)
+        told = training.labels >= 0
+        said = log_probs(training.rows[told], training.classes)
+        sure = sharpness(said, training.labels[told].astype(np.intp))
+        steps = np.cumsum(softmax(sure * log_probs(training.background, training.classes)), axis=1)
         return (rng.random((len(steps), 1)) * steps[:, -1:] > steps).sum(axis=1)
-    scale = np.sqrt(GUESS) * known.scale if outputs.std is None else outputs.std
+    scale = np.sqrt(GUESS) * training.scale if outputs.std is None else outputs.std
     return rng.normal(0, scale, len(outputs.pred))

@@ -6,8 +6,8 @@ import numpy as np
 
 from activetest.nouns.rows import Array, Rows
 from activetest.surrogates._box import softmax
-from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GaussianCommittee
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._inputs import inputs
 from activetest.surrogates._network import Network
 
@@ -20,15 +20,15 @@ _TEMPERATURES = np.exp(np.linspace(-2.0, 2.0, 41))
 _DEVIATION = 0.5
 
 
-def committee(params: dict, network: Network) -> Committee | GaussianCommittee:
+def committee(params: dict, network: Network) -> Ensemble | GaussianEnsemble:
     """The surrogate whose members are the networks.
 
     Of params (which it gives back as they are) it reads: classes, 0 for values; outputs, whether
     the black box's outputs are inputs; temperature; level and spread of the targets; device.
     """
     if params["classes"]:
-        return Committee(ClassVotes(params, network))
-    return GaussianCommittee(ValueVotes(params, network))
+        return Ensemble(ClassVotes(params, network))
+    return GaussianEnsemble(ValueVotes(params, network))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
-from activetest.surrogates._gaussian import GaussianCommittee
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates.agreement import Agreement
 from activetest.surrogates.residual import Residual
 
@@ -25,13 +25,15 @@ _PRIOR = 3.0
 _LEAST = 0.01
 
 
-def weights(known: Known, names: tuple[str, ...], *, rng: np.random.Generator) -> Array:
+def weights(training: TrainingSet, names: tuple[str, ...], *, rng: np.random.Generator) -> Array:
     """(P,) shares of the surrogates with these names, the first being what is believed anyway.
 
     Its cross-validated log-likelihood never falls below that of the first alone.
     """
     alone = np.eye(len(names))[0]
-    usable = known if not known.classes else subset(known, np.flatnonzero(known.labels >= 0))
+    usable = (
+        training if not training.classes else subset(training, np.flatnonzero(training.labels >= 0))
+    )
     if len(usable.labels) < _FEWEST or len(names) == 1:
         return alone
     found = shares(left_out(usable, names, rng=rng))
@@ -58,32 +60,36 @@ def shares(likelihood: Array) -> Array:
     return moved
 
 
-def left_out(known: Known, names: tuple[str, ...], *, rng: np.random.Generator) -> Array:
+def left_out(training: TrainingSet, names: tuple[str, ...], *, rng: np.random.Generator) -> Array:
     """(M, P) likelihood of each label under each surrogate, fitted to the other folds.
 
     Each row is scaled by its largest entry, which leaves weights as they are.
     """
-    size = len(known.labels)
+    size = len(training.labels)
     fold = rng.permutation(size) % min(_FOLDS, size)
     logs = np.empty((size, len(names)))
     for number in range(fold.max() + 1):
         held = fold == number
-        rest = subset(known, np.flatnonzero(~held))
+        rest = subset(training, np.flatnonzero(~held))
         for place, name in enumerate(names):
             module = import_module(f"activetest.surrogates.{name}")
             made = module.fit(rest, rng=rng)
-            logs[held, place] = log_likelihood(made, known.rows[held], known.labels[held], known)
+            logs[held, place] = log_likelihood(
+                made, training.rows[held], training.labels[held], training
+            )
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def subset(known: Known, kept: Array) -> Known:
+def subset(training: TrainingSet, kept: Array) -> TrainingSet:
     """The labels at these positions alone."""
-    return replace(known, rows=known.rows[kept], labels=known.labels[kept], stats=known.stats[kept])
+    return replace(
+        training, rows=training.rows[kept], labels=training.labels[kept], stats=training.stats[kept]
+    )
 
 
-def log_likelihood(surrogate, rows: Rows, labels: Array, known: Known) -> Array:
+def log_likelihood(surrogate, rows: Rows, labels: Array, training: TrainingSet) -> Array:
     """(R,) logarithm of the probability, or of the density, of each label."""
-    if known.classes:
+    if training.classes:
         probs = class_probs(surrogate, rows)
         found = np.take_along_axis(probs, labels.astype(int)[:, None], axis=1)[:, 0]
         # A surrogate that rules a label out has lost, but not for ever.
@@ -123,8 +129,8 @@ def class_draws(surrogate, rows: Rows, members) -> Array:
 
 def value_draws(surrogate, rows: Rows, members) -> tuple[Array, Array]:
     """(K, R) means of members and (K, R) or (K, 1) variance of the label around them."""
-    if isinstance(surrogate, GaussianCommittee):
-        return surrogate.voters.draws(rows, members)
+    if isinstance(surrogate, GaussianEnsemble):
+        return surrogate.members.draws(rows, members)
     if isinstance(surrogate, Residual):
         return surrogate.draws(rows, members)
     # The black box itself is of one mind.

@@ -205,7 +205,7 @@ def _negative_log_likelihood(torch, outputs, targets, classes: int):
 
 
 def stored(given: Examples, trained: Trained, names: tuple[str, ...], *, outputs: bool) -> dict:
-    """What a committee of networks is made from: its parameters and how inputs are read.
+    """What a ensemble of networks is made from: its parameters and how inputs are read.
 
     names     what the arrays of a layer are called; named with the layer's number behind
     outputs   the black box's outputs are among the inputs

@@ -19,7 +19,7 @@ from activetest.item_statistics.outcomes import other_classes, when_wrong
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates._logistic import averaged, sigmoid
 
 TASK = "classification"
@@ -38,30 +38,30 @@ _COST_PRIOR = 2.0
 _CLASS_PRIOR = 3.0
 
 
-def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Agreement":
+def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Agreement":
     """The posterior mode and covariance after M labels; deterministic.
 
     Raises ChoiceError for a regression pool.
     """
     del rng
-    if not known.classes:
+    if not training.classes:
         raise ChoiceError(
             "the surrogate 'agreement' asks whether a class is right, "
             "and this pool predicts values",
             hint="activetest init POOL --surrogate residual",
         )
-    rows = known.rows
-    effects = known.classes if known.classes <= _MOST_EFFECTS else 0
+    rows = training.rows
+    effects = training.classes if training.classes <= _MOST_EFFECTS else 0
     design = _columns_of(rows, effects)
     # The column after the effects and the intercept is the logit of the confidence.
     heads = effects + 1 + (rows.outputs.probs is not None)
     mean = np.zeros(design.shape[1])
     mean[effects + 1 : heads] = 1.0
-    right = (known.labels == rows.outputs.pred).astype(float)
+    right = (training.labels == rows.outputs.pred).astype(float)
     mode, covariance = averaged(design, right, mean, _widths(design.shape[1], effects, heads))
-    cost, noise = _costs(known, right == 0)
+    cost, noise = _costs(training, right == 0)
     return Agreement(
-        effects, known.statistics, mode, covariance, cost, noise, _confused(known, right == 0)
+        effects, training.statistics, mode, covariance, cost, noise, _confused(training, right == 0)
     )
 
 
@@ -113,7 +113,7 @@ class Agreement:
         mean += right
         return mean
 
-    def members(self, count: int, rng: np.random.Generator) -> Array:
+    def draw_members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, D) draws from the posterior of the coefficients."""
         return rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
 
@@ -199,29 +199,31 @@ def _widths(size: int, effects: int, heads: int) -> Array:
     return deviations
 
 
-def _confused(known: Known, wrong: Array) -> Array:
+def _confused(training: TrainingSet, wrong: Array) -> Array:
     """(E, 2) predicted and true class of the errors, wrong (M,) bool; other classes left out."""
-    pairs = np.column_stack([known.rows.outputs.pred[wrong], known.labels[wrong]]).astype(np.intp)
+    pairs = np.column_stack([training.rows.outputs.pred[wrong], training.labels[wrong]]).astype(
+        np.intp
+    )
     return pairs[pairs[:, 1] >= 0]
 
 
-def _costs(known: Known, wrong: Array) -> tuple[Array, Array]:
+def _costs(training: TrainingSet, wrong: Array) -> tuple[Array, Array]:
     """(T, classes) factors on the black box's own mean and variance of statistics given an error.
 
     Observed over expected among the errors, wrong (M,) bool: shrunk to 1 over all classes, and to
     that again for each predicted class.
     """
-    codes = known.rows.outputs.pred[wrong]
-    shape = (len(known.statistics), known.classes)
+    codes = training.rows.outputs.pred[wrong]
+    shape = (len(training.statistics), training.classes)
     cost, noise = np.ones(shape), np.ones(shape)
     for t in range(shape[0]):
-        observed = known.stats[wrong, t]
+        observed = training.stats[wrong, t]
         expected, spread = (
-            part[t, wrong].astype(float) for part in (known.rows.wrong, known.rows.spread)
+            part[t, wrong].astype(float) for part in (training.rows.wrong, training.rows.spread)
         )
-        cost[t] = _shrunk_ratio(observed, expected, codes, known.classes)
+        cost[t] = _shrunk_ratio(observed, expected, codes, training.classes)
         noise[t] = _shrunk_ratio(
-            (observed - cost[t, codes] * expected) ** 2, spread, codes, known.classes
+            (observed - cost[t, codes] * expected) ** 2, spread, codes, training.classes
         )
     return cost, noise
 

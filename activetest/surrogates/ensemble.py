@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from activetest.nouns.training import Known
-from activetest.surrogates._inputs import lesson
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates._inputs import training_data
 from activetest.surrogates._network import Network, standardised, stored_layers
 from activetest.surrogates._network_votes import committee
 from activetest.surrogates._torch_training import (
@@ -31,14 +31,14 @@ _MEMBERS, _HIDDEN = 5, (128, 128)
 _NAMES = ("weights", "bias")
 
 
-def fit(known: Known, *, rng: np.random.Generator):
+def fit(training: TrainingSet, *, rng: np.random.Generator):
     """Networks after training rows (or the sketch) and M labels, of classes or values.
 
     Raises ChoiceError where PyTorch is not installed.
     """
     torch = load_torch("ensemble")
-    taught = lesson(known, rng=rng)
-    given = examples(taught.inputs, taught.labels, taught.weights, known.classes, rng=rng)
+    taught = training_data(training, rng=rng)
+    given = examples(taught.inputs, taught.labels, taught.weights, training.classes, rng=rng)
     start = first_layers(taught.inputs.shape[1], _HIDDEN, given.outputs, _MEMBERS, rng=rng)
     trained = train(torch, given, start, partial(_forward, torch), rng=rng)
     params = stored(given, trained, _NAMES, outputs=taught.outputs)

@@ -9,9 +9,9 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
-from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GUESS, GaussianCommittee
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
 
 USES_OTHER_MODELS = True
 NEEDS_OTHER_MODELS = True
@@ -20,25 +20,27 @@ NEEDS_OTHER_MODELS = True
 _NOISE_PRIOR = 2.0
 
 
-def fit(known: Known, *, rng: np.random.Generator | None = None) -> Committee | GaussianCommittee:
+def fit(
+    training: TrainingSet, *, rng: np.random.Generator | None = None
+) -> Ensemble | GaussianEnsemble:
     """The members that the rows bring; of values, labels teach the spread around their mean.
 
     Raises ChoiceError where the rows bring none.
     """
     del rng
-    members = known.rows.external
+    members = training.rows.external
     if members is None:
         raise ChoiceError(
             "the surrogate 'external' is what other models say, and this pool has no columns of it",
             hint="add surrogate_prob_* columns, or: activetest init POOL --surrogates FILE",
         )
-    if known.classes:
-        return Committee(Opinions(members.shape[1]))
-    squares = ((known.labels - members.mean(axis=1)) ** 2 - members.var(axis=1)).sum()
-    guess = _NOISE_PRIOR * GUESS * known.scale**2
+    if training.classes:
+        return Ensemble(Opinions(members.shape[1]))
+    squares = ((training.labels - members.mean(axis=1)) ** 2 - members.var(axis=1)).sum()
+    guess = _NOISE_PRIOR * GUESS * training.scale**2
     # What the members disagree about is counted apart; some of the guess always remains.
-    noise = (guess + max(squares, 0)) / (_NOISE_PRIOR + len(known.labels))
-    return GaussianCommittee(Values(members.shape[1], float(noise)))
+    noise = (guess + max(squares, 0)) / (_NOISE_PRIOR + len(training.labels))
+    return GaussianEnsemble(Values(members.shape[1], float(noise)))
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,9 @@ class Values:
         return rows.external[:, which].T.astype(float), np.full((len(which), 1), self.noise)
 
 
-def restore(params: dict) -> Committee | GaussianCommittee:
+def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     size = int(params["size"])
     if "noise" in params:
-        return GaussianCommittee(Values(size, float(params["noise"])))
-    return Committee(Opinions(size))
+        return GaussianEnsemble(Values(size, float(params["noise"])))
+    return Ensemble(Opinions(size))

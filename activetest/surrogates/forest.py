@@ -1,22 +1,22 @@
 """Random forest: 100 trees as members (Breiman 2001; the surrogate of Kossen et al. 2021).
 
-Trees are grown by scikit-learn, and kept as plain arrays from which its trees are made again: no
-pickle, and prediction as fast as its own. Of more than 20,000 training rows, evenly spaced ones are
-learned from.
+Trees are grown by scikit-learn and kept as plain arrays, through which rows walk without it: no
+pickle, and predictions that do not change with its version. Of more than 20,000 training rows,
+evenly spaced ones are learned from.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
-from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GUESS, GaussianCommittee
-from activetest.surrogates._inputs import inputs, lesson
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
+from activetest.surrogates._inputs import TrainingData, inputs, training_data
 
 NEEDS_FEATURES = True
 
@@ -26,31 +26,37 @@ _MOST_ROWS = 20_000
 _LEAF = 3.0
 # Pseudo-observations that hold a leaf's variance at that of all leaves, and that at the guess.
 _VARIANCE_PRIOR = 2.0
-# Rows that go through a tree at a time: they stay in the processor's cache.
-_BLOCK = 4096
+# Rows and trees that are walked at a time: what is looked up stays in the processor's cache.
+_BLOCK = 2048
+_TOGETHER = 8
+# Levels that all rows go down before those that reached a leaf are set aside.
+_LEVELS = 3
 
 
-def fit(known: Known, *, rng: np.random.Generator) -> Committee | GaussianCommittee:
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
     """A forest of training rows and labels; of the black box's own words where there are none.
 
     Raises ChoiceError for training rows without features.
     """
-    taught = lesson(known, rng=rng, most=_MOST_ROWS)
+    # Takes a second to load, and whoever only predicts does without.
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    taught = training_data(training, rng=rng, most=_MOST_ROWS)
     total = taught.weights.sum()
-    kind = RandomForestClassifier if known.classes else RandomForestRegressor
+    kind = RandomForestClassifier if training.classes else RandomForestRegressor
     # Rows of the sketch weigh little: a leaf needs as many of them as make one label.
-    least = (1.0 if known.classes else _LEAF) / total
+    least = (1.0 if training.classes else _LEAF) / total
     grown = kind(
         _TREES,
         min_weight_fraction_leaf=min(least, 0.5),
         random_state=int(rng.integers(2**31)),
     ).fit(taught.inputs, taught.labels, taught.weights)
     trees = [each.tree_ for each in grown.estimators_]
-    if known.classes:
-        values = _class_probs(trees, grown.classes_, taught, known.classes)
-        return Committee(ClassTrees(*_nodes(trees), values, taught.outputs))
-    values = _means_and_variances(trees, total, GUESS * known.scale**2)
-    return GaussianCommittee(ValueTrees(*_nodes(trees), values, taught.outputs))
+    if training.classes:
+        values = _class_probs(trees, grown.classes_, taught, training.classes)
+        return Ensemble(ClassTrees(*_nodes(trees), values, taught.outputs))
+    values = _means_and_variances(trees, total, GUESS * training.scale**2)
+    return GaussianEnsemble(ValueTrees(*_nodes(trees), values, taught.outputs))
 
 
 @dataclass(frozen=True)
@@ -86,40 +92,93 @@ class Trees:
         return {**made, "classes": isinstance(self, ClassTrees)}
 
     @cached_property
-    def _grown(self) -> list[tuple[Tree, Array]]:
-        """Each tree, and (nodes, C) its values; those of inner nodes are never asked for."""
-        leaves = self.left < 0
-        table = np.zeros((len(leaves), self.values.shape[1]), np.float32)
-        table[leaves] = self.values
-        parts = [slice(*ends) for ends in zip(self.starts[:-1], self.starts[1:], strict=True)]
-        return [(self._tree(part), table[part]) for part in parts]
+    def _steps(self) -> "_Steps":
+        """The nodes, in the order in which rows walk through them."""
+        return _by_level(self)
 
-    def _tree(self, part: slice) -> Tree:
-        """One of scikit-learn's trees, of these nodes; it finds leaves, its own values are 0."""
-        nodes = np.zeros(part.stop - part.start, NODE_DTYPE)
-        nodes["left_child"], nodes["right_child"] = self.left[part], self.right[part]
-        nodes["feature"], nodes["threshold"] = self.feature[part], self.threshold[part]
-        tree = Tree(self.width, np.ones(1, np.intp), 1)
-        # The depth only describes a tree.
-        state = {"max_depth": 0, "node_count": len(nodes), "nodes": nodes}
-        tree.__setstate__(state | {"values": np.zeros((len(nodes), 1, 1))})
-        return tree
-
-    def _leaves(self, rows: Rows, which):
+    def _leaves(self, rows: Rows, which: Array) -> Iterator[tuple[slice, Iterator[Array]]]:
         """For blocks of rows: the slice, and an iterator over the (block, C) values of trees.
 
-        Raises ValueError for rows of another width, past whose end trees would read.
+        Raises ValueError for rows of another width, whose inputs trees would take from one another.
         """
         columns = inputs(rows, outputs=self.outputs)
         if columns.shape[1] != self.width:
             raise ValueError(f"the forest knows {self.width} inputs, not {columns.shape[1]}")
         for start in range(0, len(columns), _BLOCK):
             block = columns[start : start + _BLOCK]
-            values = (
-                np.take(table, tree.apply(block), axis=0)
-                for tree, table in (self._grown[number] for number in which)
-            )
-            yield slice(start, start + len(block)), values
+            yield slice(start, start + len(block)), self._values_of(block, which)
+
+    def _values_of(self, block: Array, which: Array) -> Iterator[Array]:
+        """(B, C) values of the leaves that rows (B, W) reach, for one of these trees at a time."""
+        for first in range(0, len(which), _TOGETHER):
+            for leaves in self._steps.walk(block, which[first : first + _TOGETHER]):
+                yield np.take(self.values, leaves, axis=0)
+
+
+class _Steps(NamedTuple):
+    """Nodes of all trees, tree by tree and level by level, so that children stand side by side.
+
+    roots      (size,) where each tree starts
+    below      (nodes,) where the left child stands, the right one after it; at a leaf, itself
+    feature    (nodes,) input that is compared; 0 at leaves
+    threshold  (nodes,) float32, up to which it goes left; infinite at leaves
+    leaf       (nodes,) which leaf it is, in the order of Trees.values; of no meaning elsewhere
+    """
+
+    roots: Array
+    below: Array
+    feature: Array
+    threshold: Array
+    leaf: Array
+
+    def walk(self, block: Array, which: Array) -> Array:
+        """(K, B) the leaf that each of the rows (B, W) reaches in each of these trees (K,)."""
+        cells = block.ravel()
+        node = np.repeat(self.roots[which], len(block))
+        row = np.tile(np.arange(len(block)) * block.shape[1], len(which))
+        reached, walking = np.empty_like(node), np.arange(len(node))
+        while len(walking):
+            for _ in range(_LEVELS):
+                cell = self.feature.take(node)
+                cell += row
+                right = cells.take(cell) > self.threshold.take(node)
+                node = self.below.take(node)
+                node += right
+            reached[walking] = node
+            still = np.flatnonzero(self.below.take(node) != node)
+            walking, node, row = walking.take(still), node.take(still), row.take(still)
+        return self.leaf.take(reached).reshape(len(which), len(block))
+
+
+def _by_level(trees: Trees) -> _Steps:
+    """The same nodes in another order.
+
+    Inputs are float32: one of them is at most a threshold just when it is at most the largest
+    float32 that is, so thresholds are rounded down.
+    """
+    roots = trees.starts[:-1].astype(np.intp)
+    inner = trees.left >= 0
+    first = np.repeat(roots, np.diff(trees.starts))
+    left, right = trees.left + first, trees.right + first
+    levels = [roots]
+    while len(levels[-1]):
+        above = levels[-1][inner[levels[-1]]]
+        levels.append(np.stack([left[above], right[above]], axis=1).ravel())
+    order = np.concatenate(levels)
+    order = order[np.argsort(first[order], kind="stable")]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    threshold = trees.threshold.astype(np.float32)
+    threshold = np.where(
+        threshold > trees.threshold, np.nextafter(threshold, np.float32(-np.inf)), threshold
+    )
+    return _Steps(
+        roots,
+        place[np.where(inner, left, np.arange(len(inner)))][order],
+        np.where(inner, trees.feature, 0).astype(np.intp)[order],
+        np.where(inner, threshold, np.float32(np.inf))[order],
+        (np.cumsum(~inner) - 1)[order],
+    )
 
 
 @dataclass(frozen=True)
@@ -129,7 +188,7 @@ class ClassTrees(Trees):
     def probs(self, rows: Rows) -> Array:
         """(R, C) mean over all trees."""
         mean = np.zeros((len(rows.index), self.values.shape[1]), np.float32)
-        for part, values in self._leaves(rows, range(self.size)):
+        for part, values in self._leaves(rows, np.arange(self.size)):
             for each in values:
                 mean[part] += each
         mean /= self.size
@@ -151,7 +210,7 @@ class ValueTrees(Trees):
     def moments(self, rows: Rows) -> tuple[Array, Array]:
         """(R,) mean over trees; variance within leaves and between trees."""
         mean, variance = np.zeros((2, len(rows.index)))
-        for part, values in self._leaves(rows, range(self.size)):
+        for part, values in self._leaves(rows, np.arange(self.size)):
             means, variances = np.stack(list(values)).astype(float).transpose(2, 0, 1)
             mean[part] = means.mean(axis=0)
             variance[part] = variances.mean(axis=0) + means.var(axis=0)
@@ -167,19 +226,19 @@ class ValueTrees(Trees):
         return (means + rows.outputs.pred if self.outputs else means), variances
 
 
-def restore(params: dict) -> Committee | GaussianCommittee:
+def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     kinds = {"starts": np.int64, "threshold": float, "values": np.float32}
     arrays = ("starts", "left", "right", "feature", "threshold", "values")
     made = {name: np.asarray(params[name], kinds.get(name, np.int32)) for name in arrays}
     made |= {"width": int(params["width"]), "outputs": bool(params["outputs"])}
     if params["classes"]:
-        return Committee(ClassTrees(**made))
-    return GaussianCommittee(ValueTrees(**made))
+        return Ensemble(ClassTrees(**made))
+    return GaussianEnsemble(ValueTrees(**made))
 
 
-def _nodes(trees: list[Tree]) -> tuple[int, Array, Array, Array, Array, Array]:
-    """The first six fields of Trees."""
+def _nodes(trees: list) -> tuple[int, Array, Array, Array, Array, Array]:
+    """The first six fields of Trees, of scikit-learn's trees."""
     whole = (
         np.concatenate([getattr(tree, name) for tree in trees]).astype(np.int32)
         for name in ("children_left", "children_right", "feature")
@@ -189,7 +248,7 @@ def _nodes(trees: list[Tree]) -> tuple[int, Array, Array, Array, Array, Array]:
     return int(trees[0].n_features), starts, *whole, threshold
 
 
-def _class_probs(trees: list[Tree], codes: Array, taught, classes: int) -> Array:
+def _class_probs(trees: list, codes: Array, taught: TrainingData, classes: int) -> Array:
     """(leaves, C) probabilities of leaves, as if one tree more knew just how frequent classes are.
 
     So that none is impossible because 100 trees did not see it.
@@ -204,7 +263,7 @@ def _class_probs(trees: list[Tree], codes: Array, taught, classes: int) -> Array
     return ((_TREES * np.concatenate(probs) + frequent) / (_TREES + 1)).astype(np.float32)
 
 
-def _means_and_variances(trees: list[Tree], total: float, guess: float) -> Array:
+def _means_and_variances(trees: list, total: float, guess: float) -> Array:
     """(leaves, 2) mean and variance of labels of that total weight, guess being the prior variance.
 
     The variance is shrunk to that of all leaves; the mean it is taken about costs a label's worth.

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates._box import log_probs, sharpness, softmax
-from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GUESS, GaussianCommittee
-from activetest.surrogates._inputs import Lesson, inputs, lesson
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
+from activetest.surrogates._inputs import TrainingData, inputs, training_data
 from activetest.surrogates._matern import Kernel, Paths, conditioned, distances, learned, restored
 from activetest.surrogates._thinning import spaced
 
@@ -35,15 +35,15 @@ _RESIDUALS = (np.sqrt(0.5), 1.0, np.sqrt(0.5)), np.array([1.0, 1.0, 1.0])
 _LABELS = (1.0, 2.0, 0.3), np.array([1.0, 1.0, 2.0])
 
 
-def fit(known: Known, *, rng: np.random.Generator) -> Committee | GaussianCommittee:
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
     """The posterior after the labels and the training rows.
 
     Raises ChoiceError for training rows without features.
     """
-    taught, start = _task(known, rng)
-    if known.classes:
-        return Committee(_classes(taught, start, known.classes, rng))
-    return GaussianCommittee(_values(taught, known, rng))
+    taught, start = _task(training, rng)
+    if training.classes:
+        return Ensemble(_classes(taught, start, training.classes, rng))
+    return GaussianEnsemble(_values(taught, training, rng))
 
 
 @dataclass(frozen=True)
@@ -127,37 +127,37 @@ class ValuePaths:
         return self.center + rows.outputs.pred if self.outputs else self.center
 
 
-def restore(params: dict) -> Committee | GaussianCommittee:
+def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     paths, outputs = restored(params), bool(params["outputs"])
     if "noise" not in params:
         center = np.asarray(params["center"], float)
-        return Committee(ClassPaths(paths, center, float(params["sharpness"]), outputs))
+        return Ensemble(ClassPaths(paths, center, float(params["sharpness"]), outputs))
     own = (float(params[name]) for name in ("center", "scale", "noise"))
-    return GaussianCommittee(ValuePaths(paths, *own, outputs))
+    return GaussianEnsemble(ValuePaths(paths, *own, outputs))
 
 
-def _task(known: Known, rng: np.random.Generator) -> tuple[Lesson, Array | None]:
+def _task(training: TrainingSet, rng: np.random.Generator) -> tuple[TrainingData, Array | None]:
     """What to learn from, and the (M, C) logits that the black box begins with, if it does."""
-    keep = known.labels >= 0 if known.classes else np.ones(len(known.labels), bool)
+    keep = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
     observed = np.count_nonzero(keep)
     # Every class has a matrix of its own to factorise.
-    most = int(_MOST_ROWS * min(1, 10 / max(known.classes, 1)) ** (1 / 3))
-    if known.train is not None:
-        return lesson(known, rng=rng, most=most), None
+    most = int(_MOST_ROWS * min(1, 10 / max(training.classes, 1)) ** (1 / 3))
+    if training.train is not None:
+        return training_data(training, rng=rng, most=most), None
     # The prior is the black box itself, so there is no need to imitate it on a sketch.
     kept = np.flatnonzero(keep)[spaced(observed, most)]
-    rows, labels = known.rows[kept], known.labels[kept]
-    labels = labels.astype(int) if known.classes else labels - rows.outputs.pred
-    taught = Lesson(inputs(rows, outputs=True), labels, np.ones(len(labels)), True)
-    return taught, log_probs(rows, known.classes) if known.classes else None
+    rows, labels = training.rows[kept], training.labels[kept]
+    labels = labels.astype(int) if training.classes else labels - rows.outputs.pred
+    taught = TrainingData(inputs(rows, outputs=True), labels, np.ones(len(labels)), True)
+    return taught, log_probs(rows, training.classes) if training.classes else None
 
 
-def _values(taught: Lesson, known: Known, rng: np.random.Generator) -> ValuePaths:
+def _values(taught: TrainingData, training: TrainingSet, rng: np.random.Generator) -> ValuePaths:
     """Regression of labels, or of what predictions miss: then zero is where it begins."""
     labels = taught.labels
     center = 0.0 if taught.outputs else float(labels.mean())
-    guess = known.scale**2 * GUESS if taught.outputs else float(labels.var()) or 1.0
+    guess = training.scale**2 * GUESS if taught.outputs else float(labels.var()) or 1.0
     squares = ((labels - center) ** 2).sum()
     scale = np.sqrt((_SCALE_PRIOR * guess + squares) / (_SCALE_PRIOR + len(labels)))
     targets = ((labels - center) / scale)[:, None]
@@ -172,7 +172,7 @@ def _values(taught: Lesson, known: Known, rng: np.random.Generator) -> ValuePath
 
 
 def _classes(
-    taught: Lesson, start: Array | None, classes: int, rng: np.random.Generator
+    taught: TrainingData, start: Array | None, classes: int, rng: np.random.Generator
 ) -> ClassPaths:
     """One regression for each class, with the concentration that predicts rows left out best."""
     apart, some = _some(taught)
@@ -214,7 +214,7 @@ def _left_out(covariance: Array, targets: Array, noise: Array) -> Array:
     return made
 
 
-def _some(taught: Lesson) -> tuple[Array, Array]:
+def _some(taught: TrainingData) -> tuple[Array, Array]:
     """Distances between the rows that the kernel is learned on, and their positions."""
     some = spaced(len(taught.labels), _KERNEL_ROWS)
     rows = taught.inputs[some].astype(float)

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates._box import log_probs, log_sums, sharpness, softmax
-from activetest.surrogates._classes import Committee
-from activetest.surrogates._gaussian import GUESS, GaussianCommittee
-from activetest.surrogates._inputs import inputs, lesson
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
+from activetest.surrogates._inputs import inputs, training_data
 
 NEEDS_FEATURES = True
 
@@ -36,17 +36,17 @@ _MEMBERS = 50
 _NOISE_PRIOR = 4.0
 
 
-def fit(known: Known, *, rng: np.random.Generator) -> Committee | GaussianCommittee:
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
     """The posterior after M labels and the training rows.
 
     Raises ChoiceError for training rows without features.
     """
-    design, labels, start = _task(known, rng)
-    outputs = known.train is None
-    if not known.classes:
-        return GaussianCommittee(_ridge(design, labels, known, rng))
+    design, labels, start = _task(training, rng)
+    outputs = training.train is None
+    if not training.classes:
+        return GaussianEnsemble(_ridge(design, labels, training, rng))
     few = slice(None, None, -(-len(labels) // _FEW_ROWS) or 1)
-    start = np.broadcast_to(start, (len(labels), known.classes))
+    start = np.broadcast_to(start, (len(labels), training.classes))
     sharp = sharpness(start, labels) if outputs else 1.0
     start = sharp * start
     evidences, mode = [], None
@@ -60,7 +60,7 @@ def fit(known: Known, *, rng: np.random.Generator) -> Committee | GaussianCommit
     mode = _mode(design, labels, start, precision, mode)
     moved = _deviations(design, _probs(design, start, mode), precision, _MEMBERS // 2, rng)
     members = np.concatenate([mode + moved, mode - moved]).astype(np.float32, order="C")
-    return Committee(Logistic(members, sharp, outputs))
+    return Ensemble(Logistic(members, sharp, outputs))
 
 
 @dataclass(frozen=True)
@@ -151,29 +151,29 @@ class Ridge:
         return design, self.center + rows.outputs.pred if self.outputs else self.center
 
 
-def restore(params: dict) -> Committee | GaussianCommittee:
+def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     outputs = bool(params["outputs"])
     if params["classes"]:
         weights = np.asarray(params["weights"], np.float32)
-        return Committee(Logistic(weights, float(params["sharpness"]), outputs))
+        return Ensemble(Logistic(weights, float(params["sharpness"]), outputs))
     arrays = ("mode", "factor", "weights", "noise")
     numbers = ("shape", "rate", "center")
     made = {name: np.asarray(params[name], float) for name in arrays}
     made |= {name: float(params[name]) for name in numbers}
-    return GaussianCommittee(Ridge(**made, outputs=outputs))
+    return GaussianEnsemble(Ridge(**made, outputs=outputs))
 
 
-def _task(known: Known, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+def _task(training: TrainingSet, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """(M, D) design, (M,) labels and (M, C) or () what is added to the predictions."""
-    keep = known.labels >= 0 if known.classes else np.ones(len(known.labels), bool)
-    if known.train is None:
+    keep = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
+    if training.train is None:
         # The prior is the black box itself, so there is no need to imitate it on a sketch.
-        rows, labels = known.rows[keep], known.labels[keep]
-        start = log_probs(rows, known.classes) if known.classes else rows.outputs.pred
+        rows, labels = training.rows[keep], training.labels[keep]
+        start = log_probs(rows, training.classes) if training.classes else rows.outputs.pred
         design = _design(rows, True).astype(float)
-        return design, labels.astype(int) if known.classes else labels - start, start
-    taught = lesson(known, rng=rng, most=_MOST_ROWS)
+        return design, labels.astype(int) if training.classes else labels - start, start
+    taught = training_data(training, rng=rng, most=_MOST_ROWS)
     return _intercept(taught.inputs).astype(float), taught.labels, np.zeros(())
 
 
@@ -267,11 +267,11 @@ def _deviations(
     return np.moveaxis(np.concatenate(made), 2, 0).swapaxes(1, 2)
 
 
-def _ridge(design: Array, labels: Array, known: Known, rng: np.random.Generator) -> Ridge:
+def _ridge(design: Array, labels: Array, training: TrainingSet, rng: np.random.Generator) -> Ridge:
     """The posterior of the coefficients, given the width of prior with the largest evidence."""
-    outputs = known.train is None
+    outputs = training.train is None
     center = 0.0 if outputs else float(labels.mean())
-    guess = GUESS * (known.scale**2 if outputs else float(labels.var()) or 1.0)
+    guess = GUESS * (training.scale**2 if outputs else float(labels.var()) or 1.0)
     labels = labels - center
     shape = 0.5 * (_NOISE_PRIOR + len(labels))
     found = []

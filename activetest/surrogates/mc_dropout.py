@@ -16,8 +16,8 @@ from functools import partial
 import numpy as np
 
 from activetest.nouns.rows import Array
-from activetest.nouns.training import Known
-from activetest.surrogates._inputs import Lesson, inputs, lesson
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates._inputs import TrainingData, inputs, training_data
 from activetest.surrogates._network import Network, standardised, stored_layers
 from activetest.surrogates._network_votes import committee, shares
 from activetest.surrogates._torch_training import (
@@ -41,16 +41,16 @@ _FEWEST_LABELS = 10
 _VALIDATION = 0.3
 
 
-def fit(known: Known, *, rng: np.random.Generator):
+def fit(training: TrainingSet, *, rng: np.random.Generator):
     """The network after training rows (or the augmentation) and M labels, of classes or values.
 
     Raises ChoiceError where PyTorch is not installed.
     """
     torch = load_torch("mc-dropout")
-    taught = lesson(known, rng=rng)
-    if known.train is None and known.classes and len(known.labels) >= _FEWEST_LABELS:
-        taught = _augmented(torch, known, taught, rng=rng)
-    given = examples(taught.inputs, taught.labels, taught.weights, known.classes, rng=rng)
+    taught = training_data(training, rng=rng)
+    if training.train is None and training.classes and len(training.labels) >= _FEWEST_LABELS:
+        taught = _augmented(torch, training, taught, rng=rng)
+    given = examples(taught.inputs, taught.labels, taught.weights, training.classes, rng=rng)
     trained = _trained(torch, given, rng=rng)
     params = stored(given, trained, _NAMES, outputs=taught.outputs)
     params["seed"] = int(rng.integers(2**32))
@@ -100,24 +100,26 @@ def _network(params: dict) -> Network:
     return Network((standardised(first, params["center"], params["scale"]),), branches)
 
 
-def _augmented(torch, known: Known, taught: Lesson, *, rng: np.random.Generator) -> Lesson:
+def _augmented(
+    torch, training: TrainingSet, taught: TrainingData, *, rng: np.random.Generator
+) -> TrainingData:
     """The lesson and, of weight one, rows with the black box's word for a label; ALT-MAS 3.1.
 
     The classifier learns from a part of the labels; the others set its threshold and measure its
     precision. The sketch stands for the pool.
     """
-    right = known.labels == known.rows.outputs.pred
+    right = training.labels == training.rows.outputs.pred
     order = rng.permutation(len(right))
     held = order[: int(np.ceil(_VALIDATION * len(right)))]
     learned = order[len(held) :]
-    seen = inputs(known.rows, outputs=True)
-    others = ~np.isin(known.sketch.index, known.rows.index)
-    rows = known.sketch[np.flatnonzero(others)]
+    seen = inputs(training.rows, outputs=True)
+    others = ~np.isin(training.background.index, training.rows.index)
+    rows = training.background[np.flatnonzero(others)]
     asked = np.concatenate([seen[held], inputs(rows, outputs=True)])
     said = _agreement(torch, seen[learned], right[learned], asked, rng=rng)
     threshold, precision = most_precise(said[: len(held)], right[held])
     chosen = surest(said[len(held) :], threshold, precision)
-    return Lesson(
+    return TrainingData(
         np.concatenate([taught.inputs, asked[len(held) :][chosen]]),
         np.concatenate([taught.labels, rows.outputs.pred[chosen]]),
         np.concatenate([taught.weights, np.ones(len(chosen))]),

@@ -11,18 +11,18 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation, moments
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import over_classes
 from activetest.surrogates._gaussian import over_nodes
 
 
-def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Model":
+def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Model":
     """The black box's own beliefs: labels teach it nothing.
 
     Raises ChoiceError where the black box gave neither probabilities nor a predictive deviation.
     """
     del rng
-    if known.rows.outputs.probs is None and known.rows.outputs.std is None:
+    if training.rows.outputs.probs is None and training.rows.outputs.std is None:
         raise ChoiceError(
             "the surrogate 'model' needs probabilities or a column pred_std, "
             "and this pool has neither",
@@ -56,7 +56,7 @@ class Model:
         """(T, R) expectation of each statistic."""
         return expectation(self.beliefs(rows, statistics))
 
-    def members(self, count: int, rng: np.random.Generator) -> Array:
+    def draw_members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, 0): every member is the black box."""
         return np.empty((count, 0))
 

@@ -18,8 +18,8 @@ from functools import partial
 import numpy as np
 
 from activetest.nouns.rows import Array
-from activetest.nouns.training import Known
-from activetest.surrogates._inputs import lesson
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates._inputs import training_data
 from activetest.surrogates._network import Network, standardised, stored_layers
 from activetest.surrogates._network_votes import committee
 from activetest.surrogates._torch_training import (
@@ -43,14 +43,14 @@ _FIRST_DISTANCE = 0.3
 _DIVERGENCE = 200.0
 
 
-def fit(known: Known, *, rng: np.random.Generator):
+def fit(training: TrainingSet, *, rng: np.random.Generator):
     """The posterior after training rows (or the sketch) and M labels, of classes or values.
 
     Raises ChoiceError where PyTorch is not installed.
     """
     torch = load_torch("radial-bnn")
-    taught = lesson(known, rng=rng)
-    given = examples(taught.inputs, taught.labels, taught.weights, known.classes, rng=rng)
+    taught = training_data(training, rng=rng)
+    given = examples(taught.inputs, taught.labels, taught.weights, training.classes, rng=rng)
     start = _start(taught.inputs.shape[1], given.outputs, rng=rng)
     penalty = partial(_divergence, torch, _DIVERGENCE / taught.weights.sum())
     trained = train(

@@ -14,7 +14,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates._gaussian import GUESS, over_nodes, reweighted, totals
 
 TASK = "regression"
@@ -26,20 +26,20 @@ _MEAN, _LOG_VARIANCE = 0.3, 0.3
 _GUESS_WEIGHT = 2.0
 
 
-def fit(known: Known, *, rng: np.random.Generator | None = None) -> "Residual":
+def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Residual":
     """The posterior after M labels; deterministic.
 
     Raises ChoiceError for a classification pool.
     """
     del rng
-    if known.classes:
+    if training.classes:
         raise ChoiceError(
             "the surrogate 'residual' predicts values, and this pool predicts classes",
             hint="activetest init POOL --surrogate agreement",
         )
-    residual = known.labels - known.rows.outputs.pred
-    design = _columns(known.rows)
-    guess = GUESS * known.scale**2
+    residual = training.labels - training.rows.outputs.pred
+    design = _columns(training.rows)
+    guess = GUESS * training.scale**2
     scale = (_GUESS_WEIGHT * guess + residual @ residual) / (_GUESS_WEIGHT + len(residual))
     log_variance = np.zeros(design.shape[1])
     log_variance[0] = np.log(scale)
@@ -95,7 +95,7 @@ class Residual:
         """(T, R) expectation of each statistic."""
         return expectation(self.beliefs(rows, statistics))
 
-    def members(self, count: int, rng: np.random.Generator) -> Array:
+    def draw_members(self, count: int, rng: np.random.Generator) -> Array:
         """(K, D + 1) draws of the mean's coefficients and of the log-variance's intercept."""
         mean = rng.multivariate_normal(self.mode, self.covariance, size=count, method="cholesky")
         level = rng.normal(0, np.sqrt(2 / (_GUESS_WEIGHT + self.labels)), size=(count, 1))

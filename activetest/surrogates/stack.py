@@ -14,26 +14,26 @@ import numpy as np
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates import _stacking
 from activetest.surrogates._classes import over_classes
-from activetest.surrogates._gaussian import GaussianCommittee
+from activetest.surrogates._gaussian import GaussianEnsemble
 
 USES_OTHER_MODELS = True
 
 NEEDS_FEATURES = True
 
 
-def fit(known: Known, *, rng: np.random.Generator) -> "Stack | GaussianCommittee":
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Stack | GaussianEnsemble":
     """Every surrogate that fits the pool and has a weight, fitted to all labels."""
-    names = _available(known)
-    weights = _stacking.weights(known, names, rng=rng)
+    names = _available(training)
+    weights = _stacking.weights(training, names, rng=rng)
     used = {
-        name: import_module(f"activetest.surrogates.{name}").fit(known, rng=rng)
+        name: import_module(f"activetest.surrogates.{name}").fit(training, rng=rng)
         for name, weight in zip(names, weights, strict=True)
         if weight
     }
-    return _stacked(used, weights[weights > 0], bool(known.classes))
+    return _stacked(used, weights[weights > 0], bool(training.classes))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Stack:
     ) -> Beliefs:
         """Outcomes are the classes, or those of agreement where it is alone.
 
-        What agreement has learned about the cost of errors beyond their classes scales the stakes
+        What agreement has learned about the cost of errors beyond their classes scales the outcome_values
         of the classes that are not predicted.
         """
         agreement, *others = self.parts.values()
@@ -83,7 +83,7 @@ class Stack:
         made = over_classes(rows, probs, statistics, draws)
         for t, each in enumerate(statistics):
             if each.name in agreement.learned:
-                self._recost(rows, each, first, probs, made.stakes[t])
+                self._recost(rows, each, first, probs, made.outcome_values[t])
         return made
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
@@ -91,7 +91,7 @@ class Stack:
         parts = (part.expected(rows, statistics) for part in self.parts.values())
         return sum(weight * mean for weight, mean in zip(self.weights, parts, strict=True))
 
-    def members(self, count: int, rng: np.random.Generator) -> Picks:
+    def draw_members(self, count: int, rng: np.random.Generator) -> Picks:
         """Members of the parts, in proportion to their weights but for one at most."""
         return _picked(self.parts, self.weights, count, rng)
 
@@ -117,23 +117,27 @@ class Stack:
                 made.append(draws[np.arange(count) * len(draws) // count])
         return np.concatenate(made)
 
-    def _recost(self, rows: Rows, asked: Statistic, first: Array, probs: Array, stakes: Array):
-        """Scale the (R, C) stakes where the prediction is wrong, to what agreement has learned."""
+    def _recost(
+        self, rows: Rows, asked: Statistic, first: Array, probs: Array, outcome_values: Array
+    ):
+        """Scale the (R, C) outcome_values where the prediction is wrong, to what agreement has learned."""
         agreement = next(iter(self.parts.values()))
         line = np.arange(len(rows.index))
-        right = stakes[line, rows.outputs.pred]
-        wrong = np.einsum("rc,rc->r", probs, stakes) - probs[line, rows.outputs.pred] * right
-        gap = agreement.expected(rows, (asked,))[0] - np.einsum("rc,rc->r", first, stakes)
+        right = outcome_values[line, rows.outputs.pred]
+        wrong = (
+            np.einsum("rc,rc->r", probs, outcome_values) - probs[line, rows.outputs.pred] * right
+        )
+        gap = agreement.expected(rows, (asked,))[0] - np.einsum("rc,rc->r", first, outcome_values)
         factor = 1 + np.divide(
             self.weights[0] * gap, wrong, out=np.zeros(len(line)), where=wrong > 1e-12
         )
-        stakes *= np.maximum(factor, 0)[:, None]
-        stakes[line, rows.outputs.pred] = right
+        outcome_values *= np.maximum(factor, 0)[:, None]
+        outcome_values[line, rows.outputs.pred] = right
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Parts that predict values, by name, and their weights (P,); voters without a size."""
+    """Parts that predict values, by name, and their weights (P,); members without a size."""
 
     parts: dict
     weights: Array
@@ -156,7 +160,7 @@ class Mixture:
         mean = self.weights @ means
         return mean, self.weights @ (variances + (means - mean) ** 2)
 
-    def members(self, count: int, rng: np.random.Generator) -> Picks:
+    def draw_members(self, count: int, rng: np.random.Generator) -> Picks:
         """Members of the parts, in proportion to their weights but for one at most."""
         return _picked(self.parts, self.weights, count, rng)
 
@@ -171,7 +175,7 @@ class Mixture:
         return means, variances
 
 
-def restore(params: dict) -> Stack | GaussianCommittee:
+def restore(params: dict) -> Stack | GaussianEnsemble:
     """The surrogate that params() described."""
     parts = {}
     for name in params["names"]:
@@ -184,18 +188,18 @@ def restore(params: dict) -> Stack | GaussianCommittee:
     return _stacked(parts, np.array(params["weights"], float), "agreement" in parts)
 
 
-def _stacked(parts: dict, weights: Array, classes: bool) -> Stack | GaussianCommittee:
-    return Stack(parts, weights) if classes else GaussianCommittee(Mixture(parts, weights))
+def _stacked(parts: dict, weights: Array, classes: bool) -> Stack | GaussianEnsemble:
+    return Stack(parts, weights) if classes else GaussianEnsemble(Mixture(parts, weights))
 
 
-def _available(known: Known) -> tuple[str, ...]:
+def _available(training: TrainingSet) -> tuple[str, ...]:
     """What can be fitted here, agreement or residual first."""
-    outputs = known.rows.outputs
+    outputs = training.rows.outputs
     own = outputs.probs is not None or outputs.std is not None
-    names = ["agreement" if known.classes else "residual"]
-    names += ["model"] * own + ["external"] * (known.rows.external is not None)
-    if known.rows.features is not None:
-        names += ["linear" if known.classes else "gp", "forest"]
+    names = ["agreement" if training.classes else "residual"]
+    names += ["model"] * own + ["external"] * (training.rows.external is not None)
+    if training.rows.features is not None:
+        names += ["linear" if training.classes else "gp", "forest"]
     return tuple(names)
 
 
@@ -218,5 +222,5 @@ def _picked(parts: dict, weights: Array, count: int, rng: np.random.Generator) -
     ends = np.floor(np.append(0, np.cumsum(weights / weights.sum())) * count + rng.random())
     ends[0], ends[-1] = 0, count
     counts = np.diff(ends).astype(int)
-    own = (part.members(int(n), rng) for part, n in zip(parts.values(), counts, strict=True))
+    own = (part.draw_members(int(n), rng) for part, n in zip(parts.values(), counts, strict=True))
     return Picks(counts, tuple(own))

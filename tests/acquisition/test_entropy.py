@@ -8,7 +8,7 @@ from activetest.acquisition import entropy, expected_loss
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 
 
 def test_a_fair_coin_has_the_entropy_of_a_bit_and_a_certain_one_none():
@@ -26,7 +26,7 @@ def test_expected_log_loss_with_the_model_itself_is_its_predictive_entropy():
         np.zeros((50, 0), np.int64),
     )
     model = catalog.load("surrogates", "model").fit(
-        Known(rows[:0], np.empty(0), np.empty((0, 1)), ("log_loss",), 5)
+        TrainingSet(rows[:0], np.empty(0), np.empty((0, 1)), ("log_loss",), 5)
     )
     believed = model.beliefs(rows, (statistic("log_loss"),))
     np.testing.assert_allclose(expected_loss.score(believed), entropy.score(believed), rtol=1e-12)

@@ -11,8 +11,8 @@ WRONG = np.array([0.0, 0.02, 0.5, 0.9, 1.0])
 
 def zero_one(wrong: np.ndarray) -> Beliefs:
     """Outcomes [right, wrong] under zero-one loss."""
-    stakes = np.broadcast_to([0.0, 1.0], (1, len(wrong), 2))
-    return Beliefs(np.column_stack([1 - wrong, wrong]), stakes)
+    outcome_values = np.broadcast_to([0.0, 1.0], (1, len(wrong), 2))
+    return Beliefs(np.column_stack([1 - wrong, wrong]), outcome_values)
 
 
 def test_under_zero_one_loss_it_is_the_standard_deviation_of_a_coin():
@@ -21,7 +21,7 @@ def test_under_zero_one_loss_it_is_the_standard_deviation_of_a_coin():
 
 def test_error_and_accuracy_want_the_same_rows():
     one = zero_one(WRONG)
-    assert optimal.score(one) == approx(optimal.score(Beliefs(one.probs, 1 - one.stakes)))
+    assert optimal.score(one) == approx(optimal.score(Beliefs(one.probs, 1 - one.outcome_values)))
 
 
 def test_a_certain_loss_is_not_worth_a_label_however_large_it_is():

@@ -22,7 +22,7 @@ from activetest.bandits.arms import (
 )
 
 
-def made(kind, size, known, prior, *, evidence=None, owner=None, worth=None, score=None) -> Arms:
+def made(kind, size, known, prior, *, evidence=None, owner=None, value=None, score=None) -> Arms:
     """Arms of one cell each unless owner says otherwise; all that is known is evidence too."""
     known, prior = np.asarray(known, float), np.asarray(prior, float)
     cells, width = prior.shape[-2:]
@@ -33,7 +33,7 @@ def made(kind, size, known, prior, *, evidence=None, owner=None, worth=None, sco
         meaning=tuple({"group": str(number)} for number in range(owner.max() + 1)),
         owner=owner,
         size=np.asarray(size),
-        worth=np.tile(first, (cells, 1)) if worth is None else np.asarray(worth, float),
+        value=np.tile(first, (cells, 1)) if value is None else np.asarray(value, float),
         score=np.zeros(cells) if score is None else np.asarray(score, float),
         known=known,
         evidence=known if evidence is None else np.asarray(evidence, float),
@@ -74,8 +74,8 @@ def test_accuracy_is_what_is_known_and_a_beta_binomial():
 
 
 def test_the_unknown_rest_of_three_outcomes_is_dirichlet_multinomial():
-    worth = np.array([[0.0, 2.0, 5.0]])
-    one = made("cost", [7], [[2, 0, 1]], [[0.5, 0.2, 0.3]], worth=worth)
+    value = np.array([[0.0, 2.0, 5.0]])
+    one = made("cost", [7], [[2, 0, 1]], [[0.5, 0.2, 0.3]], value=value)
     chances = pmf([2.5, 0.2, 1.3], 4)
     assert sum(chances.values()) == pytest.approx(1)
     costs = {split: (split[1] * 2 + (split[2] + 1) * 5) / 7 for split in chances}
@@ -167,7 +167,7 @@ def test_costs_of_one_for_every_mistake_are_the_error():
     known = np.array([[5, 2, 1], [0, 4, 0], [1, 1, 1]])
     prior = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
     said = np.arange(3)
-    cost = made("cost", [30, 20, 10], known, prior, worth=1 - np.eye(3))
+    cost = made("cost", [30, 20, 10], known, prior, value=1 - np.eye(3))
 
     def told(each):
         return np.stack([each[said, said], each.sum(axis=1) - each[said, said]], axis=1)
@@ -224,14 +224,14 @@ def test_many_studies_at_once_are_each_as_if_alone():
         known,
         np.ones((4, 3)) / 3,
         owner=[0, 0, 1, 2],
-        worth=rng().random((4, 3)),
+        value=rng().random((4, 3)),
     )
     theta = dirichlet(whole.posterior, 3, rng())
     assert theta.shape == (3, 6, 4, 3)
     assert samples(whole, 3, rng()).shape == (3, 6, 3)
     for study in range(6):
         one = made(
-            "cost", whole.size, known[study], whole.prior, owner=whole.owner, worth=whole.worth
+            "cost", whole.size, known[study], whole.prior, owner=whole.owner, value=whole.value
         )
         np.testing.assert_allclose(expected(whole)[study], expected(one))
         np.testing.assert_allclose(variances(whole)[study], variances(one))
@@ -255,7 +255,7 @@ def test_nothing_is_believed_that_labels_rule_out():
         meaning=({"group": "a"},),
         owner=np.array([0]),
         size=np.array([10]),
-        worth=np.array([[1.0, 0.0]]),
+        value=np.array([[1.0, 0.0]]),
         score=np.array([0.5]),
         known=np.array([[3.0, 0.0]]),
         evidence=np.array([[3.0, 0.0]]),

@@ -14,7 +14,7 @@ from activetest.bandits.comparison import expected_lambda
 RIGHT = np.array([[1.0, 0.0]])
 
 
-def made(kind, size, known, prior, *, owner=None, worth=RIGHT, score=None) -> Arms:
+def made(kind, size, known, prior, *, owner=None, value=RIGHT, score=None) -> Arms:
     """Arms of one cell each unless owner says otherwise."""
     known, prior = np.asarray(known, float), np.asarray(prior, float)
     cells, width = prior.shape
@@ -24,7 +24,7 @@ def made(kind, size, known, prior, *, owner=None, worth=RIGHT, score=None) -> Ar
         meaning=tuple({"group": str(number)} for number in range(owner.max() + 1)),
         owner=owner,
         size=np.asarray(size),
-        worth=np.broadcast_to(worth, (cells, width)),
+        value=np.broadcast_to(value, (cells, width)),
         score=np.zeros(cells) if score is None else np.asarray(score, float),
         known=known,
         evidence=known,
@@ -70,7 +70,7 @@ def test_the_fall_of_the_variance_is_that_of_every_outcome_enumerated(kind, rest
     width = worths.shape[1]
     prior, known = np.array([0.9, 0.4, 0.2])[:width], np.array([2, 1, 0])[:width]
     size = int(known.sum()) + rest
-    arms = made(kind, [size], [known], [prior], worth=worths[:1])
+    arms = made(kind, [size], [known], [prior], value=worths[:1])
     theta = np.array([0.2, 0.5, 0.3])[:width] / np.array([0.2, 0.5, 0.3])[:width].sum()
     wanted = enumerated(prior + known, rest, size, worths)
     for outcome, chance in enumerate(theta):
@@ -90,13 +90,13 @@ def test_the_last_label_takes_all_the_doubt_and_after_it_there_is_none_to_take()
 def test_no_label_is_expected_to_harm():
     known = rng().integers(0, 9, (40, 3))
     for kind in WORTHS:
-        worth = COSTS if kind != "accuracy" else RIGHT
+        value = COSTS if kind != "accuracy" else RIGHT
         arms = made(
             kind,
             np.full(40, 30),
-            known[:, : worth.shape[1]],
-            np.full((40, worth.shape[1]), 0.1),
-            worth=worth,
+            known[:, : value.shape[1]],
+            np.full((40, value.shape[1]), 0.1),
+            value=value,
         )
         assert (Bandit(arms, ESTIMATE).greedy(rng()) > 0).all()
 
@@ -109,7 +109,7 @@ def costly() -> Arms:
         [[2, 1, 0], [4, 4, 1], [9, 0, 0]],
         np.full((3, 3), 0.3),
         owner=[0, 0, 1],
-        worth=np.array([[0, 1, 2], [3, 0, 1], [1, 5, 0.0]]),
+        value=np.array([[0, 1, 2], [3, 0, 1], [1, 5, 0.0]]),
     )
 
 
@@ -157,7 +157,7 @@ def test_in_the_long_run_labels_go_by_the_root_of_size_and_variance(sampled):
 def test_identification_rewards_the_worst():
     known = [[5, 1], [2, 6], [3, 0]]
     right = made("accuracy", [20, 30, 3], known, np.ones((3, 2)))
-    wrong = made("error", [20, 30, 3], known, np.ones((3, 2)), worth=1 - RIGHT)
+    wrong = made("error", [20, 30, 3], known, np.ones((3, 2)), value=1 - RIGHT)
     theta = dirichlet(right.posterior, 30, rng())
     one, other = (Bandit(each, IDENTIFY).rewards(theta, rng()) for each in (right, wrong))
     wanted = -values(right, outcomes(right, theta, rng()))
@@ -169,7 +169,7 @@ def test_identification_rewards_the_worst():
 @pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY])
 def test_greedy_rewards_are_those_expected_of_the_posterior(task):
     arms = made(
-        "cost", [20, 30, 25], [[2, 1, 0], [4, 4, 1], [9, 0, 0]], np.full((3, 3), 0.3), worth=COSTS
+        "cost", [20, 30, 25], [[2, 1, 0], [4, 4, 1], [9, 0, 0]], np.full((3, 3), 0.3), value=COSTS
     )
     bandit = Bandit(arms, task)
     rewards = bandit.rewards(dirichlet(arms.posterior, 20_000, rng()), rng())
@@ -187,7 +187,7 @@ def test_comparison_of_accuracies_rewards_confidence(kind):
         [40, 50, 60],
         [[5, 1], [2, 6], [3, 0]],
         np.ones((3, 2)),
-        worth=RIGHT if kind == "accuracy" else 1 - RIGHT,
+        value=RIGHT if kind == "accuracy" else 1 - RIGHT,
     )
     theta = dirichlet(arms.posterior, 7, rng())
     rewards = Bandit(arms, COMPARE, pair=(2, 0), rope=0.1).rewards(theta, rng())
@@ -257,7 +257,7 @@ def test_many_studies_at_once_are_each_as_if_alone(kind, task):
     width = 2 if kind in ("accuracy", "ece") else 3
     known = rng().integers(0, 5, (6, 4, width)).astype(float)
     alone = made(
-        kind, [20, 30, 20, 15], known[0], np.ones((4, width)), worth=RIGHT if width == 2 else COSTS
+        kind, [20, 30, 20, 15], known[0], np.ones((4, width)), value=RIGHT if width == 2 else COSTS
     )
     whole = replace(alone, known=known, evidence=known)
     theta = dirichlet(whole.posterior, 3, rng())

@@ -23,7 +23,7 @@ def made(size, known, *, kind="accuracy", prior=1.0) -> Arms:
         meaning=tuple({"group": str(number)} for number in range(cells)),
         owner=np.arange(cells),
         size=np.asarray(size),
-        worth=np.tile([1.0, 0.0] if kind == "accuracy" else [0.0, 1.0], (cells, 1)),
+        value=np.tile([1.0, 0.0] if kind == "accuracy" else [0.0, 1.0], (cells, 1)),
         score=np.zeros(cells),
         known=known,
         evidence=known,

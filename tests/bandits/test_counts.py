@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.bandits.counts import survey
+from activetest.bandits.counts import count_groups
 from activetest.bandits.partition import Partition
 from activetest.cache import cache
 from activetest.errors import ChoiceError
@@ -36,12 +36,12 @@ def outcome_of(found, pred: int, label: float) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", ["place", "predicted"])
 def test_counts_and_priors_are_those_of_a_walk(
-    pool, truth, after, kind, group, with_status, brought
+    pool, truth, after, kind, group, with_status, supplied
 ):
     log = after((UNIFORM, 8), (UNIFORM, 6))
-    log = brought(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
+    log = supplied(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
     log = with_status(log, 5, DECLINED)
-    found = survey(log, pool, replace(CHOICES, strength=3.0), kind=kind, group=group)
+    found = count_groups(log, pool, replace(CHOICES, strength=3.0), kind=kind, group=group)
     rows = pool.rows(0, SIZE)
     cells = found.partition.cells(rows, pool)
     assert (cells == found.cells).all()
@@ -50,7 +50,7 @@ def test_counts_and_priors_are_those_of_a_walk(
     known, evidence, size = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
     belief, conf = np.zeros(shape), np.zeros(shape[0])
     answers = dict(zip(log.rows, zip(log.status, log.labels, strict=True), strict=True))
-    answers |= {row: (LABELLED, truth[row]) for row in log.brought_rows}
+    answers |= {row: (LABELLED, truth[row]) for row in log.supplied_rows}
     for row in range(SIZE):
         status, label = answers.get(row, (PENDING, np.nan))
         if status == DECLINED:
@@ -80,7 +80,7 @@ def test_counts_and_priors_are_those_of_a_walk(
 
 @pytest.mark.parametrize("kind", ["ece[4]", "ece[equal-count,3]"])
 def test_bins_are_those_of_the_metric(pool, truth, after, kind):
-    found = survey(Log.empty(), pool, CHOICES, kind=kind)
+    found = count_groups(Log.empty(), pool, CHOICES, kind=kind)
     edges = [str(np.float32(edge)) for edge in found.partition.strata[1:]]
     rows = pool.rows(0, SIZE)
     stratum = found.cells % (len(edges) - 1)
@@ -91,19 +91,22 @@ def test_bins_are_those_of_the_metric(pool, truth, after, kind):
 
 def test_costs_and_classes_follow_the_prediction_of_the_cell(pool):
     for group in ("place", "predicted", "predicted*place"):
-        found = survey(Log.empty(), pool, CHOICES, kind="cost", group=group)
+        found = count_groups(Log.empty(), pool, CHOICES, kind="cost", group=group)
         pred = pool.rows(0, SIZE).outputs.pred
-        assert found.arms.worth[found.cells] == approx(np.array(COSTS)[pred])
-        matrix = survey(Log.empty(), pool, CHOICES, kind="confusion", group=group)
-        assert matrix.arms.worth[found.cells].argmax(axis=1).tolist() == pred.tolist()
-    assert survey(Log.empty(), pool, CHOICES, kind="cost", group="predicted").partition.strata == ()
+        assert found.arms.value[found.cells] == approx(np.array(COSTS)[pred])
+        matrix = count_groups(Log.empty(), pool, CHOICES, kind="confusion", group=group)
+        assert matrix.arms.value[found.cells].argmax(axis=1).tolist() == pred.tolist()
+    assert (
+        count_groups(Log.empty(), pool, CHOICES, kind="cost", group="predicted").partition.strata
+        == ()
+    )
 
 
 def test_a_uniform_prior_spreads_its_strength(pool):
     choices = replace(CHOICES, prior="uniform")
-    assert survey(Log.empty(), pool, choices).arms.prior == approx(1.0)
-    assert survey(Log.empty(), pool, choices, kind="confusion").arms.prior == approx(1 / 3)
-    assert not survey(Log.empty(), pool, choices).informed
+    assert count_groups(Log.empty(), pool, choices).arms.prior == approx(1.0)
+    assert count_groups(Log.empty(), pool, choices, kind="confusion").arms.prior == approx(1 / 3)
+    assert not count_groups(Log.empty(), pool, choices).informed
 
 
 def test_factors_are_those_of_the_group_and_its_strata(pool, hard):
@@ -132,25 +135,25 @@ def hard(tmp_path):
     return cache.build(pool, tmp_path / "cache")
 
 
-def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard, brought):
+def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard, supplied):
     costs = ((0.0, 2.0), (7.0, 0.0))
     choices = replace(CHOICES, costs=costs)
-    log = brought(Log.empty(), np.arange(2), np.array([-1.0, 1.0]))
-    found = survey(log, hard, choices, kind="cost")
+    log = supplied(Log.empty(), np.arange(2), np.array([-1.0, 1.0]))
+    found = count_groups(log, hard, choices, kind="cost")
     assert not found.informed
     assert found.arms.prior == approx(1 / 3)
-    assert found.arms.worth.tolist() == [[0, 2, 2], [7, 0, 7], [0, 2, 2], [7, 0, 7]]
+    assert found.arms.value.tolist() == [[0, 2, 2], [7, 0, 7], [0, 2, 2], [7, 0, 7]]
     assert found.arms.known.tolist()[:2] == [[0, 0, 1], [0, 1, 0]]
-    right = survey(log, hard, choices, kind="accuracy")
+    right = count_groups(log, hard, choices, kind="accuracy")
     assert right.arms.known[0].tolist() == [1, 1]
     with pytest.raises(ChoiceError, match="needs probabilities"):
-        survey(log, hard, choices, kind="ece")
+        count_groups(log, hard, choices, kind="ece")
 
 
 def test_what_cannot_judge_groups_is_refused(pool):
     with pytest.raises(ChoiceError, match="cannot be judged by 'f1'"):
-        survey(Log.empty(), pool, CHOICES, kind="f1")
+        count_groups(Log.empty(), pool, CHOICES, kind="f1")
     with pytest.raises(ChoiceError, match="'ink' is not a group of this study"):
-        survey(Log.empty(), pool, CHOICES, group="ink")
+        count_groups(Log.empty(), pool, CHOICES, group="ink")
     with pytest.raises(ChoiceError, match="matrix of costs"):
-        survey(Log.empty(), pool, replace(CHOICES, costs=None), kind="cost")
+        count_groups(Log.empty(), pool, replace(CHOICES, costs=None), kind="cost")

@@ -6,7 +6,7 @@ import numpy as np
 from pytest import approx
 
 from activetest.bandits.arms import expected
-from activetest.bandits.counts import survey
+from activetest.bandits.counts import count_groups
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import PENDING
 from activetest.rounds.fit import unseen
@@ -26,9 +26,9 @@ THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
 def test_draws_by_score_count_by_weight(pool, truth, after):
     """Pseudo-counts of Kish, from weights against a draw in which all items are alike."""
     log = after((UNIFORM, 4), (OPTIMAL, 12))
-    found = survey(log, pool, CHOICES)
+    found = count_groups(log, pool, CHOICES)
     left = SIZE - np.arange(16)
-    weights = 1 / (log.probs * left)
+    weights = 1 / (log.prob * left)
     plain = np.arange(16) < 4
     assert weights[plain] == approx(1)
     cells = found.cells[log.rows]
@@ -37,44 +37,44 @@ def test_draws_by_score_count_by_weight(pool, truth, after):
         even = np.flatnonzero((cells == cell) & plain)
         here = np.flatnonzero((cells == cell) & ~plain)
         w = weights[here]
-        worth = w.sum() ** 2 / (w**2).sum()
+        value = w.sum() ** 2 / (w**2).sum()
         share = w[right[here]].sum() / w.sum()
-        assert found.arms.evidence[cell, 0] == approx(right[even].sum() + worth * share)
-        assert found.arms.evidence[cell].sum() == approx(len(even) + worth)
+        assert found.arms.evidence[cell, 0] == approx(right[even].sum() + value * share)
+        assert found.arms.evidence[cell].sum() == approx(len(even) + value)
     assert found.weighted.all()
     assert found.arms.known.sum() == 16
 
 
 def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(after, pool):
     log = after((OPTIMAL, 4), (UNIFORM, 36))
-    found = survey(log, pool, CHOICES)
+    found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (36, 40)
-    others_are_more = survey(after((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
+    others_are_more = count_groups(after((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
     assert others_are_more.weighted.any()
 
 
-def test_labels_that_came_otherwise_later_are_taken_as_not_known(after, pool, truth, brought):
+def test_labels_that_came_otherwise_later_are_taken_as_not_known(after, pool, truth, supplied):
     """They were a part of the rest when the draws were made that speak for it."""
     early = after((UNIFORM, 30))
-    alone = survey(early, pool, CHOICES).arms
-    drawn = survey(after((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
+    alone = count_groups(early, pool, CHOICES).arms
+    drawn = count_groups(after((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
     assert drawn.arms.known.tolist() == alone.known.tolist()
     assert drawn.labelled.sum() == 36
     free = np.flatnonzero(unseen(early, SIZE))
-    late = survey(brought(early, free[:6], truth, round=2), pool, CHOICES)
+    late = count_groups(supplied(early, free[:6], truth, round=2), pool, CHOICES)
     assert late.arms.rest.tolist() == alone.rest.tolist()
     assert late.arms.prior == approx(alone.prior)
     assert not late.weighted.any()
-    every = survey(brought(early, free, truth, round=2), pool, CHOICES)
+    every = count_groups(supplied(early, free, truth, round=2), pool, CHOICES)
     assert every.arms.rest.tolist() == [0, 0]
     assert every.arms.known.sum() == SIZE
 
 
-def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(after, pool, truth, brought):
+def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(after, pool, truth, supplied):
     early = after((UNIFORM, 20))
     free = np.flatnonzero(unseen(early, SIZE))
-    found = survey(brought(early, free[:-2], truth, round=2), pool, CHOICES)
+    found = count_groups(supplied(early, free[:-2], truth, round=2), pool, CHOICES)
     right = truth == pool.rows(0, SIZE).outputs.pred
     for cell in range(2):
         inside = found.cells == cell
@@ -85,64 +85,65 @@ def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(after, pool,
 
 
 def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(
-    after, pool, truth, brought
+    after, pool, truth, supplied
 ):
     """However many draws other groups had before."""
     log = after((UNIFORM, 1))
-    cells = survey(log, pool, CHOICES).cells
+    cells = count_groups(log, pool, CHOICES).cells
     other = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
-    log = brought(log, other, truth, round=2)
+    log = supplied(log, other, truth, round=2)
     log = answered(log, plan.plan(log, pool, UNIFORM, seed=1, count=6), truth)
-    found = survey(log, pool, CHOICES)
+    found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (7, 9)
 
 
-def test_what_is_brought_after_weighted_draws_is_not_known_either(after, pool, truth, brought):
+def test_what_is_brought_after_weighted_draws_is_not_known_either(after, pool, truth, supplied):
     log = after((UNIFORM, 2), (OPTIMAL, 12))
     free = np.flatnonzero(unseen(log, SIZE))[:6]
-    found = survey(brought(log, free, truth, round=3), pool, CHOICES)
+    found = count_groups(supplied(log, free, truth, round=3), pool, CHOICES)
     assert found.weighted.all()
     assert (found.arms.known.sum(), found.labelled.sum()) == (14, 20)
 
 
 def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(after, pool, with_status):
     log = with_status(after((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
-    found = survey(log, pool, CHOICES)
+    found = count_groups(log, pool, CHOICES)
     assert (
-        found.arms.known.tolist() == survey(after((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
+        found.arms.known.tolist()
+        == count_groups(after((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
     )
     assert found.labelled.sum() == 13
     first = with_status(after((UNIFORM, 8)), 5, PENDING)
-    assert survey(first, pool, CHOICES).arms.evidence.sum() == 5
+    assert count_groups(first, pool, CHOICES).arms.evidence.sum() == 5
 
 
 def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after):
     log = after((THOMPSON, 12))
     for group, kind in (("place", "accuracy"), ("place", "ece[4]"), ("predicted*place", "cost")):
-        finer = survey(log, pool, CHOICES, kind=kind, group=group)
+        finer = count_groups(log, pool, CHOICES, kind=kind, group=group)
         assert not finer.weighted.any()
         assert finer.arms.evidence == approx(finer.arms.known)
-    other = survey(log, pool, CHOICES, group="predicted")
+    other = count_groups(log, pool, CHOICES, group="predicted")
     assert other.weighted[np.unique(other.arms.owner[other.cells[log.rows]])].all()
     binned = replace(THOMPSON, task="estimate", metric="ece[4]", metrics=("ece[4]",))
     by_bins = after((binned, 12))
-    assert survey(by_bins, pool, CHOICES).weighted.any()
-    assert survey(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
-    assert not survey(by_bins, pool, CHOICES, kind="ece[4]").weighted.any()
+    assert count_groups(by_bins, pool, CHOICES).weighted.any()
+    assert count_groups(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
+    assert not count_groups(by_bins, pool, CHOICES, kind="ece[4]").weighted.any()
 
 
 def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(pool, truth, after):
     log = after((replace(THOMPSON, floor=0.0), 8))
-    assert np.isnan(log.probs).all()
-    assert survey(log, pool, CHOICES).arms.evidence.sum() == 8
-    other = survey(log, pool, CHOICES, group="predicted")
+    assert np.isnan(log.prob).all()
+    assert count_groups(log, pool, CHOICES).arms.evidence.sum() == 8
+    other = count_groups(log, pool, CHOICES, group="predicted")
     assert (other.arms.evidence.sum(), other.arms.known.sum()) == (0, 8)
-    picked = after((replace(OPTIMAL, selection="top"), 5))
-    found = survey(picked, pool, CHOICES)
+    deterministic = after((replace(OPTIMAL, selection="top"), 5))
+    found = count_groups(deterministic, pool, CHOICES)
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (0, 5)
 
 
 def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, after):
     log = after((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
-    assert survey(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10
+    assert count_groups(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10

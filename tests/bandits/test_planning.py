@@ -18,7 +18,7 @@ def arms(right, wrong, size) -> Arms:
         meaning=tuple({"group": str(place)} for place in range(count)),
         owner=np.arange(count),
         size=np.array(size),
-        worth=np.tile([1.0, 0.0], (count, 1)),
+        value=np.tile([1.0, 0.0], (count, 1)),
         score=np.full(count, 0.8),
         known=known,
         evidence=known,

@@ -17,7 +17,7 @@ def arms(known, size, prior=1.0, kind="accuracy") -> Arms:
         meaning=tuple({"group": str(place)} for place in range(count)),
         owner=np.arange(count),
         size=np.array(size),
-        worth=np.tile([1.0, 0.0], (count, 1)),
+        value=np.tile([1.0, 0.0], (count, 1)),
         score=np.full(count, 0.5),
         known=known,
         evidence=known,

@@ -25,7 +25,7 @@ import pyarrow.parquet as parquet
 from activetest import catalog
 from activetest.bandits.arms import CONFUSION, COST, ECE, Arms, expected, values
 from activetest.bandits.bandit import Bandit
-from activetest.bandits.counts import survey
+from activetest.bandits.counts import count_groups
 from activetest.cache import cache
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
@@ -97,7 +97,7 @@ def seated(file: Path, groups: tuple[str, ...]) -> Iterator[Seat]:
         pool = Pool.open(str(kept), groups=groups)
         made = cache.build(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
-        yield Seat(made, answers(made, key, strangers=pool.schema.open_classes))
+        yield Seat(made, answers(made, key, unmatched=pool.schema.open_classes))
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Board:
     @cached_property
     def truth(self) -> np.ndarray:
         """(A,) the value of every group in truth."""
-        return values(self.arms[UNIFORM], self.shares)
+        return values(self.arms[UNIFORM], self.allocation)
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -151,7 +151,7 @@ def board(seat: Seat, kind: str, group: str, costs=None) -> Board:
     common = Choices("accuracy", ("accuracy",), "agreement", groups=(group,), costs=costs)
     made, empty = seat.made, Log.empty()
     found = {
-        prior: survey(empty, made, replace(common, prior=prior), kind=kind, group=group)
+        prior: count_groups(empty, made, replace(common, prior=prior), kind=kind, group=group)
         for prior in (UNIFORM, INFORMATIVE)
     }
     rows, partition = made.rows(0, made.size), found[UNIFORM].partition
@@ -193,14 +193,14 @@ def played(
             return
         rest = arms.rest
         if labels % batch == 0:
-            strength = _strength(bandit, way, rng)
-        chance = strength * rest
+            weight = _strength(bandit, way, rng)
+        chance = weight * rest
         # Where every group that was to be played is used up, any item will do.
         chance = np.where(chance.any(axis=1, keepdims=True), chance, rest)
         cell = _drawn(chance, rng)
         counts[everyone, cell, gives.outcome(cell)] += 1
         if each:
-            strength = strength * (arms.owner != arms.owner[cell][:, None])
+            weight = weight * (arms.owner != arms.owner[cell][:, None])
 
 
 def estimates(arms: Arms) -> np.ndarray:
@@ -219,8 +219,8 @@ def reciprocal_rank(on: Board, arms: Arms, worst: int) -> np.ndarray:
     The other worst ones are left out of a rank. A group that seems as bad counts as worse.
     """
     order, bad = worst_first(on), arms.worse * estimates(arms)
-    target, others = bad[:, order[:worst]], bad[:, order[worst:]]
-    rank = 1 + (others[:, None, :] >= target[:, :, None] - 1e-12).sum(axis=-1)
+    linearised_statistic, others = bad[:, order[:worst]], bad[:, order[worst:]]
+    rank = 1 + (others[:, None, :] >= linearised_statistic[:, :, None] - 1e-12).sum(axis=-1)
     return (1 / rank).mean(axis=-1)
 
 
@@ -277,6 +277,6 @@ def _some(arms: Arms, cells: np.ndarray) -> Arms:
         owner=owner,
         **{
             name: getattr(arms, name)[cells]
-            for name in ("size", "worth", "score", "known", "evidence", "prior")
+            for name in ("size", "value", "score", "known", "evidence", "prior")
         },
     )

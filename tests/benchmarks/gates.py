@@ -54,7 +54,7 @@ def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[
     pool, key = Pool.open(str(options.folder / f"{name}.parquet")), f"{name}.labels.csv"
     with TemporaryDirectory() as room:
         made = cache.build(pool, Path(room) / "cache")
-        truth = answers(made, options.folder / key, strangers=pool.schema.open_classes)
+        truth = answers(made, options.folder / key, unmatched=pool.schema.open_classes)
         error = float((made.rows(0, made.size).outputs.pred != truth).mean())
         # The claim error <= threshold: at the truth itself it is not to pass.
         gates = {
@@ -99,9 +99,11 @@ def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int)
         drawn = plan.plan(log, made, choices, seed=seed, count=options.batch)
         log = answered(log, drawn, truth)
     view = look(log, made, choices, [metric], seed=seed, own_view=False)
-    wagers = balance(view.evidence, made, metric, view.evidence.groups[0], thresholds, seed=seed)
+    increments = balance(
+        view.evidence, made, metric, view.evidence.groups[0], thresholds, seed=seed
+    )
     found = []
-    for each in wagers:
+    for each in increments:
         # The verdict of the whole log is that of the first look at which any was possible.
         verdict = betting.verdict(each, 0.0, at_least=False, alpha=0.05)
         word = {"pass": 1, "fail": -1, "undecided": 0}[verdict.word]

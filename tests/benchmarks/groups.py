@@ -43,7 +43,7 @@ def main() -> None:
     pool = Pool.open(options.pool, groups=tuple(options.group))
     with TemporaryDirectory() as room:
         made = cache.build(pool, Path(room) / "cache")
-        labels = answers(made, options.key, strangers=pool.schema.open_classes)
+        labels = answers(made, options.key, unmatched=pool.schema.open_classes)
         job = partial(study, made.folder, labels, metrics)
         with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
             found = [row for rows in workers.map(job, range(options.runs)) for row in rows]

@@ -252,7 +252,7 @@ def look(pool, file: Path, metric: str, options: argparse.Namespace):
     with tempfile.TemporaryDirectory() as folder:
         made = cache.build(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
-        truth = answers(made, key, strangers=pool.schema.open_classes)
+        truth = answers(made, key, unmatched=pool.schema.open_classes)
         chosen = specification.one(metric, specification.facts(made.roles, None, made))
         outputs = made.rows(0, made.size).outputs
         rng = np.random.default_rng([options.seed, 1])

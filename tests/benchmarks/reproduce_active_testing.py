@@ -98,7 +98,7 @@ def play(scene: tuple, number: int) -> dict:
         pool = Pool.open(str(path))
         made = cache.build(pool, Path(folder) / "cache")
         rows = str(path.with_name("toy.train.parquet"))
-        equipped = auxiliary.equip(made, pool, [learner], train=rows)
+        equipped = auxiliary.attach_auxiliary(made, pool, [learner], train=rows)
         roles = pool.schema.to_dict() | {"uri": pool.uri}
         for way in ways:
             surrogate, acquisition, estimators = WAYS[way]

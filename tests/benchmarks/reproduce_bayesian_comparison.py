@@ -101,8 +101,8 @@ def endless(on: Board, prior: str, pair: np.ndarray) -> Arms:
     """Two arms of R runs whose pairs (R, 2) differ; there is no end to their items."""
     several = on.arms[prior].prior[pair]
     none, whole = np.zeros(several.shape), np.full(2, np.inf)
-    meaning, worth = ({}, {}), on.arms[prior].worth[:2]
-    return Arms("accuracy", meaning, np.arange(2), whole, worth, whole, none, none, several)
+    meaning, value = ({}, {}), on.arms[prior].value[:2]
+    return Arms("accuracy", meaning, np.arange(2), whole, value, whole, none, none, several)
 
 
 def goal(on: Board, prior: str, pair: np.ndarray, rope: float) -> tuple[np.ndarray, np.ndarray]:

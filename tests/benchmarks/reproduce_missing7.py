@@ -115,7 +115,7 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
     found = {f"{each} {name}": [] for each in ESTIMATORS for name in METRICS} | {"sevens": []}
     log, surrogate = Log.empty(), first
     for step in steps:
-        frozen = plan.freeze(log, made, choices, seed=seed, surrogate=surrogate)
+        frozen = plan.prepare(log, made, choices, seed=seed, surrogate=surrogate)
         choose = race.top if choices.selection == "top" else race.race
         count = step - len(log.rows)
         drawn = choose(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)

@@ -30,8 +30,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import TypeGuard
 
 # {key of the version before: key of the version after}: paths from the top of a document with dots
 # between the names and no places in lists, such as "estimates.n_eff". The longest that fits counts.
@@ -74,11 +75,13 @@ def answer_twice(ids: list[str], key: Labels) -> Rows:
 
 
 def answer_or_decline(ids: list[str], key: Labels) -> Rows:
-    """The key's label, but every sixth item is declined."""
-    rows: Rows = [("id", "label", "status")]
-    for number, item in enumerate(ids):
-        rows.append((item, "", "declined") if number % 6 == 5 else (item, key[item], "labelled"))
-    return rows
+    """The same two, but both decline every sixth item, and one alone every fifth."""
+    header, *rows = answer_twice(ids, key)
+    said: Rows = [(*header, "status")]
+    for number, (item, label, annotator) in enumerate(rows):
+        declined = number // 2 % 6 == 5 or number % 10 == 9
+        said.append((item, "", annotator, "declined") if declined else (item, label, annotator, ""))
+    return said
 
 
 def pick_other(label: str, key: Labels) -> str:
@@ -132,7 +135,8 @@ class Study:
     name       to be shown
     key        NAME of the answer key
     init       options of init; {data} and {folder} stand for folders, here and below
-    reports    options of each report after the last round; the first is also asked for before it
+    reports    options of each report after the last round; the first is also asked for after the
+               pending round of studies that are continued
     pool       of init; NAME.parquet of the data unless given
     batch      items per round
     rounds     rounds
@@ -140,6 +144,7 @@ class Study:
     make       writes files into the folder before init
     change     options of a second init, before the last round
     mended     labels are brought, replaced and taken back after the pending round
+    continued  the version after also goes on where the version before stopped
     """
 
     name: str
@@ -153,6 +158,7 @@ class Study:
     make: Callable[[Path, Labels], None] | None = None
     change: str = ""
     mended: bool = False
+    continued: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,12 +191,19 @@ STUDIES = (
         ("", "--estimator iid,lure,doubly-robust", "--interval posterior"),
         change="--acquisition expected-loss --floor 0.2 --metric log-loss",
         mended=True,
+        continued=True,
     ),
-    Study("digits linear", "digits", f"--surrogate linear {TRAIN}", ("", CLASSES)),
-    Study("digits forest", "digits", f"--surrogate forest {TRAIN}", ("", CLASSES)),
-    Study("digits gp", "digits", f"--surrogate gp {TRAIN} --metric brier", batch=10),
-    Study("digits stack", "digits", f"--surrogate stack {TRAIN}"),
-    Study("digits model, entropy", "digits", "--surrogate model --acquisition entropy"),
+    Study("digits linear", "digits", f"--surrogate linear {TRAIN}", ("", CLASSES), continued=True),
+    Study("digits forest", "digits", f"--surrogate forest {TRAIN}", (CLASSES,), continued=True),
+    Study(
+        "digits gp", "digits", f"--surrogate gp {TRAIN} --metric brier", batch=10, continued=True
+    ),
+    Study("digits stack", "digits", f"--surrogate stack {TRAIN}", continued=True),
+    Study(
+        "digits model, entropy, power 2",
+        "digits",
+        "--surrogate model --acquisition entropy --power 2 --metric f1[macro],accuracy",
+    ),
     Study(
         "digits groups",
         "digits",
@@ -207,8 +220,8 @@ STUDIES = (
         "--interval anytime --group predicted --budget 200",
         (GATES, f"{GATES} --interval fixed", "--metric brier,log-loss,recall[*] --bound 5"),
         batch=40,
+        continued=True,
     ),
-    Study("digits power", "digits", "--power 2 --metric f1[macro],accuracy"),
     Study("digits top", "digits", f"--selection top --acquisition xwed --surrogate linear {TRAIN}"),
     Study(
         "digits doubling, bald",
@@ -222,9 +235,16 @@ STUDIES = (
         "--annotators dawid-skene",
         ("", GATES),
         answer=answer_twice,
+        continued=True,
     ),
-    Study("digits majority", "digits", "--group predicted", answer=answer_twice),
-    Study("digits declined", "digits", reports=("", GATES), answer=answer_or_decline),
+    Study(
+        "digits majority, declined",
+        "digits",
+        "--group predicted",
+        ("", GATES),
+        answer=answer_or_decline,
+        continued=True,
+    ),
     Study(
         "digits costs",
         "digits",
@@ -248,7 +268,7 @@ STUDIES = (
         "hard labels",
         "digits",
         "--group site --metric accuracy",
-        ("", "--metric recall[*],kappa,confusion[*]"),
+        ("--metric recall[*],kappa,confusion[*]",),
         pool="{folder}/hard.csv",
         make=write_hard_labels,
     ),
@@ -267,6 +287,7 @@ STUDIES = (
         "--group sex*race --group education_band --metric recall,precision,f1",
         ("--metric recall,precision,f1", "--difference education_band --metric accuracy"),
         batch=80,
+        continued=True,
     ),
     Study(
         "adult anytime, gates in groups",
@@ -285,7 +306,7 @@ STUDIES = (
         ("", "--group race --difference race"),
     ),
     Study(
-        "adult estimate, greedy",
+        "adult estimate, epsilon-greedy",
         "adult",
         "--group age_band --task estimate --metric error --acquisition epsilon-greedy",
     ),
@@ -294,19 +315,27 @@ STUDIES = (
         "abalone gp",
         "abalone",
         "--surrogate gp --train {data}/abalone.train.parquet --metric mae",
-        ("", VALUES),
+        (VALUES,),
         batch=10,
+        continued=True,
     ),
     Study(
-        "abalone forest, linear",
+        "abalone forest, then linear",
         "abalone",
         "--surrogate forest --train {data}/abalone.train.parquet --metric mse,bias",
         change="--surrogate linear",
     ),
-    Study("cifar10 identify", "cifar10", "--task identify", ("", CLASSES), batch=40),
+    Study(
+        "cifar10 identify",
+        "cifar10",
+        "--task identify",
+        ("", CLASSES),
+        batch=40,
+        continued=True,
+    ),
     Study("cifar10 identify ece", "cifar10", "--task identify --metric ece[10] --worst 3"),
     Study(
-        "cifar10 top-two, bayes-ucb",
+        "cifar10 top-two, then bayes-ucb",
         "cifar10",
         "--task identify --acquisition top-two-thompson --floor 0",
         change="--acquisition bayes-ucb --floor 0.1",
@@ -316,13 +345,14 @@ STUDIES = (
         "cifar10",
         "--surrogate external --surrogates {data}/cifar10.surrogates.parquet --metric log-loss",
         ("", "--interval posterior"),
+        continued=True,
     ),
 )
 SIMULATIONS = (
     Simulation(
         "simulate digits",
         "digits",
-        "--runs 4 --budget 20 --budget 40 --metric error,log-loss,f1[macro] --power 1,2",
+        "--runs 4 --budget 20 --budget 40 --metric error,log-loss,f1[macro] --power 1 --power 2",
     ),
     Simulation(
         "simulate digits, replacement",
@@ -402,7 +432,7 @@ class Player:
     data: Path
 
     def play_study(self, handed: Path | None = None) -> Record:
-        """Play the study from its beginning; `handed` gets a copy with a round pending."""
+        """Play the study from its beginning; handed gets a copy with a round pending."""
         self.folder.mkdir()
         if self.study.make:
             self.study.make(self.folder, read_key(self.data, self.study.key))
@@ -410,7 +440,7 @@ class Player:
         record = Record()
         for number in range(1, self.study.rounds + 1):
             self._draw_round(number)
-            if number == PENDING:
+            if number == PENDING and self.study.continued:
                 self._keep_document(record, "status, pending", "status")
                 if handed:
                     shutil.copytree(self.folder, handed)
@@ -443,10 +473,11 @@ class Player:
         self._bring_labels(f"round-{number}.csv", self.study.answer(ids, key))
         if number == PENDING and self.study.mended:
             self._mend_labels(ids, key)
+        reports: tuple[str, ...] = ()
         if number == self.study.rounds:
             reports = self.study.reports
-        else:
-            reports = self.study.reports[:1] if number == PENDING else ()
+        elif number == PENDING and self.study.continued:
+            reports = self.study.reports[:1]
         for options in reports:
             self._keep_document(record, f"round {number}: report {options}", f"report {options}")
 
@@ -600,7 +631,7 @@ def show_place(place: Place) -> str:
     return ".".join(name + "".join(f"[{one}]" for one in numbers) for name, numbers in place)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a JSON value is a number; true and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -608,48 +639,55 @@ def is_number(value: object) -> bool:
 # --- The whole ---
 
 
-def compare_study(study: Study, versions: tuple[Version, Version], room: Path, data: Path):
+def compare_study(
+    study: Study, versions: tuple[Version, Version], room: Path, data: Path
+) -> list[Comparison]:
     """Comparisons of a study played by both, and of one that changed hands."""
     before, after = versions
-    whole, continued = Comparison(study.name), Comparison(f"{study.name}, continued")
-    handed = room / "continued"
-    for comparison in (whole, continued):
-        try:
-            if comparison is whole:
-                played = Player(before, study, room / "before", data).play_study(handed)
-                again = Player(after, study, room / "after", data).play_study()
-            elif handed.exists():
-                again = Player(after, study, handed, data).continue_study()
-            else:
-                raise CommandFailed("before: there is nothing to continue")
-            comparison.compare_records(played, again)
-        except CommandFailed as failure:
-            comparison.draws_equal = False
-            comparison.differences.append(str(failure))
-    return whole, continued
+    handed = room / "handed"
+    played = Player(before, study, room / "before", data).play_study(handed)
+    player = Player(after, study, room / "after", data)
+    made = [compare_after(study.name, played, player.play_study)]
+    if study.continued:
+        player = Player(after, study, handed, data)
+        made.append(compare_after(f"{study.name}, continued", played, player.continue_study))
+    return made
 
 
-def compare_simulation(what: Simulation, versions: tuple[Version, Version], room: Path, data: Path):
+def compare_simulation(
+    what: Simulation, versions: tuple[Version, Version], room: Path, data: Path
+) -> list[Comparison]:
     """The comparison of a simulation that both ran."""
-    comparison = Comparison(what.name)
+    before, after = versions
+    found = run_simulation(before, what, room / "before", data)
+    rerun = partial(run_simulation, after, what, room / "after", data)
+    return [compare_after(what.name, found, rerun)]
+
+
+def compare_after(name: str, before: Record, play: Callable[[], Record]) -> Comparison:
+    """The comparison with what the version after says when it plays."""
+    comparison = Comparison(name)
     try:
-        records = [run_simulation(one, what, room / one.name, data) for one in versions]
-        comparison.compare_records(*records)
+        comparison.compare_records(before, play())
     except CommandFailed as failure:
         comparison.differences.append(str(failure))
-    return (comparison,)
+    return comparison
 
 
 def compare_one(
     what: Study | Simulation, versions: tuple[Version, Version], data: Path
-) -> tuple[Comparison, ...]:
+) -> list[Comparison]:
     """All comparisons of a study or a simulation, in a folder that is gone afterwards."""
-    compare = compare_study if isinstance(what, Study) else compare_simulation
-    with tempfile.TemporaryDirectory(prefix="activetest-same-") as room:
+    with tempfile.TemporaryDirectory(prefix="activetest-same-") as folder:
+        room = Path(folder).resolve()
         try:
-            return compare(what, versions, Path(room).resolve(), data)
+            if isinstance(what, Study):
+                return compare_study(what, versions, room, data)
+            return compare_simulation(what, versions, room, data)
+        except CommandFailed as failure:
+            return [Comparison(what.name, differences=[str(failure)])]
         except Exception:
-            return (Comparison(what.name, differences=[traceback.format_exc()]),)
+            return [Comparison(what.name, differences=[traceback.format_exc()])]
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -701,14 +739,11 @@ def main() -> None:
             done += made
             for comparison in made:
                 print_comparison(comparison)
-    failed = sum(bool(comparison.differences) for comparison in done)
-    numbers, largest = (
-        sum(one.numbers for one in done),
-        max((one.largest for one in done), default=0),
-    )
-    print(
-        f"{len(done)} compared, {numbers} numbers, largest difference {largest:.1e}, {failed} FAIL"
-    )
+    failed = sum(bool(one.differences) for one in done)
+    numbers, draws = sum(one.numbers for one in done), sum(one.draws for one in done)
+    largest = max((one.largest for one in done), default=0.0)
+    print(f"{len(done)} rows, {draws} draws, {numbers} numbers, largest difference {largest:.1e}")
+    print(f"{failed} FAIL" if failed else "ok")
     sys.exit(1 if failed or not done else 0)
 
 

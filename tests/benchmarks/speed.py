@@ -88,7 +88,7 @@ def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
 
     def own() -> None:
         map_reduce(
-            made.chunks(), lambda piece: [learned.voters.probs(made.rows(*piece))], lambda a, b: a
+            made.chunks(), lambda piece: [learned.members.probs(made.rows(*piece))], lambda a, b: a
         )
 
     columns = np.concatenate([inputs(made.rows(*piece), outputs=True) for piece in made.chunks()])
@@ -147,7 +147,9 @@ def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
     truth = loop._labels(pool).astype(float)
     looked = Pool.open(str(pool))
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        made = auxiliary.equip(cache.build(looked, Path(place) / "cache"), looked, ["forest"])
+        made = auxiliary.attach_auxiliary(
+            cache.build(looked, Path(place) / "cache"), looked, ["forest"]
+        )
         roles = looked.schema.to_dict() | {"uri": looked.uri}
         entries = {"metric": "error", "metrics": ("error",), "surrogate": "forest"}
         reference = one_by_one(made, truth, 20)

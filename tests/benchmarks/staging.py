@@ -89,9 +89,9 @@ def staged(
     with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as folder:
         made = cache.build(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
-        truth = answers(made, key, strangers=pool.schema.open_classes)
+        truth = answers(made, key, unmatched=pool.schema.open_classes)
         rows = str(beside["train"]) if train and name in FEATURES else None
-        made = auxiliary.equip(made, pool, [name], train=rows, surrogates=others)
+        made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, surrogates=others)
         chosen = {key: value for key, value in choices.items() if value is not None}
         chosen.setdefault("metrics", (chosen["metric"],))
         facts = pool.schema.to_dict() | {"uri": pool.uri}

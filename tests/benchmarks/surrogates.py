@@ -122,7 +122,7 @@ def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.nd
     log, steps, rows = Log.empty(), [], []
     for budget in budgets:
         while len(log.rows) < budget:
-            frozen = plan.freeze(log, made, choices, seed=seed)
+            frozen = plan.prepare(log, made, choices, seed=seed)
             count = min(batch, budget - len(log.rows))
             drawn = race.race(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
             steps += step_sums(frozen, drawn, stage)

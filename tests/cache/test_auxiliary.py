@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache
-from activetest.cache.auxiliary import equip
+from activetest.cache.auxiliary import attach_auxiliary
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.pool.pool import Pool
 
@@ -56,7 +56,7 @@ def judged(folder, order=range(7), **changes) -> str:
 
 
 def equipped(made_of: Pool, folder, names=(*LEARNERS, *JUDGES), **files) -> cache.Cache:
-    return equip(cache.build(made_of, folder / "cache"), made_of, names, **files)
+    return attach_auxiliary(cache.build(made_of, folder / "cache"), made_of, names, **files)
 
 
 def test_features_are_standardised_and_what_is_missing_or_constant_is_zero(tmp_path):
@@ -226,7 +226,10 @@ def test_a_file_that_is_none_is_a_named_error(tmp_path, content):
 
 def test_nothing_wanted_is_nothing_read(tmp_path):
     made = cache.build(pool(tmp_path), tmp_path / "cache")
-    assert equip(made, None, ("agreement", "model"), train="nowhere", surrogates="nowhere") is made
+    assert (
+        attach_auxiliary(made, None, ("agreement", "model"), train="nowhere", surrogates="nowhere")
+        is made
+    )
     assert made.rows(0, 7).features is None and made.train is None and made.parts == ()
     assert all(path.is_file() for path in made.folder.iterdir())
 
@@ -249,17 +252,17 @@ def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_p
         return {name: os.stat(path).st_ino for name, path in parts.items()}
 
     before = inodes()
-    equip(made, source, (*LEARNERS, *JUDGES), **files)
+    attach_auxiliary(made, source, (*LEARNERS, *JUDGES), **files)
     assert inodes() == before
     train(tmp_path, label=["cat"] * 4)
-    again = equip(made, source, (*LEARNERS, *JUDGES), **files)
+    again = attach_auxiliary(made, source, (*LEARNERS, *JUDGES), **files)
     assert again.train.labels.tolist() == [0, 0, 0, 0]
     assert again.source("train") != made.source("train")
     assert [name for name, found in inodes().items() if found != before[name]] == ["train"]
     rows = again.take(range(7))
     (parts["features"] / "features.npy").write_bytes(b"torn")
     (parts["external"] / "manifest.json").write_text(json.dumps({"version": 0}))
-    whole = equip(made, source, (*LEARNERS, *JUDGES), **files).rows(0, 7)
+    whole = attach_auxiliary(made, source, (*LEARNERS, *JUDGES), **files).rows(0, 7)
     np.testing.assert_array_equal(whole.features, rows.features)
     np.testing.assert_array_equal(whole.external, rows.external)
 

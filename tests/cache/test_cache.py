@@ -64,11 +64,15 @@ def test_it_holds_the_outputs_the_ids_and_the_constants_of_the_losses(tmp_path):
 
 def test_taking_rows_is_picking_from_the_whole(tmp_path):
     made, _ = built(tmp_path, table(), groups=("sex",))
-    whole, picked = made.rows(0, made.size), made.take([400, 3, 3])
+    whole, deterministic = made.rows(0, made.size), made.take([400, 3, 3])
     for name in ("index", "hashes", "design", "codes"):
-        np.testing.assert_array_equal(getattr(picked, name), getattr(whole, name)[[400, 3, 3]])
+        np.testing.assert_array_equal(
+            getattr(deterministic, name), getattr(whole, name)[[400, 3, 3]]
+        )
     for name in ("right", "wrong", "spread"):
-        np.testing.assert_array_equal(getattr(picked, name), getattr(whole, name)[:, [400, 3, 3]])
+        np.testing.assert_array_equal(
+            getattr(deterministic, name), getattr(whole, name)[:, [400, 3, 3]]
+        )
     assert made.chunks(200) == [(0, 200), (200, 400), (400, 500)]
     assert len(made.rows(450, 999).index) == 50
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import cache
-from activetest.cache.auxiliary import equip
+from activetest.cache.auxiliary import attach_auxiliary
 from activetest.errors import PoolError
 from activetest.pool.pool import Pool
 
@@ -40,7 +40,9 @@ def pool(folder, **more) -> Pool:
 def seen(folder, made_of: Pool, columns: dict | None = None, name: str = "said.parquet"):
     """(N, E, C) or (N, E) what the cache holds after a file with these columns."""
     file = None if columns is None else write(folder / name, columns)
-    made = equip(cache.build(made_of, folder / "cache"), made_of, ("external",), surrogates=file)
+    made = attach_auxiliary(
+        cache.build(made_of, folder / "cache"), made_of, ("external",), surrogates=file
+    )
     return made.rows(0, made.size).external, made
 
 
@@ -109,7 +111,7 @@ def test_ids_of_a_csv_stay_text(tmp_path):
     file = tmp_path / "said.csv"
     file.write_text("key,surrogate_prob_m_a,surrogate_prob_m_b\n7,1,0\n007,0,1\n")
     made = cache.build(source, tmp_path / "cache")
-    found = equip(made, source, ("external",), surrogates=str(file)).rows(0, 2).external
+    found = attach_auxiliary(made, source, ("external",), surrogates=str(file)).rows(0, 2).external
     np.testing.assert_array_equal(found[:, 0], [[0, 1], [1, 0]])
 
 

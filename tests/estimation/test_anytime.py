@@ -80,7 +80,7 @@ def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) 
 def test_a_ratios_interval_is_that_of_the_values_that_exact_bets_leave_standing(
     pool, truth, name, group
 ):
-    """But for what chords between values of a grid, and stakes in common, make of the bets.
+    """But for what chords between values of a grid, and outcome_values in common, make of the bets.
 
     Those bets are others and as fair, so either may refute a little more: see test_inversion.
     """
@@ -102,7 +102,7 @@ def test_a_mean_agrees_with_its_form_as_a_ratio(pool, truth):
     )
     for level in (0.5, 0.95):
         one, other = (found(pool, log, metric, level) for metric in (error, share))
-        # A ratio's bettors of one piece of the range share their stakes.
+        # A ratio's bettors of one piece of the range share their outcome_values.
         assert (one.lower, one.upper) == approx((other.lower, other.upper), abs=5e-4)
         assert one.method == other.method == "betting"
 
@@ -152,7 +152,7 @@ def test_it_holds_the_truth_at_every_look(pool, truth, name, hopeless):
     for seed in range(30):
         log, held = drawn(pool, truth, *[10] * 5, seed=seed, hopeless=hopeless), True
         for look in (10, 20, 30, 40, 50):
-            names = ("rows", "probs", "round", "status", "labels")
+            names = ("rows", "prob", "round", "status", "labels")
             parts = {one: getattr(log, one)[:look] for one in names}
             now = replace(log, **parts, history=log.history[: look // 10])
             made = found(pool, now, metric, level, limits=ends)

@@ -52,7 +52,7 @@ class Study:
 
     def draw(self, count: int, *, declined: int | None = None) -> "Study":
         """One more round; the draw at this place is declined."""
-        frozen = plan.freeze(self.log, self.pool, self.choices, seed=1, count=count)
+        frozen = plan.prepare(self.log, self.pool, self.choices, seed=1, count=count)
         drawn = plan.plan(self.log, self.pool, self.choices, seed=1, count=count)
         self.frozen.append(frozen)
         self.log = answered(self.log, drawn, self.truth)
@@ -64,11 +64,11 @@ class Study:
 
     def pick(self, count: int) -> "Study":
         """One more round, of the largest scores."""
-        frozen = plan.freeze(self.log, self.pool, self.choices, seed=1)
-        rows = np.argsort(-frozen.strength)[:count]
-        picked = replace(plan.record(frozen, rows, self.pool), probs=np.full(count, np.nan))
+        frozen = plan.prepare(self.log, self.pool, self.choices, seed=1)
+        rows = np.argsort(-frozen.weight)[:count]
+        deterministic = replace(plan.record(frozen, rows, self.pool), prob=np.full(count, np.nan))
         self.frozen.append(frozen)
-        self.log = answered(self.log, picked, self.truth)
+        self.log = answered(self.log, deterministic, self.truth)
         return self
 
     def bring(self, count: int, *, status: int = LABELLED) -> "Study":
@@ -79,10 +79,10 @@ class Study:
             self.hopeless |= set(rows.tolist())
         self.log = replace(
             log,
-            brought_rows=np.append(log.brought_rows, rows),
-            brought_status=np.append(log.brought_status, np.full(count, status)),
-            brought_labels=np.append(log.brought_labels, labels),
-            brought_round=np.append(log.brought_round, np.full(count, len(log.history) + 1)),
+            supplied_rows=np.append(log.supplied_rows, rows),
+            supplied_status=np.append(log.supplied_status, np.full(count, status)),
+            supplied_labels=np.append(log.supplied_labels, labels),
+            supplied_round=np.append(log.supplied_round, np.full(count, len(log.history) + 1)),
         )
         return self
 
@@ -93,7 +93,7 @@ class Study:
 
 
 def enumerated(study: Study, metric, group: int, value: float, classes: list[int]) -> dict:
-    """Every field of the wagers, and the truth, by going through all items and classes.
+    """Every field of the increments, and the truth, by going through all items and classes.
 
     h is above - value below of the metric; what cannot be answered is worth nothing.
     """
@@ -101,27 +101,27 @@ def enumerated(study: Study, metric, group: int, value: float, classes: list[int
     member = np.ones(SIZE, bool) if group == 0 else rows.codes[:, 0] == group - 1
     weights = np.array(metric.ratio[0]) - value * np.array(metric.ratio[1])
 
-    def worth(labels):
+    def value(labels):
         """(N, K) h of every row at these labels (N, K)."""
         parts = [each.value(rows.outputs, labels) for each in metric.statistics]
         return weights[0] + sum(w * part for w, part in zip(weights[1:], parts, strict=True))
 
-    table = worth(np.tile(np.array(classes, float), (SIZE, 1)))
+    table = value(np.tile(np.array(classes, float), (SIZE, 1)))
     if study.hopeless:
         table = np.hstack([table, np.zeros((SIZE, 1))])
     table = table * member[:, None]
-    true = worth(study.truth[:, None])[:, 0] * member
+    true = value(study.truth[:, None])[:, 0] * member
     true[list(study.hopeless)] = 0
     size, found = member.sum(), {"theta": true.sum() / member.sum()}
     for m, (row, number) in enumerate(zip(log.rows, log.round, strict=True)):
-        if log.picked[m]:
+        if log.deterministic[m]:
             continue
         frozen = study.frozen[number - 1]
         mean, _ = moments(frozen.surrogate.beliefs(rows, metric.statistics))
         guess = (weights[0] + weights[1:] @ mean) * member
-        known = np.append(log.rows[:m], log.brought_rows[log.brought_round <= number])
+        known = np.append(log.rows[:m], log.supplied_rows[log.supplied_round <= number])
         left = np.setdiff1d(np.arange(SIZE), known)
-        q = frozen.strength[left] / frozen.strength[left].sum()
+        q = frozen.weight[left] / frozen.weight[left].sum()
         rest = guess[left].sum()
         values = (rest + (table[left] - guess[left, None]) / q[:, None]) / size
         each = (rest + (true[left] - guess[left]) / q) / size
@@ -140,7 +140,7 @@ def enumerated(study: Study, metric, group: int, value: float, classes: list[int
 
 
 def check(study: Study, metric, group: int, value: float, classes=(0, 1, 2)) -> None:
-    """The wagers are the enumeration's, and X has the conditional mean theta - offset."""
+    """The increments are the enumeration's, and X has the conditional mean theta - offset."""
     made = study.bets(metric, group, value)
     exact = enumerated(study, metric, group, value, list(classes))
     for name in ("value", "low", "high", "offset", "least", "most"):
@@ -192,8 +192,8 @@ def test_items_that_cannot_be_answered_are_worth_nothing(pool, truth, name, valu
 @pytest.mark.parametrize("surrogate", ["agreement", "model"])
 @pytest.mark.parametrize("interval", ["fixed", "anytime"])
 def test_whatever_the_draws_aimed_at(pool, truth, acquisition, surrogate, interval):
-    aimed = {"metric": "f1[dog]", "also": ("log-loss",), "acquisition": acquisition}
-    choices = replace(ERROR, **aimed, surrogate=surrogate, interval=interval)
+    find_objectives = {"metric": "f1[dog]", "also": ("log-loss",), "acquisition": acquisition}
+    choices = replace(ERROR, **find_objectives, surrogate=surrogate, interval=interval)
     study = Study(pool, truth, choices).draw(3).bring(1).draw(3)
     check(study, metric_of(pool, "f1[dog]"), 0, 0.6)
 
@@ -216,7 +216,7 @@ def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
     between = {"acquisition": "thompson", "task": "identify", "floor": 0.1}
     study = Study(pool, truth, replace(ERROR, **between)).draw(4)
     (first,) = study.log.history
-    for shares in (replace(first.shares, group="ink"), replace(first.shares, strength=(0.1,))):
+    for shares in (replace(first.allocation, group="ink"), replace(first.allocation, weight=(0.1,))):
         study.log = replace(study.log, history=(replace(first, shares=shares),))
         with pytest.raises(NotEstimable, match="which are no groups any more"):
             study.bets(metric_of(pool, "error"), 0, 0.0)
@@ -284,7 +284,7 @@ def test_rounds_of_an_older_version_are_refused(pool, truth):
     """One before there were aims, and one whose scores were mixed in another way."""
     study = Study(pool, truth, ERROR).draw(3).draw(2)
     first, second = study.log.history
-    for aims in ((), (replace(first.aims[0], total=np.nan),)):
-        study.log = replace(study.log, history=(replace(first, aims=aims), second))
+    for objectives in ((), (replace(first.objectives[0], total=np.nan),)):
+        study.log = replace(study.log, history=(replace(first, objectives=objectives), second))
         with pytest.raises(NotEstimable, match="older version"):
             study.bets(metric_of(pool, "error"), 0, 0.0)

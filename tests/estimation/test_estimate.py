@@ -103,7 +103,7 @@ def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
     means = catalog.load("estimators", "lure").estimate(sample)
     right = (log.labels == pool.take(log.rows).outputs.pred).astype(float)
     known = np.cumsum(right) - right
-    terms = (known + right / log.probs) / SIZE
+    terms = (known + right / log.prob) / SIZE
     # No class is clipped here, so nothing bends.
     assert (means.mean[:3] >= means.limits[0, :3]).all()
     assert (means.mean[:3] <= means.limits[1, :3]).all()
@@ -141,7 +141,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
     tables = [each.value(outputs, None) for each in metric.statistics]
     residual = np.tensordot(slope, tables, 1) - (means.guess @ slope)[:, None]
     expected = (outputs.probs * residual**2).sum(axis=1) * sample.inside
-    q, w = sample.probs, sample.weights
+    q, w = sample.prob, sample.weights
     exact = (w**2 * (1 / q - 1) / q) @ expected / sample.size**2
     assert made.model_variance == approx(exact, rel=1e-3)
 
@@ -153,8 +153,8 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(
     """sum_m w_m^2 sum_{R_m} E[h^2] (1/q - 1) / N^2 for LURE, which guesses nothing: two draws."""
     path = write_pool(tmp_path / "pool.parquet", 7, seed=4)
     pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
-    frozen, metric = plan.freeze(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
-    rows, s = pool.rows(0, 7), frozen.strength
+    frozen, metric = plan.prepare(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
+    rows, s = pool.rows(0, 7), frozen.weight
     table = metric.statistics[0].value(rows.outputs, None)
     square = (rows.outputs.probs * table**2).sum(axis=1)
     found = exact = 0.0
@@ -175,16 +175,16 @@ def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     sample, metric = of(pool, log, "error")
     made = estimate.estimate(sample, metric, "lure").inner
     wrong = sample.stats[:, 0] == 1
-    inverse = 1 / sample.probs
-    worth = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
-    assert made.tally == approx(min(wrong.sum(), (~wrong).sum()))
-    assert made.support == approx(min(worth))
-    assert made.support < made.tally
+    inverse = 1 / sample.prob
+    value = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
+    assert made.minority_count == approx(min(wrong.sum(), (~wrong).sum()))
+    assert made.weighted_minority_count == approx(min(value))
+    assert made.weighted_minority_count < made.minority_count
     # Hits pull F1 up; false alarms and misses pull it down; everything else leaves it alone.
     sample, metric = of(pool, log, "f1[dog]")
     hits, *errors = sample.stats.sum(axis=0)
     made = estimate.estimate(sample, metric, "lure").inner
-    assert 0 < made.tally <= min(hits, sum(errors)) * (1 + 1e-9)
+    assert 0 < made.minority_count <= min(hits, sum(errors)) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("rarer", ["wrong", "right"])
@@ -196,13 +196,13 @@ def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
     made = estimate.estimate(sample, metric, "lure").inner
     counts = [(sample.inside * (sample.stats[:, 0] == label)).sum() for label in (0, 1)]
     assert np.argmin(counts) == (rarer == "wrong")
-    assert made.tally == approx(min(counts))
+    assert made.minority_count == approx(min(counts))
 
 
 def test_labels_that_all_pull_one_way_say_nothing_of_the_other(pool):
     log = drawn(pool, pool.rows(0, SIZE).outputs.pred.astype(float), 15)
     made = estimate.estimate(*of(pool, log, "error"), "doubly-robust").inner
-    assert made.tally == made.support == 0
+    assert made.minority_count == made.weighted_minority_count == 0
     assert made.model_variance > 0
 
 
@@ -212,7 +212,7 @@ def test_one_uniform_draw_has_the_variance_of_the_metrics_linear_part(pool, trut
     sample, metric = of(pool, log, "f1[dog]")
     made = estimate.estimate(sample, metric, "lure").inner
     slope = numeric(metric.smooth, sample.stats.mean(axis=0))
-    weights = 1 / sample.probs
+    weights = 1 / sample.prob
     pull = (sample.stats - sample.stats.mean(axis=0)) @ slope
     assert made.one_draw == approx(weights @ pull**2 / weights.sum(), rel=1e-3)
     assert made.one_draw == approx((pull**2).mean(), rel=0.3)

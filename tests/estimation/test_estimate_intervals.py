@@ -17,7 +17,7 @@ from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.pool.pool import Pool
-from activetest.rounds.fit import generator, learn, observed, unseen
+from activetest.rounds.fit import fit_surrogate, generator, observed, unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 
@@ -215,10 +215,10 @@ def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool
     assert count
     log = replace(
         log,
-        brought_rows=rows,
-        brought_status=np.full(count, LABELLED),
-        brought_labels=truth[rows],
-        brought_round=np.full(count, 3),
+        supplied_rows=rows,
+        supplied_status=np.full(count, LABELLED),
+        supplied_labels=truth[rows],
+        supplied_round=np.full(count, 3),
     )
     one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
     assert one.inner.exact
@@ -240,15 +240,15 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     rows = np.flatnonzero(unseen(log, SIZE))[:5]
     log = replace(
         log,
-        brought_rows=rows,
-        brought_status=np.full(5, LABELLED),
-        brought_labels=truth[rows],
-        brought_round=np.full(5, 3),
+        supplied_rows=rows,
+        supplied_status=np.full(5, LABELLED),
+        supplied_labels=truth[rows],
+        supplied_round=np.full(5, 3),
     )
     log.status[20:], log.labels[20:] = PENDING, np.nan
     sample, metric = of(pool, log, CLASSES, name)
     imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
-    surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
+    surrogate = fit_surrogate(log, pool, CLASSES, rng=generator(2, 3, "fit"))
     known = np.append(log.rows[:20], rows)
     rest = np.setdiff1d(np.arange(SIZE), known)
     mean = surrogate.expected(pool.take(rest), metric.statistics).sum(axis=1)
@@ -279,7 +279,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     log = drawn(pool, truth, CLASSES, 15, 10)
     metric = specification.one("error", specification.facts(pool.roles, None, pool))
     imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
-    surrogate = learn(log, pool, CLASSES, rng=generator(2, 3, "fit"))
+    surrogate = fit_surrogate(log, pool, CLASSES, rng=generator(2, 3, "fit"))
     wrong = surrogate.expected(pool.take(np.flatnonzero(unseen(log, SIZE))), metric.statistics)[0]
     sums = imputation.posterior[:, 0]
     deviation = sums.std()

@@ -9,16 +9,16 @@ from pytest import approx
 from activetest.estimation import inversion
 from activetest.estimation.inversion import first_standing
 from activetest.intervals import betting
-from activetest.nouns.estimate import Wagers
+from activetest.nouns.estimate import Increments
 
 GRID = np.linspace(0, 1, 9)
-NAMES = [field.name for field in fields(Wagers)]
+NAMES = [field.name for field in fields(Increments)]
 
 
 def sums(count: int, *, seed: int, strange: float = 0.0):
     """Draws with above and below the line, and what they were guessed to be, as fields of t.
 
-    at(t) are the wagers on above - t below. The more strange, the larger guesses of what is below
+    at(t) are the increments on above - t below. The more strange, the larger guesses of what is below
     the line are: a draw can then speak the more for a value, the larger it is.
     """
     rng, size = np.random.default_rng(seed), 2 * count
@@ -29,10 +29,10 @@ def sums(count: int, *, seed: int, strange: float = 0.0):
     before = np.cumsum(np.stack([above, below]), axis=1) - np.stack([above, below])
     left = 1 - np.arange(count) / size
 
-    def at(t: float) -> Wagers:
+    def at(t: float) -> Increments:
         guess, known = guesses[0] - t * guesses[1], (before[0] - t * before[1]) / size
         ends = np.array([0.0, -t, 1 - t])
-        return Wagers(
+        return Increments(
             left * (guess + (above - t * below - guess) * odds),
             left * (guess + (ends.min() - guess) * 2.0),
             left * (guess + (ends.max() - guess) * 2.0),
@@ -44,19 +44,19 @@ def sums(count: int, *, seed: int, strange: float = 0.0):
     return at
 
 
-def refuted(made: list[Wagers], value: float, limit: float, *, up: bool) -> bool:
-    """Whether bets on one value refute it: its piece's stakes, and ranges from chords."""
+def refuted(made: list[Increments], value: float, limit: float, *, up: bool) -> bool:
+    """Whether bets on one value refute it: its piece's outcome_values, and ranges from chords."""
     places = (len(GRID) - 1) * inversion._PIECES
     piece = min(int(value * places), places - 1)
     cell = piece // inversion._PIECES
 
-    def between(t: float) -> Wagers:
+    def between(t: float) -> Increments:
         share = (t - GRID[cell]) * (len(GRID) - 1)
         one, two = made[cell], made[cell + 1]
         parts = ((1 - share) * getattr(one, name) + share * getattr(two, name) for name in NAMES)
-        return Wagers(*parts)
+        return Increments(*parts)
 
-    def room(now: Wagers):
+    def room(now: Increments):
         return -now.offset - now.low if up else now.high + now.offset
 
     now, ends = between(value), [between((piece + step) / places) for step in (0, 1)]
@@ -96,7 +96,7 @@ def test_a_value_that_stands_between_refuted_ones_is_found():
     """
     signs = np.repeat([1.0, -1.0], [40, 120])
     nothing, one = np.zeros(160), np.ones(160)
-    made = [Wagers(signs * (7 / 16 - t), -one, one, nothing, -one, one) for t in GRID]
+    made = [Increments(signs * (7 / 16 - t), -one, one, nothing, -one, one) for t in GRID]
     limit = np.log(2)
     values = np.linspace(0, 1, 4001)
     open_ = values[[not refuted(made, value, limit, up=True) for value in values]]
@@ -108,7 +108,7 @@ def test_a_value_that_stands_between_refuted_ones_is_found():
 
 @pytest.mark.parametrize("up", [True, False])
 def test_without_draws_nothing_is_refuted(up):
-    made = [Wagers(*np.empty((6, 0)))] * len(GRID)
+    made = [Increments(*np.empty((6, 0)))] * len(GRID)
     assert first_standing(GRID, made, np.log(2), up=up) == (0 if up else 1)
 
 
@@ -116,7 +116,7 @@ def test_more_draws_never_bring_a_value_back():
     at, ends = sums(200, seed=3, strange=2.0), []
     for count in range(10, 201, 10):
         whole = [at(value) for value in GRID]
-        made = [Wagers(*(getattr(one, name)[:count] for name in NAMES)) for one in whole]
+        made = [Increments(*(getattr(one, name)[:count] for name in NAMES)) for one in whole]
         ends.append([first_standing(GRID, made, np.log(40), up=up) for up in (True, False)])
     lower, upper = np.array(ends).T
     assert (np.diff(lower) >= -1e-7).all()

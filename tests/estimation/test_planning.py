@@ -7,7 +7,7 @@ from scipy.stats import t
 
 from activetest.estimation import planning
 from activetest.intervals import betting, korn_graubard
-from activetest.nouns.estimate import Estimate, Wagers
+from activetest.nouns.estimate import Estimate, Increments
 
 
 def estimate(values, size: int) -> Estimate:
@@ -27,7 +27,7 @@ def estimate(values, size: int) -> Estimate:
         guess=np.zeros((len(values), 1)),
         limits=np.array([[values.sum()], [values.sum() + size - len(values)]]) / size,
         inside=np.ones(len(values)),
-        tally=min(values.sum(), (1 - values).sum()),
+        minority_count=min(values.sum(), (1 - values).sum()),
     )
 
 
@@ -36,11 +36,11 @@ def half(values, size: int) -> float:
     return (found.upper - found.lower) / 2
 
 
-def wagers(values) -> Wagers:
+def increments(values) -> Increments:
     """Uniform draws of 0/1 values from a pool without end."""
     values = np.asarray(values, float)
     nothing, one = np.zeros(len(values)), np.ones(len(values))
-    return Wagers(values, nothing, one, nothing, nothing, one)
+    return Increments(values, nothing, one, nothing, nothing, one)
 
 
 # --- half-widths
@@ -105,7 +105,7 @@ def test_planned_labels_are_about_those_that_it_then_takes(rate):
 
 def gate(values, threshold, *, seed=0, remaining=100_000, at_least=True, estimate=None):
     return planning.gate_labels(
-        wagers(values),
+        increments(values),
         threshold,
         estimate=np.mean(values) if estimate is None else estimate,
         at_least=at_least,
@@ -148,10 +148,10 @@ def test_gates_are_decided_after_about_as_many_labels(rate, threshold):
     rng, planned, needed = np.random.default_rng(int(100 * rate)), [], []
     for seed in range(40):
         first = rng.permutation(np.repeat([1.0, 0.0], [round(80 * rate), round(80 * (1 - rate))]))
-        if betting.verdict(wagers(first), threshold, at_least=True, alpha=0.05).draws:
+        if betting.verdict(increments(first), threshold, at_least=True, alpha=0.05).draws:
             continue
         values = np.append(first, rng.random(6000) < rate)
-        found = betting.verdict(wagers(values), threshold, at_least=True, alpha=0.05)
+        found = betting.verdict(increments(values), threshold, at_least=True, alpha=0.05)
         planned.append(gate(first, threshold, seed=seed))
         needed.append(found.draws - 80)
     assert len(planned) > 20

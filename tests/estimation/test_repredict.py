@@ -7,14 +7,14 @@ import pytest
 from pytest import approx
 
 from activetest.cache import cache
-from activetest.estimation.repredict import known_before, recall, restored
+from activetest.estimation.repredict import known_before, repredict, restored
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log
 from activetest.pool.pool import Pool
-from activetest.rounds.fit import generator, learn, unseen
+from activetest.rounds.fit import fit_surrogate, generator, unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 
@@ -44,15 +44,15 @@ def wanted(pool, *names: str):
     return tuple(each for name in names for each in specification.one(name, facts).statistics)
 
 
-def brought(log: Log, truth, count: int) -> Log:
+def supplied(log: Log, truth, count: int) -> Log:
     """The log after the first rows that nobody saw were labelled without a draw."""
     rows = np.flatnonzero(unseen(log, SIZE))[:count]
     return replace(
         log,
-        brought_rows=np.append(log.brought_rows, rows),
-        brought_status=np.append(log.brought_status, np.full(count, LABELLED)),
-        brought_labels=np.append(log.brought_labels, truth[rows]),
-        brought_round=np.append(log.brought_round, np.full(count, len(log.history) + 1)),
+        supplied_rows=np.append(log.supplied_rows, rows),
+        supplied_status=np.append(log.supplied_status, np.full(count, LABELLED)),
+        supplied_labels=np.append(log.supplied_labels, truth[rows]),
+        supplied_round=np.append(log.supplied_round, np.full(count, len(log.history) + 1)),
     )
 
 
@@ -61,7 +61,7 @@ def played(pool, truth, choices: Choices) -> Log:
     log = Log.empty()
     for number in range(1, ROUNDS + 1):
         if number in (3, 6):
-            log = brought(log, truth, 4)
+            log = supplied(log, truth, 4)
         log = answered(log, plan.plan(log, pool, choices, seed=1, count=3), truth)
     return log
 
@@ -81,7 +81,7 @@ def test_a_round_that_is_its_own_source_says_what_it_would_have_recorded(pool, t
         played(pool, truth, replace(choices, surrogate=surrogate)) for choices in (FEW, ALL)
     )
     assert (few.rows == full.rows).all()
-    again = recall(few, pool, tuple(map(statistic, full.history[0].statistics)))
+    again = repredict(few, pool, tuple(map(statistic, full.history[0].statistics)))
     for number in (1, 2, 4):
         one, other = again.history[number - 1], full.history[number - 1]
         assert (one.statistics, one.groups) == (other.statistics, other.groups)
@@ -92,7 +92,7 @@ def test_a_round_that_is_its_own_source_says_what_it_would_have_recorded(pool, t
 
 def test_groups_that_were_added_later_are_recalled(pool, truth):
     log = played(pool, truth, FEW)
-    again = recall(ungrouped(log), pool, wanted(pool, "error"))
+    again = repredict(ungrouped(log), pool, wanted(pool, "error"))
     for one, other in zip(again.history, log.history, strict=True):
         assert one.groups == other.groups == ("", "place=barn", "place=tree")
         assert (one.count == other.count).all()
@@ -107,19 +107,19 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
 ):
     """Fitted anew to nothing but the labels that were known before the source."""
     log, statistics = played(pool, truth, FEW), wanted(pool, "f1[dog]", "brier")
-    one, source = recall(log, pool, statistics).history[number - 1], SOURCES[number]
-    drawn, seen = log.round < source, log.brought_round <= source
+    one, source = repredict(log, pool, statistics).history[number - 1], SOURCES[number]
+    drawn, seen = log.round < source, log.supplied_round <= source
     then = replace(
         log,
-        **{name: getattr(log, name)[drawn] for name in ("rows", "probs", "round", "status")},
+        **{name: getattr(log, name)[drawn] for name in ("rows", "prob", "round", "status")},
         labels=log.labels[drawn],
-        brought_rows=log.brought_rows[seen],
-        brought_status=log.brought_status[seen],
-        brought_labels=log.brought_labels[seen],
-        brought_round=log.brought_round[seen],
+        supplied_rows=log.supplied_rows[seen],
+        supplied_status=log.supplied_status[seen],
+        supplied_labels=log.supplied_labels[seen],
+        supplied_round=log.supplied_round[seen],
         history=log.history[: source - 1],
     )
-    surrogate = learn(then, pool, FEW, rng=generator(1, source, "fit"))
+    surrogate = fit_surrogate(then, pool, FEW, rng=generator(1, source, "fit"))
     rows = pool.rows(0, SIZE)
     mean, _ = moments(surrogate.beliefs(rows, statistics))
     assert one.imputed == approx(mean[:, one.rows].T, rel=1e-5, abs=1e-9)
@@ -135,14 +135,14 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
 def test_labels_that_came_after_its_source_do_not_change_what_a_round_recalls(pool, truth, number):
     """What was drawn in the source or later, and what was brought after it, says the opposite."""
     log, statistics = played(pool, truth, FEW), wanted(pool, "f1", "log-loss")
-    late, brought_late = log.round >= SOURCES[number], log.brought_round > SOURCES[number]
+    late, brought_late = log.round >= SOURCES[number], log.supplied_round > SOURCES[number]
     other = replace(
         log,
         labels=np.where(late, (log.labels + 1) % 3, log.labels),
-        brought_labels=np.where(brought_late, (log.brought_labels + 1) % 3, log.brought_labels),
+        supplied_labels=np.where(brought_late, (log.supplied_labels + 1) % 3, log.supplied_labels),
     )
     assert late.any()
-    one, two = (recall(each, pool, statistics).history[number - 1] for each in (log, other))
+    one, two = (repredict(each, pool, statistics).history[number - 1] for each in (log, other))
     np.testing.assert_array_equal(one.imputed, two.imputed)
     np.testing.assert_array_equal(one.imputed_sum, two.imputed_sum)
 
@@ -150,18 +150,18 @@ def test_labels_that_came_after_its_source_do_not_change_what_a_round_recalls(po
 def test_only_what_a_round_says_is_changed(pool, truth):
     """Its draws, its surrogate and what it aimed at are facts."""
     log = played(pool, truth, FEW)
-    again = recall(log, pool, wanted(pool, "f1[dog]"))
+    again = repredict(log, pool, wanted(pool, "f1[dog]"))
     for one, other in zip(again.history, log.history, strict=True):
-        for name in ("number", "choices", "params", "aims"):
+        for name in ("number", "choices", "params", "objectives"):
             assert getattr(one, name) == getattr(other, name)
         assert (one.rows == other.rows).all()
-        assert (one.probs == other.probs).all()
+        assert (one.prob == other.prob).all()
     assert again.rows is log.rows
 
 
 def test_what_a_round_recorded_stays_when_something_else_is_asked_as_well(pool, truth):
     log = played(pool, truth, FEW)
-    again = recall(log, pool, wanted(pool, "brier", "error"))
+    again = repredict(log, pool, wanted(pool, "brier", "error"))
     (kept,) = {each.name for each in wanted(pool, "error")}
     for one, old in zip(again.history, log.history, strict=True):
         new, place = one.statistics.index(kept), old.statistics.index(kept)
@@ -171,10 +171,10 @@ def test_what_a_round_recorded_stays_when_something_else_is_asked_as_well(pool, 
 
 def test_rounds_that_recorded_everything_stay_as_they_are(pool, truth):
     log = played(pool, truth, ALL)
-    assert recall(log, pool, wanted(pool, "f1[dog]", "error")).history == log.history
-    assert recall(Log.empty(), pool, wanted(pool, "f1[dog]")).history == ()
+    assert repredict(log, pool, wanted(pool, "f1[dog]", "error")).history == log.history
+    assert repredict(Log.empty(), pool, wanted(pool, "f1[dog]")).history == ()
     mixed = replace(log, history=(*log.history[:2], *ungrouped(log).history[2:3], *log.history[3:]))
-    again = recall(mixed, pool, wanted(pool, "error"))
+    again = repredict(mixed, pool, wanted(pool, "error"))
     assert [one is two for one, two in zip(again.history, mixed.history, strict=True)] == [
         number != 3 for number in range(1, ROUNDS + 1)
     ]
@@ -182,9 +182,9 @@ def test_rounds_that_recorded_everything_stay_as_they_are(pool, truth):
 
 def test_recalling_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, monkeypatch):
     log, statistics = played(pool, truth, FEW), wanted(pool, "f1[dog]")
-    one = recall(log, pool, statistics)
+    one = repredict(log, pool, statistics)
     monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, SIZE)) for at in range(0, 40, 7)])
-    other = recall(log, pool, statistics)
+    other = repredict(log, pool, statistics)
     for before, after in zip(one.history, other.history, strict=True):
         assert after.imputed_sum == approx(before.imputed_sum)
         assert (after.count == before.count).all()
@@ -211,9 +211,9 @@ def test_a_rounds_surrogate_comes_back_as_it_was(pool, truth):
 def test_rounds_of_an_older_version_are_left_alone_and_later_ones_ask_themselves(pool, truth):
     log = played(pool, truth, FEW)
     # What an older version wrote down says nothing about aims, and names its parameters otherwise.
-    old = [replace(each, aims=(), params={}) for each in log.history[:5]]
+    old = [replace(each, objectives=(), params={}) for each in log.history[:5]]
     aged = replace(log, history=(*old, *log.history[5:]))
-    again = recall(aged, pool, wanted(pool, "f1[dog]"))
+    again = repredict(aged, pool, wanted(pool, "f1[dog]"))
     assert again.history[:5] == tuple(old)
     for each in again.history[5:]:
         asked = restored(each, pool).expected(pool.take(each.rows), wanted(pool, "f1[dog]"))

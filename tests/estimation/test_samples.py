@@ -48,15 +48,15 @@ def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen
     return after
 
 
-def brought(log: Log, pool, truth, count: int) -> Log:
+def supplied(log: Log, pool, truth, count: int) -> Log:
     """The log after the first rows that nobody saw were labelled without a draw."""
     rows = np.flatnonzero(unseen(log, pool.size))[:count]
     return replace(
         log,
-        brought_rows=np.append(log.brought_rows, rows),
-        brought_status=np.append(log.brought_status, np.full(count, LABELLED)),
-        brought_labels=np.append(log.brought_labels, truth[rows]),
-        brought_round=np.append(log.brought_round, np.full(count, len(log.history) + 1)),
+        supplied_rows=np.append(log.supplied_rows, rows),
+        supplied_status=np.append(log.supplied_status, np.full(count, LABELLED)),
+        supplied_labels=np.append(log.supplied_labels, truth[rows]),
+        supplied_round=np.append(log.supplied_round, np.full(count, len(log.history) + 1)),
     )
 
 
@@ -76,17 +76,17 @@ def of(log: Log, pool, group: int = 0):
 def test_before_each_draw_everything_earlier_is_known_and_the_rest_is_guessed(pool, truth, group):
     """Known, guessed and counted, against a walk through the log that forgets nothing."""
     log = drawn(Log.empty(), pool, truth, 5)
-    log = brought(log, pool, truth, 4)
-    log = drawn(brought(drawn(log, pool, truth, 5), pool, truth, 3), pool, truth, 5)
+    log = supplied(log, pool, truth, 4)
+    log = drawn(supplied(drawn(log, pool, truth, 5), pool, truth, 3), pool, truth, 5)
     one = of(log, pool, group)
     codes = pool.rows(0, SIZE).codes
     member = gathered(log, pool).groups[group].holds(codes)
     wrong = (truth != pool.rows(0, SIZE).outputs.pred) * member
     for m, number in enumerate(log.round):
-        seen = np.append(log.rows[:m], log.brought_rows[log.brought_round <= number])
+        seen = np.append(log.rows[:m], log.supplied_rows[log.supplied_round <= number])
         assert one.known_sum[m, 0] == wrong[seen].sum()
         assert one.left[m] == member.sum() - member[seen].sum()
-    assert one.total[0] == wrong[np.append(log.rows, log.brought_rows)].sum()
+    assert one.total[0] == wrong[np.append(log.rows, log.supplied_rows)].sum()
     assert one.unknown == one.left[-1] - one.inside[-1]
 
 
@@ -104,7 +104,7 @@ def test_a_round_records_what_its_surrogate_expects_of_every_configured_metric(p
     choices = replace(CHOICES, metrics=("error", "recall[dog]"), also=("brier",))
     log = drawn(Log.empty(), pool, truth, 5)
     free = unseen(log, SIZE)
-    frozen = plan.freeze(log, pool, choices, seed=1)
+    frozen = plan.prepare(log, pool, choices, seed=1)
     record = plan.record(frozen, np.flatnonzero(free)[[7, 2, 30]], pool)
     assert record.statistics == ("zero_one", "brier", "tp:1", "fn:1")
     rows = pool.rows(0, SIZE)
@@ -121,10 +121,10 @@ def test_a_round_records_what_its_surrogate_expects_of_every_configured_metric(p
 def test_what_is_expected_of_a_drawn_item_comes_from_the_surrogate_that_knows_every_label(
     pool, truth
 ):
-    log = drawn(brought(drawn(Log.empty(), pool, truth, 5), pool, truth, 6), pool, truth, 5)
+    log = drawn(supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, 6), pool, truth, 5)
     evidence = gathered(log, pool)
     mean, variance = samples.sample(evidence, ERROR).expect(np.array([3.0]))
-    known = np.append(log.rows, log.brought_rows)
+    known = np.append(log.rows, log.supplied_rows)
     assert len(known) == 16
     wrong = moments(evidence.surrogate.beliefs(pool.take(log.rows), ERROR.statistics))[0][0]
     assert mean == approx(3 * wrong)
@@ -159,9 +159,9 @@ def test_only_whole_rounds_count_and_a_started_first_round_says_so(pool, truth):
 
 
 def test_a_label_that_was_taken_back_ends_what_can_be_used(pool, truth):
-    log = brought(drawn(Log.empty(), pool, truth, 5), pool, truth, 2)
+    log = supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, 2)
     log = drawn(log, pool, truth, 5)
-    gone = replace(log, brought_status=np.array([LABELLED, PENDING]))
+    gone = replace(log, supplied_status=np.array([LABELLED, PENDING]))
     assert gathered(log, pool).used == 10
     assert gathered(gone, pool).used == 5
 
@@ -170,11 +170,11 @@ def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     """Labels that were brought, and declined items, do not make the variance of draws surer."""
     log = drawn(Log.empty(), pool, truth, 12)
     wrong = int((truth[log.rows] != pool.take(log.rows).outputs.pred).sum())
-    more = brought(log, pool, truth, 20)
+    more = supplied(log, pool, truth, 20)
     declined = drawn(log, pool, truth, 12, status=DECLINED)
     for each in (log, more, declined):
         made = estimate.estimate(of(each, pool), ERROR, "lure")
-        assert made.inner.tally == approx(min(wrong, 12 - wrong))
+        assert made.inner.minority_count == approx(min(wrong, 12 - wrong))
 
 
 # --- declined items
@@ -193,7 +193,7 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
 
 
 def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
-    log = brought(Log.empty(), pool, truth, 10)
+    log = supplied(Log.empty(), pool, truth, 10)
     log = drawn(log, pool, truth, 10, status=DECLINED)
     with pytest.raises(NotEstimable, match="no draw has a label"):
         estimate.estimate(of(log, pool), ERROR, "doubly-robust")
@@ -203,8 +203,8 @@ def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, trut
 
 
 def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
-    log = brought(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
-    log = brought(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
+    log = supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
+    log = supplied(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
     wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
     made = estimate.estimate(of(log, pool), ERROR, "lure")
@@ -214,7 +214,7 @@ def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
 
 
 def test_when_everything_is_known_every_item_weighs_the_same(pool, truth):
-    log = brought(drawn(Log.empty(), pool, truth, 5), pool, truth, SIZE - 5)
+    log = supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, SIZE - 5)
     inside = np.arange(5) % 2.0
     rows, labels, weights = samples.known_weights(log, SIZE, inside, np.ones(SIZE - 5))
     assert sorted(rows) == list(range(SIZE))
@@ -235,14 +235,14 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
     The last share is that of a class which the pool does not have.
     """
     metric = specification.one(name, Facts("classification", ("cat", "dog", "owl")))
-    log = brought(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
+    log = supplied(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
     log = drawn(log, pool, truth, 6)
     rng, weights = np.random.default_rng(2), np.array([1.0, -2.0, 0.5])[: len(metric.statistics)]
     shares = rng.dirichlet([1, 1, 1, 0.3], size=15)
 
-    def estimated(labels, brought_labels) -> tuple[float, samples.Sample]:
-        now = replace(log, labels=labels, brought_labels=brought_labels)
-        now = replace(now, soft=shares[:12, :3], brought_soft=shares[12:, :3])
+    def estimated(labels, supplied_labels) -> tuple[float, samples.Sample]:
+        now = replace(log, labels=labels, supplied_labels=supplied_labels)
+        now = replace(now, soft=shares[:12, :3], supplied_soft=shares[12:, :3])
         evidence = samples.gather(now, pool, CHOICES, [metric], seed=1)
         one = samples.sample(evidence, metric, evidence.groups[group])
         return catalog.load("estimators", "lure").estimate(one).mean @ weights, one
@@ -251,11 +251,11 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
     for place in range(15):
         values = []
         for code in (0.0, 1.0, 2.0, -1.0):
-            labels = np.concatenate([log.labels, log.brought_labels])
+            labels = np.concatenate([log.labels, log.supplied_labels])
             labels[place] = code
             values.append(estimated(labels[:12], labels[12:])[0])
         exact += shares[place] @ np.square(values) - (shares[place] @ values) ** 2
-    _, one = estimated(log.labels, log.brought_labels)
+    _, one = estimated(log.labels, log.supplied_labels)
     assert one.label_variance(weights) == approx(exact, rel=1e-6)
     assert of(log, pool).label_variance(np.ones(1)) == 0
 
@@ -269,7 +269,7 @@ def test_draws_do_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, mo
     monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, SIZE)) for at in range(0, 40, 7)])
     other = plan.plan(log, pool, CHOICES, seed=1, count=10)
     assert (one.rows == other.rows).all()
-    assert one.probs == approx(other.probs)
+    assert one.prob == approx(other.prob)
     assert one.imputed_sum == approx(other.imputed_sum)
 
 

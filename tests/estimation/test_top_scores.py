@@ -46,7 +46,7 @@ def after(pool, truth):
         for kind, count in batches:
             one = plan.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
             if kind == PICKED:
-                one = replace(one, probs=np.full(count, np.nan))
+                one = replace(one, prob=np.full(count, np.nan))
             log = answered(log, one, truth)
         return log
 
@@ -81,7 +81,7 @@ def test_before_each_draw_earlier_picks_are_known(pool, truth, after, group, dec
     for step, place in enumerate(places):
         seen = log.rows[:place]
         assert one.stats[step, 0] == wrong[log.rows[place]]
-        assert one.probs[step] == log.probs[place]
+        assert one.prob[step] == log.prob[place]
         assert one.known_sum[step, 0] == wrong[seen].sum()
         assert one.left[step] == member.sum() - member[seen].sum()
         round = log.history[log.round[place] - 1]
@@ -129,7 +129,7 @@ def test_draws_beside_picks_can_be_uniform(pool, after):
     batches = ((PICKED, 10), (DRAWN, 12), (PICKED, 3))
     uniform = samples.sample(gathered(after(*batches, acquisition="uniform"), pool), ERROR)
     assert uniform.uniform
-    assert uniform.probs == approx(1 / (30 - np.arange(12)))
+    assert uniform.prob == approx(1 / (30 - np.arange(12)))
     made = [estimate.estimate(uniform, ERROR, name).value for name in ("iid", "lure")]
     assert made[0] == made[1]
     assert not samples.sample(gathered(after(*batches), pool), ERROR).uniform
@@ -155,7 +155,7 @@ def test_doubt_about_the_labels_of_picks_counts_as_far_as_they_weigh(pool, truth
     soft[:] = np.eye(3)[log.labels.astype(int)]
     soft[[1, 11]] = [0.5, 0.25, 0.25]
     one = samples.sample(
-        gathered(replace(log, soft=soft, brought_soft=np.empty((0, 3))), pool), ERROR
+        gathered(replace(log, soft=soft, supplied_soft=np.empty((0, 3))), pool), ERROR
     )
     right = soft[1, int(pool.take(log.rows[[1]]).outputs.pred[0])]
     # The second doubtful pick came after the last draw: no estimate knows it.
@@ -165,5 +165,5 @@ def test_doubt_about_the_labels_of_picks_counts_as_far_as_they_weigh(pool, truth
 def test_the_status_of_all_draws_and_picks_is_answered(after):
     log = after((PICKED, 2), (DRAWN, 2))
     assert (log.status == LABELLED).all()
-    assert log.picked.tolist() == [True, True, False, False]
-    assert [each.picked for each in log.history] == [True, False]
+    assert log.deterministic.tolist() == [True, True, False, False]
+    assert [each.deterministic for each in log.history] == [True, False]

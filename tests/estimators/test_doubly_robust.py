@@ -21,7 +21,7 @@ def sample(truth, guess, *, seed: int = 1) -> Sample:
     weights = 1 / (ahead * (ahead - 1))
     return Sample(
         stats=stats,
-        probs=strength[rows] / (strength.sum() - np.cumsum(strength[rows]) + strength[rows]),
+        prob=strength[rows] / (strength.sum() - np.cumsum(strength[rows]) + strength[rows]),
         weights=weights / weights.sum(),
         known_sum=np.cumsum(stats, axis=0) - stats,
         imputed=imputed,
@@ -57,7 +57,7 @@ def test_its_first_step_is_the_textbook_formula():
     """(1/N) [sum of guesses + (h - g) / q], with nothing known and nothing learned yet."""
     truth, guess = pool()
     one = sample(truth, guess)
-    exact = (guess.sum() + (one.stats[0] - one.imputed[0]) / one.probs[0]) / SIZE
+    exact = (guess.sum() + (one.stats[0] - one.imputed[0]) / one.prob[0]) / SIZE
     assert doubly_robust.estimate(one).terms[0] == approx(exact)
 
 
@@ -67,7 +67,7 @@ def test_it_says_what_it_took_every_item_to_be():
     one = sample(truth, np.full(SIZE, 0.3))
     made = doubly_robust.estimate(one)
     rest = one.left[:, None] * made.guess
-    steps = one.known_sum + rest + (one.stats - made.guess) / one.probs[:, None]
+    steps = one.known_sum + rest + (one.stats - made.guess) / one.prob[:, None]
     assert made.terms == approx(steps / SIZE)
     assert made.guess[0] == approx(0.3)
     assert np.ptp(made.guess) > 0.01
@@ -82,7 +82,7 @@ def test_a_guess_does_not_depend_on_its_own_label_or_on_later_ones():
         stats[place] += 5
         after = doubly_robust.estimate(replace(one, stats=stats)).terms
         assert (after[:place] == before[:place]).all()
-        assert after[place] - before[place] == approx(5 / one.probs[place] / SIZE)
+        assert after[place] - before[place] == approx(5 / one.prob[place] / SIZE)
 
 
 def test_accuracy_is_exactly_one_minus_error():

@@ -20,7 +20,7 @@ def sample(drawn, *, replaced: bool = True) -> Sample:
     nothing = np.zeros((count, 1))
     return Sample(
         stats=LOSSES[drawn, None],
-        probs=PROBS[drawn],
+        prob=PROBS[drawn],
         weights=np.full(count, 1 / count),
         known_sum=nothing,
         imputed=nothing,

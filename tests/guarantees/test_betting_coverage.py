@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from activetest.intervals import betting
-from activetest.nouns.estimate import Wagers
+from activetest.nouns.estimate import Increments
 
 
-def wagers(stats, guesses, strength, draws, rng) -> Wagers:
+def increments(stats, guesses, strength, draws, rng) -> Increments:
     """Weighted draws without replacement from a pool of 0/1 statistics, with exact ranges."""
     size = len(stats)
     order = np.argsort(rng.exponential(size=size) / strength)
@@ -19,7 +19,7 @@ def wagers(stats, guesses, strength, draws, rng) -> Wagers:
     highest = np.maximum.accumulate(((1 - guesses) / strength)[order][::-1])[::-1][:draws]
     known = (np.cumsum(stats[rows]) - stats[rows]) / size
     value = (stats[rows] - guesses[rows]) * left / strength[rows] / size + rest
-    return Wagers(
+    return Increments(
         value,
         lowest * left / size + rest,
         highest * left / size + rest,
@@ -42,7 +42,7 @@ def refuted(stats, guesses, strength, *, runs, draws, rng) -> float:
     """Share of runs in which the true mean was refuted, on any side, at any look."""
     count, bar = 0, np.log(2 / 0.05)
     for _ in range(runs):
-        paths = betting.e_values(wagers(stats, guesses, strength, draws, rng), stats.mean())
+        paths = betting.e_values(increments(stats, guesses, strength, draws, rng), stats.mean())
         count += max(path.max() for path in paths) >= bar
     return count / runs
 
@@ -61,7 +61,10 @@ def test_a_gate_whose_truth_is_the_threshold_hardly_ever_passes(at_least):
     stats, guesses, strength = pool(0.1, wrong=False, rng=rng)
     words = [
         betting.verdict(
-            wagers(stats, guesses, strength, 500, rng), stats.mean(), at_least=at_least, alpha=0.05
+            increments(stats, guesses, strength, 500, rng),
+            stats.mean(),
+            at_least=at_least,
+            alpha=0.05,
         ).word
         for _ in range(300)
     ]

@@ -16,7 +16,7 @@ from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import Statistic, combined, statistic
 from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 
 SIZE, CLASSES = 40, 3
 ARMS = catalog.having("acquisition", "CHOOSES_GROUPS")
@@ -29,7 +29,7 @@ def pool_rows(kind: str) -> Rows:
     """SIZE rows of a pool of that kind, with three design columns."""
     rng = np.random.default_rng(3)
     design = rng.normal(size=(SIZE, 3)).astype(np.float32)
-    probs = rng.dirichlet(np.ones(CLASSES), size=SIZE).astype(np.float32)
+    prob = rng.dirichlet(np.ones(CLASSES), size=SIZE).astype(np.float32)
     outputs = {
         "classes": Outputs(probs.argmax(axis=1), probs),
         "hard labels": Outputs(probs.argmax(axis=1)),
@@ -53,7 +53,7 @@ def asked(kind: str) -> tuple[Statistic, ...]:
     return (*kept, more, combined([kept[0], more], (0.5, -2.0)))
 
 
-def known(kind: str, count: int) -> Known:
+def known(kind: str, count: int) -> TrainingSet:
     """The first count rows of the pool with labels; some are not what the box says."""
     rows = pool_rows(kind)[:count]
     rng = np.random.default_rng(4)
@@ -65,16 +65,18 @@ def known(kind: str, count: int) -> Known:
     stats = [statistic(name).value(rows.outputs, labels[:, None])[:, 0] for name in statistics]
     table = np.reshape(stats, (len(statistics), count)).T
     classes = 0 if kind == "values" else CLASSES
-    sketch = pool_rows(kind)
-    return Known(rows, labels, table, statistics, classes, scale=1.0, sketch=sketch)
+    background = pool_rows(kind)
+    return TrainingSet(rows, labels, table, statistics, classes, scale=1.0, background=background)
 
 
 def beliefs() -> Beliefs:
     """Two targets, three outcomes, four members."""
     rng = np.random.default_rng(5)
     draws = rng.dirichlet(np.ones(CLASSES), size=(4, SIZE))
-    stakes = rng.random((2, SIZE, CLASSES))
-    return Beliefs(draws.mean(axis=0), stakes, 0.1 * rng.random(stakes.shape), draws)
+    outcome_values = rng.random((2, SIZE, CLASSES))
+    return Beliefs(
+        draws.mean(axis=0), outcome_values, 0.1 * rng.random(outcome_values.shape), draws
+    )
 
 
 @cache
@@ -129,7 +131,7 @@ def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
     order = np.random.default_rng(8).permutation(SIZE)
     one = beliefs()
     other = Beliefs(
-        one.probs[order], one.stakes[:, order], one.noise[:, order], one.draws[:, order]
+        one.probs[order], one.outcome_values[:, order], one.outcome_variance[:, order], one.draws[:, order]
     )
     score = catalog.load("acquisition", name).score
     np.testing.assert_allclose(
@@ -141,8 +143,8 @@ def groups(order) -> Bandit:
     """Which of six groups is the least accurate? Nothing is left to label in the third."""
     known = np.array([[3, 1], [1, 1], [0, 4], [9, 3], [0, 0], [2, 5]], float)[order]
     meaning = tuple({"place": str(number)} for number in order)
-    size, worth = np.array([9, 40, 4, 60, 30, 50])[order], np.tile([1.0, 0.0], (6, 1))
-    each = (np.arange(6), size, worth, np.zeros(6), known, known, np.ones((6, 2)))
+    size, value = np.array([9, 40, 4, 60, 30, 50])[order], np.tile([1.0, 0.0], (6, 1))
+    each = (np.arange(6), size, value, np.zeros(6), known, known, np.ones((6, 2)))
     return Bandit(Arms("accuracy", meaning, *each), IDENTIFY)
 
 
@@ -179,11 +181,11 @@ def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(
     believed = surrogate.beliefs(pool_rows(kind), asked(kind))
     outcomes = believed.probs.shape[1]
     assert believed.probs.shape == (SIZE, outcomes)
-    assert believed.stakes.shape == (len(asked(kind)), SIZE, outcomes)
-    assert np.isfinite(believed.stakes).all()
+    assert believed.outcome_values.shape == (len(asked(kind)), SIZE, outcomes)
+    assert np.isfinite(believed.outcome_values).all()
     assert (believed.probs >= 0).all()
     np.testing.assert_allclose(believed.probs.sum(axis=1), 1, rtol=1e-5)
-    assert believed.noise is None or (believed.noise >= 0).all()
+    assert believed.outcome_variance is None or (believed.outcome_variance >= 0).all()
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -208,7 +210,7 @@ def test_surrogates_follow_the_rows_when_they_are_shuffled(name, kind):
     rows = pool_rows(kind)
     one, other = (surrogate.beliefs(some, asked(kind)) for some in (rows, rows[order]))
     np.testing.assert_allclose(other.probs, one.probs[order], rtol=1e-5)
-    np.testing.assert_allclose(other.stakes, one.stakes[:, order], rtol=1e-5)
+    np.testing.assert_allclose(other.outcome_values, one.outcome_values[:, order], rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -223,7 +225,7 @@ def test_surrogates_come_back_from_their_parameters(name, kind):
     again = catalog.load("surrogates", name).restore(json.loads(json.dumps(told)) | kept)
     one, other = (each.beliefs(pool_rows(kind), asked(kind)) for each in (again, surrogate))
     np.testing.assert_array_equal(one.probs, other.probs)
-    np.testing.assert_array_equal(one.stakes, other.stakes)
+    np.testing.assert_array_equal(one.outcome_values, other.outcome_values)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -232,7 +234,7 @@ def test_surrogates_have_members_whose_totals_are_finite(name, kind):
     surrogate = usable(name, kind)
     if surrogate is None:
         return
-    members = surrogate.members(5, np.random.default_rng(10))
+    members = surrogate.draw_members(5, np.random.default_rng(10))
     mean, variance = surrogate.totals(pool_rows(kind), members, asked(kind))
     shape = (5, len(asked(kind)))
     assert mean.shape == shape
@@ -247,7 +249,7 @@ def test_members_of_surrogates_believe_in_probabilities_of_the_same_outcomes(nam
     surrogate = usable(name, kind)
     if surrogate is None:
         return
-    members = surrogate.members(6, np.random.default_rng(10))
+    members = surrogate.draw_members(6, np.random.default_rng(10))
     believed = surrogate.beliefs(pool_rows(kind), asked(kind), members)
     assert believed.draws.shape[1:] == believed.probs.shape
     assert (believed.draws >= 0).all()

@@ -9,7 +9,7 @@ from activetest.errors import NotEstimable
 from activetest.estimation import estimate as assess
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
-from activetest.nouns.estimate import Estimate, Interval, Sample, Wagers
+from activetest.nouns.estimate import Estimate, Increments, Interval, Sample
 
 ERROR = specification.one("error", Facts("classification", ("cat", "dog")))
 
@@ -28,7 +28,7 @@ def sample(name: str = "lure", *, draws: int = 20, size: int = 60) -> Sample:
     unknown = size - draws
     return Sample(
         stats=stats,
-        probs=1 / left,
+        prob=1 / left,
         weights=weights / weights.sum(),
         known_sum=np.cumsum(stats, axis=0) - stats,
         imputed=imputed,
@@ -113,10 +113,10 @@ def made(name: str, level: float, *, exact: bool = False, spread: float = 1.0) -
     if name == "betting":
         value = 0.3 + 0.2 * spread * rng.choice([-1, 1], size=1000)
         ends, nothing = np.tile([[-0.5], [1.5]], 1000), np.zeros(1000)
-        wagers = Wagers(value, *ends, offset=nothing, least=nothing, most=nothing + 1)
+        increments = Increments(value, *ends, offset=nothing, least=nothing, most=nothing + 1)
         limits = (0.3, 0.3) if exact else (0.0, 1.0)
         return catalog.load("intervals", name).interval(
-            wagers, level, low=limits[0], high=limits[1]
+            increments, level, low=limits[0], high=limits[1]
         )
     # A calibration error is of what happened and what was claimed, by bin, and a squared one of
     # the bins' shares besides.
@@ -137,8 +137,8 @@ def made(name: str, level: float, *, exact: bool = False, spread: float = 1.0) -
         draws=0.3 + scale * rng.normal(size=(200, 1)),
         exact=exact,
         model_variance=float(variance[0, 0]),
-        tally=6.0,
-        support=6.0,
+        minority_count=6.0,
+        weighted_minority_count=6.0,
     )
     return catalog.load("intervals", name).interval(estimate, level)
 

@@ -8,11 +8,11 @@ import pytest
 from pytest import approx
 
 from activetest.intervals import betting
-from activetest.nouns.estimate import Wagers
+from activetest.nouns.estimate import Increments
 
 
-def made(stats, guesses, strength, rows) -> Wagers:
-    """The wagers of drawing these rows, in order, from a pool of 0/1 statistics."""
+def made(stats, guesses, strength, rows) -> Increments:
+    """The increments of drawing these rows, in order, from a pool of 0/1 statistics."""
     size, free = len(stats), np.ones(len(stats), bool)
     columns = []
     for row in rows:
@@ -29,17 +29,17 @@ def made(stats, guesses, strength, rows) -> Wagers:
             )
         )
         free[row] = False
-    return Wagers(*np.array(columns, float).reshape(-1, 6).T)
+    return Increments(*np.array(columns, float).reshape(-1, 6).T)
 
 
-def uniform(values) -> Wagers:
+def uniform(values) -> Increments:
     """Uniform draws of these 0/1 values from a pool without end, with nothing guessed."""
     values = np.asarray(values, float)
     nothing, one = np.zeros(len(values)), np.ones(len(values))
-    return Wagers(values, nothing, one, nothing, nothing, one)
+    return Increments(values, nothing, one, nothing, nothing, one)
 
 
-def study(seed: int, *, size: int = 400, draws: int = 150) -> tuple[Wagers, float]:
+def study(seed: int, *, size: int = 400, draws: int = 150) -> tuple[Increments, float]:
     """Draws that were more likely where errors were expected, and the true mean."""
     rng = np.random.default_rng(seed)
     guesses = rng.beta(0.5, 2, size)
@@ -49,25 +49,25 @@ def study(seed: int, *, size: int = 400, draws: int = 150) -> tuple[Wagers, floa
     return made(stats, guesses, strength, rows), stats.mean()
 
 
-def first(wagers: Wagers, draws: int) -> Wagers:
-    return Wagers(*(getattr(wagers, field.name)[:draws] for field in fields(wagers)))
+def first(increments: Increments, draws: int) -> Increments:
+    return Increments(*(getattr(increments, field.name)[:draws] for field in fields(increments)))
 
 
-def mirrored(wagers: Wagers) -> Wagers:
-    """The wagers on the share of zeros: what was left, less what they were."""
-    before = 1 - wagers.most
-    return Wagers(
-        wagers.most - wagers.value,
-        wagers.most - wagers.high,
-        wagers.most - wagers.low,
-        before - wagers.offset,
-        wagers.least,
-        wagers.most,
+def mirrored(increments: Increments) -> Increments:
+    """The increments on the share of zeros: what was left, less what they were."""
+    before = 1 - increments.most
+    return Increments(
+        increments.most - increments.value,
+        increments.most - increments.high,
+        increments.most - increments.low,
+        before - increments.offset,
+        increments.least,
+        increments.most,
     )
 
 
-def ends(wagers: Wagers, level: float = 0.95, **known) -> tuple[float, float]:
-    found = betting.interval(wagers, level, **({"low": 0.0, "high": 1.0} | known))
+def ends(increments: Increments, level: float = 0.95, **known) -> tuple[float, float]:
+    found = betting.interval(increments, level, **({"low": 0.0, "high": 1.0} | known))
     return found.lower, found.upper
 
 
@@ -84,35 +84,35 @@ def test_at_the_truth_the_game_is_fair(up):
         chance, left = 1.0, 1.0
         for row in rows:
             chance, left = chance * strength[row] / left, left - strength[row]
-        wagers = made(stats, guesses, strength, rows)
-        mean += chance * np.exp(betting.capital(wagers, 0.4, up=up)[-1])
+        increments = made(stats, guesses, strength, rows)
+        mean += chance * np.exp(betting.capital(increments, 0.4, up=up)[-1])
     assert mean == approx(np.ones(3), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_capital_on_larger_means_falls_as_theta_grows_and_on_smaller_means_rises(seed):
-    wagers, _ = study(seed)
+    increments, _ = study(seed)
     up, down = zip(
-        *(betting.e_values(wagers, theta) for theta in np.linspace(0, 1, 60)), strict=True
+        *(betting.e_values(increments, theta) for theta in np.linspace(0, 1, 60)), strict=True
     )
     assert (np.array(up)[1:] <= np.array(up)[:-1] + 1e-12).all()
     assert (np.array(down)[1:] >= np.array(down)[:-1] - 1e-12).all()
 
 
 def test_stakes_do_not_know_what_they_are_bet_on():
-    wagers, _ = study(0)
-    other = wagers.value.copy()
+    increments, _ = study(0)
+    other = increments.value.copy()
     other[70:] = 0.9
-    before = betting.deviations(replace(wagers, value=other))
-    assert before[:71] == approx(betting.deviations(wagers)[:71])
-    assert before[71] != betting.deviations(wagers)[71]
+    before = betting.deviations(replace(increments, value=other))
+    assert before[:71] == approx(betting.deviations(increments)[:71])
+    assert before[71] != betting.deviations(increments)[71]
 
 
 def test_what_is_known_makes_a_mean_impossible_for_ever():
     """Three of ten items are errors: the mean is no longer below 0.3."""
     stats = np.array([1.0, 1, 1, 0, 0, 0, 0, 0, 0, 0])
-    wagers = made(stats, np.zeros(10), np.full(10, 0.1), range(5))
-    below, above = betting.e_values(wagers, 0.25)
+    increments = made(stats, np.zeros(10), np.full(10, 0.1), range(5))
+    below, above = betting.e_values(increments, 0.25)
     assert np.isfinite(below[:3]).all()
     assert np.isinf(below[3:]).all()
     assert np.isfinite(above).all()
@@ -127,15 +127,17 @@ def test_without_draws_only_what_is_known_bounds_the_mean():
 
 def test_with_everything_drawn_it_is_the_truth():
     stats = np.array([1.0, 0, 0, 1, 0])
-    wagers = made(stats, np.full(5, 0.3), np.full(5, 0.2), range(5))
-    found = betting.interval(wagers, 0.95, low=0.4, high=0.4)
+    increments = made(stats, np.full(5, 0.3), np.full(5, 0.2), range(5))
+    found = betting.interval(increments, 0.95, low=0.4, high=0.4)
     assert (found.lower, found.upper, found.method) == (0.4, 0.4, "exact")
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_never_widens(seed):
-    wagers, _ = study(seed)
-    lower, upper = zip(*(ends(first(wagers, draws)) for draws in range(0, 151, 10)), strict=True)
+    increments, _ = study(seed)
+    lower, upper = zip(
+        *(ends(first(increments, draws)) for draws in range(0, 151, 10)), strict=True
+    )
     assert (np.diff(lower) >= -1e-12).all()
     assert (np.diff(upper) <= 1e-12).all()
     assert upper[-1] - lower[-1] < 0.3
@@ -143,17 +145,17 @@ def test_it_never_widens(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_widens_with_the_level(seed):
-    wagers, _ = study(seed)
-    lower, upper = zip(*(ends(wagers, level) for level in (0.5, 0.8, 0.95, 0.999)), strict=True)
+    increments, _ = study(seed)
+    lower, upper = zip(*(ends(increments, level) for level in (0.5, 0.8, 0.95, 0.999)), strict=True)
     assert (np.diff(lower) < 0).all()
     assert (np.diff(upper) > 0).all()
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_share_of_zeros_gets_the_mirror_image(seed):
-    wagers, _ = study(seed)
-    lower, upper = ends(wagers)
-    assert ends(mirrored(wagers)) == approx((1 - upper, 1 - lower), abs=1e-9)
+    increments, _ = study(seed)
+    lower, upper = ends(increments)
+    assert ends(mirrored(increments)) == approx((1 - upper, 1 - lower), abs=1e-9)
 
 
 @pytest.mark.parametrize("draws", [20, 100, 1000])
@@ -166,21 +168,21 @@ def test_without_a_hit_it_is_wider_than_the_exact_interval_for_one_look_but_not_
 
 
 def test_its_ends_are_where_capital_meets_the_bar():
-    wagers, _ = study(3)
-    lower, upper = ends(wagers, 0.9)
-    below, above = betting.e_values(wagers, lower)[0], betting.e_values(wagers, upper)[1]
+    increments, _ = study(3)
+    lower, upper = ends(increments, 0.9)
+    below, above = betting.e_values(increments, lower)[0], betting.e_values(increments, upper)[1]
     assert max(below) == approx(np.log(20), abs=1e-6)
     assert max(above) == approx(np.log(20), abs=1e-6)
     # Rounded outward: the ends themselves are refuted, what lies inside is not.
-    assert max(betting.e_values(wagers, lower + 1e-9)[0]) < np.log(20) <= max(below)
+    assert max(betting.e_values(increments, lower + 1e-9)[0]) < np.log(20) <= max(below)
 
 
 def test_what_is_known_now_cuts_it():
-    wagers, _ = study(3)
-    lower, upper = ends(wagers)
+    increments, _ = study(3)
+    lower, upper = ends(increments)
     middle = (lower + upper) / 2
-    assert ends(wagers, low=middle) == approx((middle, upper))
-    assert ends(wagers, high=middle) == approx((lower, middle))
+    assert ends(increments, low=middle) == approx((middle, upper))
+    assert ends(increments, high=middle) == approx((lower, middle))
 
 
 def test_draws_that_contradict_themselves_leave_what_is_certain():
@@ -196,16 +198,16 @@ def test_a_mean_without_bounds_is_refused():
 
 def test_large_ranges_do_not_overflow():
     """A draw of probability 1e-9 among a million items moves the mean by a thousand."""
-    wagers = uniform(np.tile([0.0, 1.0], 50))
-    wild = replace(wagers, high=np.full(100, 1e3), value=wagers.value * 1e3)
+    increments = uniform(np.tile([0.0, 1.0], 50))
+    wild = replace(increments, high=np.full(100, 1e3), value=increments.value * 1e3)
     assert ends(wild) == (approx(0.4, abs=0.6), 1.0)
 
 
 # --- verdicts
 
 
-def verdict(wagers, threshold, *, at_least=True, **options):
-    return betting.verdict(wagers, threshold, at_least=at_least, alpha=0.05, **options)
+def verdict(increments, threshold, *, at_least=True, **options):
+    return betting.verdict(increments, threshold, at_least=at_least, alpha=0.05, **options)
 
 
 def test_a_gate_passes_fails_or_waits():
@@ -226,10 +228,10 @@ def test_the_first_decision_stays():
 
 
 def test_at_most_is_at_least_of_the_mirror_image():
-    wagers, mean = study(2)
+    increments, mean = study(2)
     for threshold in (mean - 0.15, mean, mean + 0.15):
-        one = verdict(wagers, threshold, at_least=False)
-        other = verdict(mirrored(wagers), 1 - threshold, at_least=True)
+        one = verdict(increments, threshold, at_least=False)
+        other = verdict(mirrored(increments), 1 - threshold, at_least=True)
         assert (one.word, one.draws) == (other.word, other.draws)
         assert (one.e_pass, one.e_fail) == approx((other.e_pass, other.e_fail))
 

@@ -15,7 +15,12 @@ MANY = 200_000
 
 
 def estimate(
-    value: float, variance: float, *, draws: int = MANY, support: float = MANY, expected=0.0
+    value: float,
+    variance: float,
+    *,
+    draws: int = MANY,
+    weighted_minority_count: float = MANY,
+    expected=0.0,
 ) -> Estimate:
     """A metric from 0 to 1 with that variance, from draws of equal weight."""
     return Estimate(
@@ -27,8 +32,8 @@ def estimate(
         limits=np.array([[0.0], [1.0]]),
         inside=np.ones(draws),
         model_variance=expected,
-        tally=support,
-        support=support,
+        minority_count=weighted_minority_count,
+        weighted_minority_count=weighted_minority_count,
     )
 
 
@@ -47,15 +52,18 @@ def test_with_the_variance_of_a_share_it_is_clopper_pearson(hits, count, level):
 
 def test_a_metric_with_another_range_is_a_share_of_it():
     """Between -1 and 1, as correlation coefficients: everything twice as far apart."""
-    lower, upper = ends(estimate(0.7, 0.01, support=30))
-    wide = replace(estimate(2 * 0.7 - 1, 4 * 0.01, support=30), limits=np.array([[-1.0], [1.0]]))
+    lower, upper = ends(estimate(0.7, 0.01, weighted_minority_count=30))
+    wide = replace(
+        estimate(2 * 0.7 - 1, 4 * 0.01, weighted_minority_count=30),
+        limits=np.array([[-1.0], [1.0]]),
+    )
     assert ends(wide) == approx((2 * lower - 1, 2 * upper - 1))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.02, 0.5, 0.9])
 def test_the_metric_turned_round_gets_the_mirror_image(value):
-    lower, upper = ends(estimate(value, 0.004, draws=60, support=7))
-    mirrored = ends(estimate(1 - value, 0.004, draws=60, support=7))
+    lower, upper = ends(estimate(value, 0.004, draws=60, weighted_minority_count=7))
+    mirrored = ends(estimate(1 - value, 0.004, draws=60, weighted_minority_count=7))
     assert mirrored == approx((1 - upper, 1 - lower))
 
 
@@ -68,23 +76,30 @@ def test_the_variance_is_never_less_than_the_surrogate_expects():
 
 def test_rare_labels_carry_two_degrees_of_freedom_each():
     """As many as draws of equal weight would have, one more than them."""
-    for support in (2, 7, 40):
-        rare = estimate(0.6, 0.01, support=support)
-        assert ends(rare) == approx(ends(estimate(0.6, 0.01, draws=2 * support + 1)))
-    assert ends(estimate(0.6, 0.01, support=0.3)) == approx(ends(estimate(0.6, 0.01, support=1)))
+    for weighted_minority_count in (2, 7, 40):
+        rare = estimate(0.6, 0.01, weighted_minority_count=weighted_minority_count)
+        assert ends(rare) == approx(
+            ends(estimate(0.6, 0.01, draws=2 * weighted_minority_count + 1))
+        )
+    assert ends(estimate(0.6, 0.01, weighted_minority_count=0.3)) == approx(
+        ends(estimate(0.6, 0.01, weighted_minority_count=1))
+    )
     few = estimate(0.6, 0.01, draws=10)
-    assert ends(few) == ends(replace(few, support=5.0))
+    assert ends(few) == ends(replace(few, weighted_minority_count=5.0))
 
 
 def test_the_fewer_labels_matter_the_wider_it_is():
-    widths = [np.diff(ends(estimate(0.6, 0.01, support=support)))[0] for support in (1, 3, 10, 99)]
+    widths = [
+        np.diff(ends(estimate(0.6, 0.01, weighted_minority_count=weighted_minority_count)))[0]
+        for weighted_minority_count in (1, 3, 10, 99)
+    ]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] > 1.5 * widths[-1]
 
 
 def test_where_no_draw_differs_from_another_it_still_has_a_width():
     """The rule of three: what was never seen in 50 draws is below 3 / 50 or so."""
-    one = estimate(1.0, 0.0, draws=50, support=50)
+    one = estimate(1.0, 0.0, draws=50, weighted_minority_count=50)
     lower, upper = ends(one, 0.9)
     assert upper == 1
     assert lower == approx(0.05 ** (1 / 50), abs=0.005)
@@ -95,7 +110,7 @@ def test_where_no_draw_differs_from_another_it_still_has_a_width():
 
 @pytest.mark.parametrize("value", [-0.2, 0.0, 1.0, 1.3])
 def test_it_stays_within_the_range_and_holds_its_own_end(value):
-    lower, upper = ends(estimate(value, 0.003, draws=40, support=2))
+    lower, upper = ends(estimate(value, 0.003, draws=40, weighted_minority_count=2))
     assert 0 <= lower < upper <= 1
     assert (lower == 0) if value <= 0 else (upper == 1)
 
@@ -108,7 +123,10 @@ def test_a_value_that_is_nearly_at_the_bound_is_no_worse_than_one_that_is():
 
 @pytest.mark.parametrize("value", [0.01, 0.99])
 def test_a_bound_that_nothing_seen_speaks_against_stays_in(value):
-    unseen, seen = (estimate(value, 0.02**2, support=support) for support in (0.0, 30.0))
+    unseen, seen = (
+        estimate(value, 0.02**2, weighted_minority_count=weighted_minority_count)
+        for weighted_minority_count in (0.0, 30.0)
+    )
     assert (ends(unseen)[0] == 0) == (value < 0.5)
     assert (ends(unseen)[1] == 1) == (value > 0.5)
     assert 0 < ends(seen)[0] < ends(seen)[1] < 1

@@ -15,7 +15,7 @@ MANY = 200_000
 
 
 def estimate(
-    mean: float, variance: float, *, draws: int = MANY, tally: float = MANY, expected=None
+    mean: float, variance: float, *, draws: int = MANY, minority_count: float = MANY, expected=None
 ) -> Estimate:
     """A mean of values from 0 up; the surrogate expects the variance that is seen."""
     return Estimate(
@@ -27,7 +27,7 @@ def estimate(
         limits=np.array([[0.0], [np.inf]]),
         inside=np.ones(draws),
         model_variance=variance if expected is None else expected,
-        tally=tally,
+        minority_count=minority_count,
     )
 
 
@@ -47,8 +47,8 @@ def test_of_a_poisson_count_it_is_garwoods_interval(count, level):
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_unit_does_not_matter(unit):
-    lower, upper = ends(estimate(2.0, 0.3, draws=40, tally=9))
-    found = ends(estimate(unit * 2.0, unit**2 * 0.3, draws=40, tally=9))
+    lower, upper = ends(estimate(2.0, 0.3, draws=40, minority_count=9))
+    found = ends(estimate(unit * 2.0, unit**2 * 0.3, draws=40, minority_count=9))
     assert found == approx((unit * lower, unit * upper))
 
 
@@ -61,17 +61,20 @@ def test_it_leans_towards_what_was_not_met_yet():
 
 def test_the_fewer_labels_pull_the_mean_the_wider_it_is():
     """Two degrees of freedom each, and at least two; no more than the draws have."""
-    widths = [np.diff(ends(estimate(2.0, 0.1, tally=tally)))[0] for tally in (1, 4, 12, 90)]
+    widths = [
+        np.diff(ends(estimate(2.0, 0.1, minority_count=minority_count)))[0]
+        for minority_count in (1, 4, 12, 90)
+    ]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] > 1.5 * widths[-1]
     few = estimate(2.0, 0.1, draws=7)
-    assert ends(few) == approx(ends(replace(few, tally=3.0)))
+    assert ends(few) == approx(ends(replace(few, minority_count=3.0)))
 
 
 def test_a_surrogate_that_expects_more_is_heard():
-    made = gamma.interval(estimate(2.0, 0.1, draws=20, tally=20, expected=0.3), 0.95)
+    made = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=20, expected=0.3), 0.95)
     assert made.variance == approx(0.2)
-    made = gamma.interval(estimate(2.0, 0.1, draws=20, tally=19, expected=0.3), 0.95)
+    made = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=19, expected=0.3), 0.95)
     assert made.variance == 0.3
 
 

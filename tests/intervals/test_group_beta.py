@@ -26,7 +26,7 @@ def estimate(value: float, variance: float, *, inside: int = MANY, expected: flo
         limits=np.array([[0.0], [1.0]]),
         inside=np.repeat([1.0, 0.0], [inside, 20]),
         model_variance=expected,
-        tally=float(MANY),
+        minority_count=float(MANY),
     )
 
 
@@ -38,7 +38,7 @@ def ends(one: Estimate, level: float = 0.95):
 @pytest.mark.parametrize("value", [0.015, 0.985])
 def test_what_was_only_expected_excludes_no_bound(value):
     """No draw inside was of the rarer kind: all there is of it is the surrogate's word."""
-    one = replace(estimate(value, 1e-7, inside=16), tally=0.0)
+    one = replace(estimate(value, 1e-7, inside=16), minority_count=0.0)
     assert (ends(one)[0] == 0) == (value < 0.5)
     assert (ends(one)[1] == 1) == (value > 0.5)
     assert np.diff(ends(one))[0] > 0.1

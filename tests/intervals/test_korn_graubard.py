@@ -24,7 +24,7 @@ def estimate(mean: float, variance: float, *, draws: int = MANY, rare: int = 100
         guess=np.zeros((draws, 1)),
         limits=np.array([[0.0], [1.0]]),
         inside=np.ones(draws),
-        tally=rare,
+        minority_count=rare,
     )
 
 

@@ -21,7 +21,7 @@ def estimate(observed: float, expected: float, *, draws: int = 30, rare: int = 2
         limits=np.array([[-np.inf], [np.inf]]),
         inside=np.ones(draws),
         model_variance=expected,
-        tally=rare,
+        minority_count=rare,
     )
 
 

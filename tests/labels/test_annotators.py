@@ -131,13 +131,13 @@ def test_a_study_can_believe_the_better_annotators_against_more_who_do_not_look(
         lines += [f"{item},0,{who}" for who in ("cyd", "dan", "eve")]
     study = told({"score": rng.random(60)}, lines)
     log = study.log(study.cache())
-    assert not log.brought_labels.any()
-    assert log.soft is None and log.brought_soft is None
+    assert not log.supplied_labels.any()
+    assert log.soft is None and log.supplied_soft is None
     log = believing(study).log(study.cache())
-    assert (log.brought_labels == truth).mean() > 0.85
-    assert log.soft.shape == (0, 2) and log.brought_soft.shape == (60, 2)
-    assert log.brought_soft.sum(axis=1) == approx(1)
-    assert np.array_equal(log.brought_soft.argmax(axis=1), log.brought_labels)
+    assert (log.supplied_labels == truth).mean() > 0.85
+    assert log.soft.shape == (0, 2) and log.supplied_soft.shape == (60, 2)
+    assert log.supplied_soft.sum(axis=1) == approx(1)
+    assert np.array_equal(log.supplied_soft.argmax(axis=1), log.supplied_labels)
 
 
 def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(told):
@@ -146,13 +146,13 @@ def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(told)
     study = believing(told({"pred": list("ababaaab")}, lines))
     choose(study, 1)
     log = study.log(study.cache())
-    soft = {int(row): each for row, each in zip(log.brought_rows, log.brought_soft, strict=True)}
+    soft = {int(row): each for row, each in zip(log.supplied_rows, log.supplied_soft, strict=True)}
     soft |= {int(row): each for row, each in zip(log.rows, log.soft, strict=True)}
     assert soft[0] @ [1, 0] > 0.9
     assert 0.1 < soft[4].sum() < 0.9
     assert soft[5].sum() < 0.1
     assert np.isnan(log.soft[log.status == PENDING]).all()
-    labels = dict(zip(log.brought_rows, log.brought_labels, strict=True))
+    labels = dict(zip(log.supplied_rows, log.supplied_labels, strict=True))
     assert labels[5] == -1
 
 
@@ -163,11 +163,11 @@ def test_without_two_answers_to_an_item_dawid_skene_changes_nothing(told):
     study = told({"score": np.linspace(0, 1, 8)}, lines)
     before = study.log(study.cache())
     after = believing(study).log(study.cache())
-    assert np.array_equal(before.brought_labels, after.brought_labels)
-    assert np.array_equal(after.brought_soft, np.eye(2)[before.brought_labels.astype(int)])
+    assert np.array_equal(before.supplied_labels, after.supplied_labels)
+    assert np.array_equal(after.supplied_soft, np.eye(2)[before.supplied_labels.astype(int)])
 
 
 def test_a_regression_study_takes_the_median_of_several_answers(told):
     lines = ["0,1,x", "0,3,y", "0,8,z", "1,2,x", "1,2.5,y", "2,7,x"]
     study = told({"pred": [0.5, 1.5, 2.5]}, lines)
-    assert study.log(study.cache()).brought_labels.tolist() == [3, 2.25, 7]
+    assert study.log(study.cache()).supplied_labels.tolist() == [3, 2.25, 7]

@@ -10,7 +10,7 @@ import pytest
 from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger.migrations import MIGRATIONS
-from activetest.nouns.log import DECLINED, LABELLED, Aim, Round
+from activetest.nouns.log import DECLINED, LABELLED, Objective, Round
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def a_round(number: int, rows: list[int]) -> Round:
     return Round(
         number=number,
         rows=np.array(rows),
-        probs=rng.random(len(rows)) / 3,
+        prob=rng.random(len(rows)) / 3,
         choices={"metric": "error", "floor": 0.35, "groups": ["a*b"]},
         params={"mode": [1 / 3, -1e-17]},
         statistics=("zero_one",),
@@ -32,11 +32,11 @@ def a_round(number: int, rows: list[int]) -> Round:
         imputed=rng.random((len(rows), 1)),
         imputed_sum=rng.random((2, 1)),
         count=np.array([90, 40]),
-        aims=(
-            Aim(("tp:1", "fp:1"), (2 / 3, -1e-17), 1 / 7),
-            Aim(("zero_one",), (1.0,), rng.random()),
+        objectives=(
+            Objective(("tp:1", "fp:1"), (2 / 3, -1e-17), 1 / 7),
+            Objective(("zero_one",), (1.0,), rng.random()),
         ),
-        learned=number,
+        fit_round=number,
     )
 
 
@@ -60,7 +60,7 @@ def test_a_round_comes_back_bit_for_bit(ledger):
         for field in fields(Round):
             one, other = getattr(given, field.name), getattr(kept, field.name)
             assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
-    assert [draw.prob for draw in ledger.record().draws] == [*first.probs, *second.probs]
+    assert [draw.prob for draw in ledger.record().draws] == [*first.prob, *second.prob]
     assert len(ledger.rounds(np.array([4, 2]))) == 1
 
 
@@ -119,16 +119,16 @@ def test_brought_labels_know_the_first_round_that_knew_them(ledger):
     add(ledger, ("i1", "cat"))
     draw(ledger, 1, 50)
     add(ledger, ("i2", "cat"), ("i50", "dog"))
-    assert ledger.record().brought == {"i1": 1, "i2": None}
+    assert ledger.record().supplied == {"i1": 1, "i2": None}
     draw(ledger, 2, 51)
-    assert ledger.record().brought == {"i1": 1, "i2": 2}
+    assert ledger.record().supplied == {"i1": 1, "i2": 2}
 
 
 def test_a_label_that_no_round_knew_leaves_no_trace_when_taken_back(ledger):
     add(ledger, ("i1", "cat"))
     ledger.undo()
     draw(ledger, 1, 50)
-    assert ledger.record().brought == {}
+    assert ledger.record().supplied == {}
 
 
 def test_a_label_that_a_round_knew_is_remembered_when_taken_back(ledger):
@@ -138,7 +138,7 @@ def test_a_label_that_a_round_knew_is_remembered_when_taken_back(ledger):
     draw(ledger, 2, 51)
     record = ledger.record()
     assert record.answers == ()
-    assert record.brought == {"i1": 1}
+    assert record.supplied == {"i1": 1}
 
 
 def test_a_full_disk_is_a_storage_error_and_changes_nothing(ledger):
@@ -177,21 +177,24 @@ def test_an_older_ledger_is_brought_up_to_date_and_loses_nothing_that_counts(tmp
         texts = [json.dumps(part) for part in parts]
         texts += [json.dumps(part.tolist()) for part in numbers]
         db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", texts)
-        draws = zip(("i4", "i2"), round.probs, map(json.dumps, round.imputed.tolist()), strict=True)
+        draws = zip(("i4", "i2"), round.prob, map(json.dumps, round.imputed.tolist()), strict=True)
         db.executemany("INSERT INTO draws (round, id, q, imputed) VALUES (1, ?, ?, ?)", draws)
     for _ in range(2):
         ledger = Ledger(path)
         (again,) = ledger.rounds(round.rows)
-        assert again.aims == ()
+        assert again.objectives == ()
         for field in fields(Round):
-            if field.name != "aims":
+            if field.name != "objectives":
                 np.testing.assert_array_equal(
                     getattr(again, field.name), getattr(round, field.name)
                 )
         assert [draw.id for draw in ledger.record().draws] == ["i4", "i2"]
     add(ledger, ("i4", "cat"))
     draw(ledger, 2, 9)
-    assert [each.aims for each in ledger.rounds(np.array([4, 2, 9]))] == [(), a_round(2, [9]).aims]
+    assert [each.objectives for each in ledger.rounds(np.array([4, 2, 9]))] == [
+        (),
+        a_round(2, [9]).objectives,
+    ]
 
 
 def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):

@@ -11,7 +11,7 @@ import pytest
 from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger.migrations import MIGRATIONS
-from activetest.nouns.log import LABELLED, Aim, Round, Shares
+from activetest.nouns.log import LABELLED, Allocation, Objective, Round
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import choose
@@ -38,7 +38,7 @@ def a_round(number: int, rows: list[int], **changes) -> Round:
     fields = {
         "number": number,
         "rows": np.array(rows),
-        "probs": np.full(len(rows), 0.25),
+        "prob": np.full(len(rows), 0.25),
         "choices": {"metric": "error"},
         "params": PLAIN | ARRAYS,
         "statistics": ("zero_one",),
@@ -46,7 +46,7 @@ def a_round(number: int, rows: list[int], **changes) -> Round:
         "imputed": np.full((len(rows), 1), 0.5),
         "imputed_sum": np.array([[9.5]]),
         "count": np.array([90]),
-        "aims": (Aim(("zero_one",), (1.0,), 0.1),),
+        "objectives": (Objective(("zero_one",), (1.0,), 0.1),),
         "learned": number,
     }
     return Round(**fields | changes)
@@ -172,9 +172,9 @@ def test_where_no_file_can_be_written_no_round_is(ledger):
 
 def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
     first, second, third = write(
-        ledger, a_round(1, [4]), a_round(2, [5], learned=1), a_round(3, [6])
+        ledger, a_round(1, [4]), a_round(2, [5], fit_round=1), a_round(3, [6])
     )
-    assert [each.learned for each in (first, second, third)] == [1, 1, 3]
+    assert [each.fit_round for each in (first, second, third)] == [1, 1, 3]
     assert second.params is first.params
     with sqlite3.connect(ledger.path) as db:
         kept = db.execute("SELECT learned, params = '{}', arrays IS NULL FROM rounds").fetchall()
@@ -185,17 +185,17 @@ def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
 
 
 def test_a_pick_has_no_probability(ledger):
-    drawn, picked = a_round(1, [4, 2]), a_round(2, [5], probs=np.array([np.nan]))
-    again = write(ledger, drawn, picked)
-    assert [each.picked for each in again] == [False, True]
-    assert np.isnan(again[1].probs).all()
+    drawn, deterministic = a_round(1, [4, 2]), a_round(2, [5], probs=np.array([np.nan]))
+    again = write(ledger, drawn, deterministic)
+    assert [each.deterministic for each in again] == [False, True]
+    assert np.isnan(again[1].prob).all()
     assert [draw.prob for draw in ledger.record().draws] == [0.25, 0.25, None]
 
 
-@pytest.mark.parametrize("probs", [[0.5, np.nan], [0.5, 0.0], [0.5, -0.1]])
-def test_a_draw_without_a_probability_above_zero_is_refused(ledger, probs):
+@pytest.mark.parametrize("prob", [[0.5, np.nan], [0.5, 0.0], [0.5, -0.1]])
+def test_a_draw_without_a_probability_above_zero_is_refused(ledger, prob):
     with pytest.raises((ValueError, sqlite3.IntegrityError)):
-        write(ledger, a_round(1, [4, 2], probs=np.array(probs)))
+        write(ledger, a_round(1, [4, 2], prob=np.array(prob)))
     assert ledger.record().draws == ()
 
 
@@ -203,17 +203,17 @@ def test_a_draw_without_a_probability_above_zero_is_refused(ledger, probs):
 
 
 def test_shares_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
-    shares = Shares("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
-    plain = {"probs": np.array([np.nan]), "shares": Shares("place", (), (0.5, 0.0))}
+    shares = Allocation("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
+    plain = {"prob": np.array([np.nan]), "allocation": Allocation("place", (), (0.5, 0.0))}
     rounds = a_round(1, [4, 2], shares=shares), a_round(2, [5], **plain), a_round(3, [6])
     again = write(ledger, *rounds)
-    assert [each.shares for each in again] == [shares, plain["shares"], None]
-    assert [each.picked for each in again] == [False, True, False]
+    assert [each.allocation for each in again] == [shares, plain["allocation"], None]
+    assert [each.deterministic for each in again] == [False, True, False]
     with sqlite3.connect(ledger.path) as db:
         db.execute("ALTER TABLE rounds DROP COLUMN shares")
         db.execute("PRAGMA user_version = 3")
     rows = np.array([4, 2, 5, 6])
-    assert [each.shares for each in Ledger(ledger.path).rounds(rows)] == [None] * 3
+    assert [each.allocation for each in Ledger(ledger.path).rounds(rows)] == [None] * 3
 
 
 # --- ledgers of the second version, which knew of neither
@@ -226,9 +226,11 @@ def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_pat
             migration(db)
         db.execute("PRAGMA user_version = 2")
         db.execute("INSERT INTO meta VALUES (7, 'abc', 100, 2, '')")
-        aims = '[{"statistics": ["zero_one"], "weights": [1.0], "total": 0.1}]'
+        objectives = '[{"statistics": ["zero_one"], "weights": [1.0], "total": 0.1}]'
         texts = ('{"metric": "error"}', '{"mode": [0.5]}', '["zero_one"]', '[""]', "[[9.5]]", "[9]")
-        db.execute("INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", (*texts, aims))
+        db.execute(
+            "INSERT INTO rounds VALUES (1, '', 0, ?, ?, ?, ?, ?, ?, ?)", (*texts, objectives)
+        )
         draws = [(3, "i4", 0.125, "[0.5]"), (9, "i2", 1 / 3, "[0.25]")]
         db.executemany("INSERT INTO draws VALUES (?, 1, ?, ?, ?)", draws)
         db.execute("INSERT INTO ingests VALUES (1, 'file', '', 2, NULL)")
@@ -241,18 +243,22 @@ def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_pat
         assert [tuple(draw) for draw in record.draws] == [(1, "i4", 0.125), (1, "i2", 1 / 3)]
         assert record.answers == (Answer("i2", "", LABELLED, "cat"),)
         (one,) = ledger.rounds(np.array([4, 2]))
-        assert (one.params, one.learned, one.picked) == ({"mode": [0.5]}, 1, False)
+        assert (one.params, one.fit_round, one.deterministic) == ({"mode": [0.5]}, 1, False)
         assert one.imputed.tolist() == [[0.5], [0.25]]
         # What it drew by is not what rounds draw by now.
-        (aim,) = one.aims
-        assert (aim.statistics, aim.weights) == (("zero_one",), (1.0,))
-        assert np.isnan(aim.total)
-    picked = a_round(2, [5], probs=np.array([np.nan]))
-    ledger.record_round(picked, ["i5"], revision=2)
-    ledger.record_round(replace(a_round(3, [6]), learned=1), ["i6"], revision=3)
+        (objective,) = one.objectives
+        assert (objective.statistics, objective.weights) == (("zero_one",), (1.0,))
+        assert np.isnan(objective.total)
+    deterministic = a_round(2, [5], probs=np.array([np.nan]))
+    ledger.record_round(deterministic, ["i5"], revision=2)
+    ledger.record_round(replace(a_round(3, [6]), fit_round=1), ["i6"], revision=3)
     one, two, three = ledger.rounds(np.array([4, 2, 5, 6]))
-    assert [np.isnan(each.aims[0].total) for each in (one, two, three)] == [True, False, False]
-    assert (two.picked, three.picked, three.params) == (True, False, one.params)
+    assert [np.isnan(each.objectives[0].total) for each in (one, two, three)] == [
+        True,
+        False,
+        False,
+    ]
+    assert (two.deterministic, three.deterministic, three.params) == (True, False, one.params)
     with pytest.raises(sqlite3.IntegrityError):
         ledger.record_round(a_round(4, [5]), ["i5"], revision=4)
 

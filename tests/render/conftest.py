@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from activetest.nouns import group_report as told
-from activetest.nouns.report import Counts, Gate, Line, Report
+from activetest.nouns.report import Counts, EstimateRow, Gate, Report
 
 
-def _line(**changes) -> Line:
+def _line(**changes) -> EstimateRow:
     fields = {
         "metric": "error",
         "estimator": "doubly-robust",
@@ -24,7 +24,7 @@ def _line(**changes) -> Line:
         "labels_saved": 3.1,
         "max_weight_share": 0.05,
     }
-    return Line(**(fields | changes))
+    return EstimateRow(**(fields | changes))
 
 
 def _gate(**changes) -> Gate:
@@ -46,9 +46,9 @@ def _gate(**changes) -> Gate:
     return Gate(**(fields | changes))
 
 
-def _report(*lines: Line, notes=(), gates=()) -> Report:
+def _report(*lines: EstimateRow, notes=(), gates=()) -> Report:
     counts = Counts(
-        n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, brought=3, rounds=4, budget=200
+        n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, supplied=3, rounds=4, budget=200
     )
     return Report(
         pool="digits.parquet",
@@ -66,7 +66,7 @@ def _report(*lines: Line, notes=(), gates=()) -> Report:
 
 
 @pytest.fixture
-def line() -> Callable[..., Line]:
+def line() -> Callable[..., EstimateRow]:
     """line(**changes) is the headline of `whole`, with changes."""
     return _line
 
@@ -129,7 +129,7 @@ def judged(gate) -> Report:
 
 
 @pytest.fixture
-def confusion() -> Callable[..., list[Line]]:
+def confusion() -> Callable[..., list[EstimateRow]]:
     """confusion(classes, **changes) is a line for each pair of classes; 0.1 on the diagonal."""
 
     def lines(classes, **changes):

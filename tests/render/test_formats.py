@@ -26,7 +26,7 @@ def test_people_read_the_pool_s_name_and_programs_its_address(whole, address, na
 
 
 def test_a_pool_that_is_wholly_known_has_no_interval(line, report):
-    known = report(line(method="exact", lower=0.0531, upper=0.0531, headline=True, trusted=False))
+    known = report(line(method="exact", lower=0.0531, upper=0.0531, headline=True, reliable=False))
     written = text.render(known, width=80, color=False)
     assert written.startswith("error of digits.parquet: 0.0531, exact: every answer is known\n")
     assert "(exact: every answer is known)" in markdown.render(known)

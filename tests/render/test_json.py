@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from activetest.nouns.report import Gate, Line, exit_code
+from activetest.nouns.report import EstimateRow, Gate, exit_code
 from activetest.render import json as as_json
 
 
@@ -31,11 +31,11 @@ def test_the_report_has_the_documented_keys(whole):
         "n_eff",
         "labels_saved",
         "max_weight_share",
-        "held_up",
+        "variance_inflated",
         "headline",
         "reason",
         "shrunk",
-        "trusted",
+        "reliable",
     ]
     assert document["estimates"][0]["group"] is None
     assert document["estimates"][3]["group"] == {"ink": "little"}
@@ -70,7 +70,7 @@ def test_gates_are_objects_in_the_order_asked(judged):
 
 def test_nothing_that_a_line_or_a_gate_knows_is_left_out(judged):
     document = json.loads(as_json.render(judged))
-    for kind, key in ((Line, "estimates"), (Gate, "gates")):
+    for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
         assert set(document[key][0]) == names
 

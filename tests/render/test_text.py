@@ -141,7 +141,7 @@ ink: much minus little      0.21  -0.02 to 0.44  not shown      38
 
 def test_an_interval_that_the_labels_do_not_carry_is_marked_and_the_mark_explained(line, report):
     legend = "(!) marks what is not to be trusted yet"
-    written = text.render(report(line(headline=True, trusted=False)), width=90, color=False)
+    written = text.render(report(line(headline=True, reliable=False)), width=90, color=False)
     assert written.startswith("error of digits.parquet: 0.053, 95 % interval 0.031 to 0.082 (!)\n")
     assert written.count("(!)") == 3
     assert legend in written
@@ -275,15 +275,15 @@ def test_labels_that_were_picked_are_told_apart_from_drawn_ones(line, report):
 
     assert used(38, labelled=38) == "38 of 1,497 items"
     assert (
-        used(0, drawn=0, picked=10, labelled=10)
+        used(0, drawn=0, deterministic=10, labelled=10)
         == "0 with a known chance, 10 without, of 1,497 items"
     )
     assert (
-        used(20, drawn=20, picked=12, labelled=30)
+        used(20, drawn=20, deterministic=12, labelled=30)
         == "20 with a known chance, 10 without, of 1,497 items"
     )
     # Picked, but not answered yet.
-    assert used(20, drawn=20, picked=12, labelled=20) == "20 of 1,497 items"
+    assert used(20, drawn=20, deterministic=12, labelled=20) == "20 of 1,497 items"
 
 
 def test_color_is_only_for_terminals_that_want_it(judged, monkeypatch):

@@ -42,11 +42,11 @@ def played(pool, choices: Choices, count: int) -> Log:
         ("7", [1, 1, 1, 4, 4, 4, 7, 7, 7]),
     ],
 )
-def test_a_schedule_says_when_a_surrogate_learns_again(pool, refit, learned):
+def test_a_schedule_says_when_a_surrogate_learns_again(pool, refit, fit_round):
     log = played(pool, replace(CHOICES, refit=refit), 9)
-    assert [each.learned for each in log.history] == learned
+    assert [each.fit_round for each in log.history] == fit_round
     for each in log.history:
-        assert each.params == log.history[each.learned - 1].params
+        assert each.params == log.history[each.fit_round - 1].params
 
 
 def test_a_surrogate_that_learns_again_has_other_parameters(pool):
@@ -66,7 +66,7 @@ def test_labels_that_are_still_missing_do_not_count(pool):
     seldom = replace(CHOICES, refit="3")
     log = played(pool, seldom, 2)
     waiting = np.where(log.round == 2, PENDING, LABELLED)
-    assert inherited(replace(log, status=waiting), seldom).learned == 2
+    assert inherited(replace(log, status=waiting), seldom).fit_round == 2
     assert inherited(log, seldom) is None
 
 
@@ -80,8 +80,8 @@ def test_a_surrogate_in_use_says_what_it_said(pool):
 def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
     seldom = replace(CHOICES, refit="100")
     log = played(pool, seldom, 3)
-    pool.lost = {"agreement": "the file it rests on is another"}
-    assert inherited(log, seldom, pool.lost) is None
+    pool.unavailable = {"agreement": "the file it rests on is another"}
+    assert inherited(log, seldom, pool.unavailable) is None
     drawn = plan.plan(log, pool, seldom, seed=1, count=BATCH)
-    assert (drawn.learned, drawn.knew) == (4, 9)
+    assert (drawn.fit_round, drawn.fit_labels) == (4, 9)
     assert drawn.params != log.history[0].params

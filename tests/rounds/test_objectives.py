@@ -14,11 +14,11 @@ from activetest.cache import cache
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import LABELLED, Aim, Log
+from activetest.nouns.log import LABELLED, Log, Objective
 from activetest.pool.pool import Pool
 from activetest.rounds import race
 from activetest.rounds.fit import labelled, observed, unseen
-from activetest.rounds.objectives import target
+from activetest.rounds.objectives import linearised_statistic
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 
@@ -44,10 +44,10 @@ def log(pool):
     rows = np.flatnonzero(unseen(log, SIZE))[:5]
     return replace(
         log,
-        brought_rows=rows,
-        brought_status=np.full(5, LABELLED),
-        brought_labels=truth[rows],
-        brought_round=np.full(5, 3),
+        supplied_rows=rows,
+        supplied_status=np.full(5, LABELLED),
+        supplied_labels=truth[rows],
+        supplied_round=np.full(5, 3),
     )
 
 
@@ -63,33 +63,33 @@ def believed(log: Log, pool, surrogate, *names: str) -> list[float]:
 
 def shares(log: Log, pool, choices: Choices) -> np.ndarray:
     """(N,) probabilities of the next draw."""
-    return plan.freeze(log, pool, choices, seed=1).strength
+    return plan.prepare(log, pool, choices, seed=1).weight
 
 
 def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_be(pool, log):
     """F = 2 tp / (2 tp + fp + fn)."""
-    frozen = plan.freeze(log, pool, F1, seed=1)
-    (aim,) = frozen.aims
-    assert aim.statistics == ("tp:1", "fp:1", "fn:1")
-    tp, fp, fn = believed(log, pool, frozen.surrogate, *aim.statistics)
+    frozen = plan.prepare(log, pool, F1, seed=1)
+    (objective,) = frozen.objectives
+    assert objective.statistics == ("tp:1", "fp:1", "fn:1")
+    tp, fp, fn = believed(log, pool, frozen.surrogate, *objective.statistics)
     below = 2 * tp + fp + fn
     exact = (2 * (fp + fn) / below**2, -2 * tp / below**2, -2 * tp / below**2)
-    assert aim.weights == approx(exact, rel=1e-4)
+    assert objective.weights == approx(exact, rel=1e-4)
 
 
 def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
     """tp / (tp + fn)."""
-    frozen = plan.freeze(log, pool, replace(F1, metric="recall[dog]"), seed=1)
-    (aim,) = frozen.aims
-    tp, fn = believed(log, pool, frozen.surrogate, *aim.statistics)
-    assert aim.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
+    frozen = plan.prepare(log, pool, replace(F1, metric="recall[dog]"), seed=1)
+    (objective,) = frozen.objectives
+    tp, fn = believed(log, pool, frozen.surrogate, *objective.statistics)
+    assert objective.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["error", "brier", "log-loss"])
 def test_a_mean_is_aimed_at_as_it_is(pool, log, name):
-    (aim,) = plan.freeze(log, pool, replace(ERROR, metric=name), seed=1).aims
-    assert aim.weights == (1.0,)
-    assert target(aim) is statistic(aim.statistics[0])
+    (objective,) = plan.prepare(log, pool, replace(ERROR, metric=name), seed=1).objectives
+    assert objective.weights == (1.0,)
+    assert linearised_statistic(objective) is statistic(objective.statistics[0])
 
 
 def test_accuracy_wants_what_error_wants(pool, log):
@@ -100,13 +100,15 @@ def test_accuracy_wants_what_error_wants(pool, log):
 def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_give(pool, log):
     """sum_j v_j / q_j, with v the surrogate's variance of gradient . h, against other scores."""
     choices = replace(F1, floor=0.0)
-    frozen = plan.freeze(log, pool, choices, seed=1)
+    frozen = plan.prepare(log, pool, choices, seed=1)
     free = unseen(log, SIZE)
-    _, variance = moments(frozen.surrogate.beliefs(pool.rows(0, SIZE), (target(frozen.aims[0]),)))
-    best = (variance[0, free] / frozen.strength[free]).sum()
+    _, variance = moments(
+        frozen.surrogate.beliefs(pool.rows(0, SIZE), (linearised_statistic(frozen.objectives[0]),))
+    )
+    best = (variance[0, free] / frozen.weight[free]).sum()
     for other in ("error", "recall[dog]", "log-loss", "f1[cat]"):
-        strength = shares(log, pool, replace(choices, metric=other))
-        assert best < (variance[0, free] / strength[free]).sum() * (1 - 1e-6)
+        weight = shares(log, pool, replace(choices, metric=other))
+        assert best < (variance[0, free] / weight[free]).sum() * (1 - 1e-6)
 
 
 # --- several metrics
@@ -115,12 +117,12 @@ def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_gi
 def test_several_metrics_count_alike(pool, log):
     """Strengths are the root mean square of what each metric alone gives, at one mean square."""
     names = ("f1[dog]", "log-loss", "error")
-    together = plan.freeze(log, pool, replace(F1, also=names[1:]), seed=1)
-    alone = [plan.freeze(log, pool, replace(F1, metric=name), seed=1) for name in names]
-    assert together.aims == tuple(one.aims[0] for one in alone)
-    squares = [np.square(one.strength) for one in alone]
+    together = plan.prepare(log, pool, replace(F1, also=names[1:]), seed=1)
+    alone = [plan.prepare(log, pool, replace(F1, metric=name), seed=1) for name in names]
+    assert together.objectives == tuple(one.objectives[0] for one in alone)
+    squares = [np.square(one.weight) for one in alone]
     mixed = np.sqrt(np.mean([one / one.sum() for one in squares], axis=0))
-    assert together.strength == approx(mixed / mixed.sum())
+    assert together.weight == approx(mixed / mixed.sum())
 
 
 def test_the_order_of_the_metrics_does_not_matter(pool, log):
@@ -149,11 +151,11 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path, write_po
     pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
     choices = replace(F1, metric="precision[owl]")
     one = plan.plan(Log.empty(), pool, choices, seed=1, count=5)
-    assert one.aims == (Aim(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)
-    assert one.probs == approx(1 / (pool.size - np.arange(5)))
+    assert one.objectives == (Objective(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)
+    assert one.prob == approx(1 / (pool.size - np.arange(5)))
     both = plan.plan(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
     alone = plan.plan(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
-    assert both.probs == approx(alone.probs)
+    assert both.prob == approx(alone.prob)
 
 
 # --- what is recorded
@@ -162,27 +164,34 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path, write_po
 @pytest.mark.parametrize("acquisition", ["optimal", "expected-loss", "uniform"])
 def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acquisition):
     choices = replace(F1, acquisition=acquisition, also=("brier",))
-    frozen, free = plan.freeze(log, pool, choices, seed=1), unseen(log, SIZE)
+    frozen, free = plan.prepare(log, pool, choices, seed=1), unseen(log, SIZE)
     kept = [
-        Aim(tuple(each["statistics"]), tuple(each["weights"]), each["total"])
-        for each in json.loads(json.dumps([asdict(aim) for aim in frozen.aims]))
+        Objective(tuple(each["statistics"]), tuple(each["weights"]), each["total"])
+        for each in json.loads(json.dumps([asdict(objective) for objective in frozen.objectives]))
     ]
-    assert tuple(kept) == frozen.aims
+    assert tuple(kept) == frozen.objectives
     score, rows = catalog.load("acquisition", acquisition).score, pool.rows(0, SIZE)
-    scores = np.stack([score(frozen.surrogate.beliefs(rows, (target(aim),))) for aim in kept])
-    assert [aim.total for aim in kept] == approx(np.square(scores[:, free]).sum(axis=1), rel=1e-5)
-    totals = np.array([aim.total for aim in kept])
+    scores = np.stack(
+        [
+            score(frozen.surrogate.beliefs(rows, (linearised_statistic(objective),)))
+            for objective in kept
+        ]
+    )
+    assert [objective.total for objective in kept] == approx(
+        np.square(scores[:, free]).sum(axis=1), rel=1e-5
+    )
+    totals = np.array([objective.total for objective in kept])
     again = race.blended(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
-    assert again / again.sum() == approx(frozen.strength, rel=1e-5)
+    assert again / again.sum() == approx(frozen.weight, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[owl]"])
 def test_a_curve_is_aimed_at_by_one_statistic_that_its_name_brings_back(pool, log, name):
-    frozen = plan.freeze(log, pool, replace(F1, metric=name), seed=1)
-    (aim,) = json.loads(json.dumps([asdict(each) for each in frozen.aims]))
-    (word,), rows = aim["statistics"], pool.rows(0, SIZE)
+    frozen = plan.prepare(log, pool, replace(F1, metric=name), seed=1)
+    (objective,) = json.loads(json.dumps([asdict(each) for each in frozen.objectives]))
+    (word,), rows = objective["statistics"], pool.rows(0, SIZE)
     again = statistic.__wrapped__(word)
-    table = target(frozen.aims[0]).value(rows.outputs, None)
+    table = linearised_statistic(frozen.objectives[0]).value(rows.outputs, None)
     np.testing.assert_array_equal(again.value(rows.outputs, None), table)
     code = ("cat", "dog", "owl").index(name[-4:-1])
     # An item of the class counts for more the higher it is ranked, and another for less.

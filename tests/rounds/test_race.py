@@ -16,26 +16,26 @@ def ids(count: int) -> np.ndarray:
     return mix(np.arange(count, dtype=np.uint64))
 
 
-def chance(strength: np.ndarray, order) -> float:
+def chance(weight: np.ndarray, order) -> float:
     """Probability of an ordered draw, from the definition."""
-    prob, left = 1.0, strength.sum()
+    prob, left = 1.0, weight.sum()
     for row in order:
-        prob *= strength[row] / left
-        left -= strength[row]
+        prob *= weight[row] / left
+        left -= weight[row]
     return prob
 
 
-def strengths(scores, free, floor: float) -> np.ndarray:
+def row_weights(scores, free, floor: float) -> np.ndarray:
     """(R,) of scores (R,) of one kind."""
     return mixture(np.asarray(scores)[None], free, floor)[0]
 
 
-# --- strengths
+# --- weights
 
 
 def test_scores_of_a_mean_square_of_one_and_the_floor_are_added_in_quadrature():
     free = np.array([True, True, True, False])
-    made = strengths(np.array([3.0, 1.0, 0.0, 9.0]), free, 0.4)
+    made = row_weights(np.array([3.0, 1.0, 0.0, 9.0]), free, 0.4)
     squares = np.array([9.0, 1.0, 0.0]) * 3 / 10
     exact = np.sqrt(0.84 * squares + 0.16)
     assert made == pytest.approx([*(exact / exact.sum()), 0])
@@ -43,7 +43,7 @@ def test_scores_of_a_mean_square_of_one_and_the_floor_are_added_in_quadrature():
 
 
 def test_without_a_floor_rows_are_drawn_in_proportion_to_their_scores():
-    made = strengths(np.array([3.0, 1.0, 0.0]), np.ones(3, bool), 0.0)
+    made = row_weights(np.array([3.0, 1.0, 0.0]), np.ones(3, bool), 0.0)
     assert made == pytest.approx([0.75, 0.25, 0])
 
 
@@ -67,7 +67,7 @@ def test_where_one_row_has_all_of_the_score_the_floor_shrinks_with_the_pool():
     for count in (10, 1000, 100_000):
         scores = np.zeros(count)
         scores[0] = 1.0
-        made = strengths(scores, np.ones(count, bool), 0.35)
+        made = row_weights(scores, np.ones(count, bool), 0.35)
         top = np.sqrt((1 - 0.35**2) * count + 0.35**2)
         assert made[0] / made[1] == pytest.approx(top / 0.35)
         assert made[1] * count >= 0.35
@@ -75,24 +75,24 @@ def test_where_one_row_has_all_of_the_score_the_floor_shrinks_with_the_pool():
 
 @pytest.mark.parametrize(("scores", "floor"), [([5.0, 1.0, 2.0], 1.0), ([0.0, 0.0, 0.0], 0.0)])
 def test_draws_are_uniform_with_the_whole_floor_or_without_any_score(scores, floor):
-    assert strengths(np.array(scores), np.ones(3, bool), floor) == pytest.approx([1 / 3] * 3)
+    assert row_weights(np.array(scores), np.ones(3, bool), floor) == pytest.approx([1 / 3] * 3)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
 def test_scores_that_are_no_scores_are_refused(wrong):
     with pytest.raises(ValueError, match="finite and not negative"):
-        strengths(np.array([1.0, wrong]), np.ones(2, bool), 0.1)
+        row_weights(np.array([1.0, wrong]), np.ones(2, bool), 0.1)
 
 
 def test_the_score_of_a_row_that_is_not_free_does_not_matter():
     free = np.array([True, True, False])
-    made = strengths(np.array([1.0, 1.0, np.nan]), free, 0.0)
+    made = row_weights(np.array([1.0, 1.0, np.nan]), free, 0.0)
     assert made == pytest.approx([0.5, 0.5, 0])
 
 
 def test_single_precision_scores_of_a_large_pool_sum_to_one():
     scores = np.full(300_000, 0.1, np.float32)
-    assert strengths(scores, np.ones(len(scores), bool), 0.2).sum() == pytest.approx(1, abs=1e-6)
+    assert row_weights(scores, np.ones(len(scores), bool), 0.2).sum() == pytest.approx(1, abs=1e-6)
 
 
 def test_every_kind_of_score_counts_alike_whatever_its_unit():
@@ -101,7 +101,7 @@ def test_every_kind_of_score_counts_alike_whatever_its_unit():
     free = np.arange(20) % 5 > 0
     made, totals = mixture(scores, free, 0.3)
     assert totals == pytest.approx((scores[:, free] ** 2).sum(axis=1))
-    alone = [strengths(one, free, 0.3) for one in scores]
+    alone = [row_weights(one, free, 0.3) for one in scores]
     even = [one / np.sqrt((one[free] ** 2).mean()) for one in alone]
     together = np.sqrt(np.mean(np.square(even), axis=0))
     assert made == pytest.approx(together / together.sum())
@@ -111,7 +111,7 @@ def test_every_kind_of_score_counts_alike_whatever_its_unit():
 def test_a_kind_of_score_that_is_nowhere_above_zero_has_no_say():
     scores = np.array([[0.0, 0.0, 0.0], [1.0, 3.0, 0.0]])
     free = np.ones(3, bool)
-    assert mixture(scores, free, 0.2)[0] == pytest.approx(strengths(scores[1], free, 0.2))
+    assert mixture(scores, free, 0.2)[0] == pytest.approx(row_weights(scores[1], free, 0.2))
 
 
 @pytest.mark.parametrize("scores", [np.zeros((2, 30)), np.random.default_rng(4).random((2, 30))])
@@ -144,8 +144,8 @@ def test_the_last_row_is_certain_to_be_drawn():
 
 
 def test_probabilities_are_exact_among_rows_that_are_far_weaker_than_others():
-    strength = np.array([1.0, 3e-20, 1e-20, 1e-20])
-    assert probabilities(strength, np.array([0, 1, 2])) == pytest.approx([1, 0.6, 0.5], rel=1e-12)
+    weight = np.array([1.0, 3e-20, 1e-20, 1e-20])
+    assert probabilities(weight, np.array([0, 1, 2])) == pytest.approx([1, 0.6, 0.5], rel=1e-12)
 
 
 # --- the race
@@ -189,23 +189,23 @@ def test_rounds_race_independently():
 
 def test_a_race_follows_the_rows_when_they_are_shuffled():
     rng = np.random.default_rng(1)
-    strength, order = rng.random(200), rng.permutation(200)
-    one = race(ids(200), strength, 20, seed=3, stream=1)
-    other = race(ids(200)[order], strength[order], 20, seed=3, stream=1)
+    weight, order = rng.random(200), rng.permutation(200)
+    one = race(ids(200), weight, 20, seed=3, stream=1)
+    other = race(ids(200)[order], weight[order], 20, seed=3, stream=1)
     assert (order[other] == one).all()
 
 
 def test_a_longer_race_begins_with_the_shorter_one():
-    strength = np.random.default_rng(2).random(100)
-    whole = race(ids(100), strength, 100, seed=4, stream=2)
+    weight = np.random.default_rng(2).random(100)
+    whole = race(ids(100), weight, 100, seed=4, stream=2)
     assert sorted(whole) == list(range(100))
     for count in (1, 10, 99):
-        assert (race(ids(100), strength, count, seed=4, stream=2) == whole[:count]).all()
+        assert (race(ids(100), weight, count, seed=4, stream=2) == whole[:count]).all()
 
 
 def test_rows_without_strength_never_win_even_when_more_are_asked_for_than_there_are():
-    strength = np.array([0.0, 1.0, 0.0, 2.0])
-    assert sorted(race(ids(4), strength, 10, seed=1, stream=1)) == [1, 3]
+    weight = np.array([0.0, 1.0, 0.0, 2.0])
+    assert sorted(race(ids(4), weight, 10, seed=1, stream=1)) == [1, 3]
 
 
 # --- the numbers behind it

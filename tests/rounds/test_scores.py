@@ -11,7 +11,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
-from activetest.rounds.fit import generator, learn
+from activetest.rounds.fit import fit_surrogate, generator
 from activetest.rounds.scores import scorer
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
@@ -28,7 +28,7 @@ def pool(tmp_path, write_pool):
 
 def scores(pool, choices: Choices, index=slice(None)) -> np.ndarray:
     """The scores of some rows in the first round."""
-    surrogate = learn(Log.empty(), pool, choices, rng=generator(1, 1, "fit"))
+    surrogate = fit_surrogate(Log.empty(), pool, choices, rng=generator(1, 1, "fit"))
     score = scorer(surrogate, choices, seed=1, number=1)
     return score(pool.rows(0, SIZE)[index], (statistic("log_loss"),))[0]
 
@@ -42,15 +42,15 @@ def test_a_row_has_the_score_it_has_among_all_rows_whatever_stands_beside_it(poo
 
 def test_a_power_sharpens_what_draws_prefer(pool):
     even = replace(CHOICES, floor=0.0)
-    sharp = plan.freeze(Log.empty(), pool, replace(even, power=4.0), seed=1).strength
-    plain = plan.freeze(Log.empty(), pool, even, seed=1).strength
+    sharp = plan.prepare(Log.empty(), pool, replace(even, power=4.0), seed=1).weight
+    plain = plan.prepare(Log.empty(), pool, even, seed=1).weight
     np.testing.assert_allclose(sharp, plain**4 / (plain**4).sum(), rtol=1e-6)
 
 
 def test_the_top_scores_are_taken_in_order_and_have_no_probability(pool):
     drawn = plan.plan(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
     assert drawn.rows.tolist() == np.argsort(-scores(pool, CHOICES))[:5].tolist()
-    assert np.isnan(drawn.probs).all()
+    assert np.isnan(drawn.prob).all()
 
 
 def test_the_top_scores_of_what_is_left_come_next(pool):
@@ -62,4 +62,4 @@ def test_the_top_scores_of_what_is_left_come_next(pool):
 
 def test_members_that_never_differ_cannot_be_compared(pool):
     with pytest.raises(ChoiceError, match="all members of the surrogate 'model' agree"):
-        plan.freeze(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)
+        plan.prepare(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)

@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.bandits.counts import survey
-from activetest.bandits.partition import strengths
+from activetest.bandits.counts import count_groups
+from activetest.bandits.partition import row_weights
 from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.choices import Choices
@@ -59,17 +59,17 @@ def after(after):
 def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, choices):
     """METHODS: P = (1 - floor) share + floor rest / all, and every free row of it P / rest."""
     log = after(choices, 6, 4)
-    frozen = plan.freeze(log, pool, choices, seed=1)
+    frozen = plan.prepare(log, pool, choices, seed=1)
     free = unseen(log, SIZE)
-    assert frozen.strength.sum() == approx(1)
-    assert not frozen.strength[~free].any()
-    found = survey(log, pool, choices)
+    assert frozen.weight.sum() == approx(1)
+    assert not frozen.weight[~free].any()
+    found = count_groups(log, pool, choices)
     bandit = between_groups.bandit(found, pool, choices)
     rng = generator(1, 3, "arms")
     shares = bandit.cells(catalog.load("acquisition", "thompson").shares(bandit, 1000, rng))
     rest = np.bincount(found.cells[free], minlength=len(shares))
     for cell in np.flatnonzero(rest):
-        here = frozen.strength[free & (found.cells == cell)]
+        here = frozen.weight[free & (found.cells == cell)]
         assert here == approx(here[0])
         assert here.sum() == approx(0.9 * shares[cell] + 0.1 * rest[cell] / free.sum())
 
@@ -80,18 +80,18 @@ def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool
     log = after(choices, 6, 4)
     for each in log.history:
         start = int(np.searchsorted(log.round, each.number))
-        strength = strengths(each.shares, pool.rows(0, SIZE), pool)
-        strength[log.rows[:start]] = 0
-        for row, prob in zip(each.rows, each.probs, strict=True):
-            assert prob == approx(strength[row] / strength.sum())
-            strength[row] = 0
+        weight = row_weights(each.allocation, pool.rows(0, SIZE), pool)
+        weight[log.rows[:start]] = 0
+        for row, prob in zip(each.rows, each.prob, strict=True):
+            assert prob == approx(weight[row] / weight.sum())
+            weight[row] = 0
 
 
 def test_the_same_study_draws_the_same(pool, after):
     one, two = after(IDENTIFY, 5, 5), after(IDENTIFY, 5, 5)
     assert (one.rows == two.rows).all()
-    assert (one.probs == two.probs).all()
-    assert one.history[1].shares == two.history[1].shares
+    assert (one.prob == two.prob).all()
+    assert one.history[1].allocation == two.history[1].shares
     other = plan.plan(Log.empty(), pool, IDENTIFY, seed=2, count=5)
     assert (other.rows != one.rows[:5]).any()
 
@@ -100,59 +100,59 @@ def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(po
     """A group of which all is drawn or labelled gets nothing, and within others all stay alike."""
     log = after(replace(IDENTIFY, acquisition="uniform"), 30)
     log = replace(log, status=np.full(30, PENDING), labels=np.full(30, np.nan))
-    frozen = plan.freeze(log, pool, IDENTIFY, seed=1)
+    frozen = plan.prepare(log, pool, IDENTIFY, seed=1)
     free = unseen(log, SIZE)
-    assert frozen.strength.sum() == approx(1)
-    assert (frozen.strength > 0).tolist() == free.tolist()
-    cells = survey(log, pool, IDENTIFY).cells
+    assert frozen.weight.sum() == approx(1)
+    assert (frozen.weight > 0).tolist() == free.tolist()
+    cells = count_groups(log, pool, IDENTIFY).cells
     for cell in np.unique(cells[free]):
-        here = frozen.strength[free & (cells == cell)]
+        here = frozen.weight[free & (cells == cell)]
         assert here == approx(here[0])
 
 
 def test_without_a_floor_draws_have_no_probability_and_keep_to_the_groups_asked_for(pool, after):
     choices = replace(COMPARE, floor=0.0)
     log = after(choices, 5)
-    assert np.isnan(log.probs).all()
-    assert log.history[0].picked
-    cells, values = survey(log, pool, choices).cells, pool.group_values[0]
+    assert np.isnan(log.prob).all()
+    assert log.history[0].deterministic
+    cells, values = count_groups(log, pool, choices).cells, pool.group_values[0]
     assert {values[cell] for cell in cells[log.rows]} <= set(COMPARE.compare)
 
 
 def test_groups_that_are_used_up_are_an_error_without_a_floor_and_else_a_uniform_draw(pool, truth):
-    cells = survey(Log.empty(), pool, COMPARE).cells
+    cells = count_groups(Log.empty(), pool, COMPARE).cells
     pair = [pool.group_values[0].index(value) for value in COMPARE.compare]
     rows = np.flatnonzero(np.isin(cells, pair))
     log = replace(
         Log.empty(),
-        brought_rows=rows,
-        brought_status=np.full(len(rows), LABELLED),
-        brought_labels=truth[rows],
-        brought_round=np.ones(len(rows), np.int64),
+        supplied_rows=rows,
+        supplied_status=np.full(len(rows), LABELLED),
+        supplied_labels=truth[rows],
+        supplied_round=np.ones(len(rows), np.int64),
     )
     with pytest.raises(NotEstimable, match="every item of the groups that the task asks about"):
-        plan.freeze(log, pool, replace(COMPARE, floor=0.0), seed=1)
-    strength = plan.freeze(log, pool, COMPARE, seed=1).strength
-    assert strength[unseen(log, SIZE)] == approx(1 / (SIZE - len(rows)))
+        plan.prepare(log, pool, replace(COMPARE, floor=0.0), seed=1)
+    weight = plan.prepare(log, pool, COMPARE, seed=1).weight
+    assert weight[unseen(log, SIZE)] == approx(1 / (SIZE - len(rows)))
 
 
 def test_fewer_rows_than_asked_for_come_where_only_these_have_a_chance(pool):
     drawn = plan.plan(Log.empty(), pool, replace(COMPARE, floor=0.0), seed=1, count=SIZE)
-    cells = survey(Log.empty(), pool, COMPARE).cells
+    cells = count_groups(Log.empty(), pool, COMPARE).cells
     pair = [pool.group_values[0].index(value) for value in COMPARE.compare]
     assert sorted(drawn.rows) == np.flatnonzero(np.isin(cells, pair)).tolist()
 
 
 def test_draws_prefer_what_the_task_asks_about(pool, truth):
     """All wrong in one group: nearly every draw of a later round is from it."""
-    worst = survey(Log.empty(), pool, IDENTIFY).cells == 0
+    worst = count_groups(Log.empty(), pool, IDENTIFY).cells == 0
     labels = np.where(worst, (truth + 1) % 3, pool.rows(0, SIZE).outputs.pred)
     log = Log.empty()
     for _ in range(3):
         drawn = plan.plan(log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10)
         log = answered(log, drawn, labels)
-    strength = plan.freeze(log, pool, IDENTIFY, seed=1).strength
-    assert strength[worst].sum() > 2 * worst[unseen(log, SIZE)].mean()
+    weight = plan.prepare(log, pool, IDENTIFY, seed=1).weight
+    assert weight[worst].sum() > 2 * worst[unseen(log, SIZE)].mean()
 
 
 # --- what the task asks for and the pool does not have
@@ -194,11 +194,11 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     estimate = replace(IDENTIFY, task="estimate", floor=0.0)
 
     def shares(count) -> np.ndarray:
-        _, strength = between_groups.chosen(
+        _, weight = between_groups.chosen(
             Log.empty(), pool, estimate, seed=1, number=1, count=count
         )
-        cells = survey(Log.empty(), pool, estimate).cells
-        return np.bincount(cells, strength)
+        cells = count_groups(Log.empty(), pool, estimate).cells
+        return np.bincount(cells, weight)
 
     assert shares(1).sum() == pytest.approx(1)
     assert shares(40).sum() == pytest.approx(1)
@@ -208,7 +208,7 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
 def test_groups_that_were_chosen_whole_are_even_however_they_are_judged(pool, after):
     by_calibration = replace(IDENTIFY, metric="ece[3]", metrics=("ece[3]",))
     log = after(by_calibration, 12)
-    assert log.history[0].shares.strata == ()
-    assert not survey(log, pool, IDENTIFY).weighted.any()
+    assert log.history[0].allocation.strata == ()
+    assert not count_groups(log, pool, IDENTIFY).weighted.any()
     finer = after(replace(by_calibration, task="estimate"), 12)
-    assert survey(finer, pool, IDENTIFY).weighted.any()
+    assert count_groups(finer, pool, IDENTIFY).weighted.any()

@@ -32,7 +32,7 @@ def confident(folder, confidence: np.ndarray):
 
 
 def chosen(pool, choices: Choices) -> float:
-    return plan.freeze(Log.empty(), pool, choices, seed=1).choices.floor
+    return plan.prepare(Log.empty(), pool, choices, seed=1).choices.floor
 
 
 # --- in rounds
@@ -46,7 +46,7 @@ def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
     fixed = replace(choices, interval="fixed", floor=one.choices["floor"])
     same = plan.plan(Log.empty(), pool, fixed, seed=1, count=5)
     assert (one.rows == same.rows).all()
-    assert one.probs == approx(same.probs)
+    assert one.prob == approx(same.prob)
 
 
 def test_a_metric_of_several_means_keeps_the_floor_of_the_user(pool):
@@ -60,9 +60,9 @@ def test_without_bounds_on_a_loss_there_are_no_bets_and_the_floor_stays(pool):
 
 def test_a_round_for_fixed_intervals_keeps_the_floor_of_the_user(pool):
     choices = replace(BETS, interval="fixed", floor=0.2)
-    frozen = plan.freeze(Log.empty(), pool, choices, seed=1)
+    frozen = plan.prepare(Log.empty(), pool, choices, seed=1)
     assert frozen.choices == choices
-    assert frozen.strength.min() >= 0.2 / 60
+    assert frozen.weight.min() >= 0.2 / 60
 
 
 def test_the_rarer_errors_are_the_more_even_the_draws(tmp_path):

@@ -15,7 +15,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
-from activetest.simulation.with_replacement import Repeats, _strength, sample
+from activetest.simulation.with_replacement import Repeats, _weight, sample
 from activetest.study.init import init
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -76,12 +76,12 @@ def test_probabilities_follow_the_distance_from_the_risk(made):
     choices = replace(MODEL, floor=0.0)
     surrogate = catalog.load("surrogates", "model").restore({})
     nothing = Repeats(np.empty(0, np.int64), np.empty(0)).once(np.zeros(40))
-    strength = _strength(nothing, made, choices, surrogate, seed=1, number=1)
+    strength = _weight(nothing, made, choices, surrogate, seed=1, number=1)
     errors = 1 - made.scores().astype(float)
     risk = errors.mean()
     expected = np.sqrt(errors * (1 - risk) ** 2 + (1 - errors) * risk**2)
     assert strength == approx(expected / expected.sum(), rel=1e-5)
-    cubed = _strength(nothing, made, replace(choices, power=3.0), surrogate, seed=1, number=1)
+    cubed = _weight(nothing, made, replace(choices, power=3.0), surrogate, seed=1, number=1)
     assert cubed == approx(expected**3 / (expected**3).sum(), rel=1e-5)
 
 
@@ -103,7 +103,7 @@ def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(made):
     one = sample(Repeats(np.arange(40), probs), made, truth, _error(made))
     outputs = made.rows(0, 40).outputs
     mean = statistic("zero_one").value(outputs, truth[:, None]).mean()
-    assert probs @ (one.stats[:, 0] / (40 * one.probs)) == approx(mean)
+    assert probs @ (one.stats[:, 0] / (40 * one.prob)) == approx(mean)
 
 
 def _error(made):

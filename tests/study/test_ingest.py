@@ -27,7 +27,7 @@ def test_answers_are_counted_by_what_they_are(study, label_file):
     lines = (f"{first},cat,", f"{second},,skipped", f"{third},,", f"{stranger},dog,")
     path = label_file(*lines, header="id,label,status")
     done = ingest(study, path)
-    assert (done.new, done.declined, done.blank, done.brought, done.pending) == (3, 1, 1, 1, 1)
+    assert (done.new, done.declined, done.blank, done.supplied, done.pending) == (3, 1, 1, 1, 1)
     assert str(done) == (
         f"{path}: 3 new, 1 declined, 1 of items that were never drawn, 1 still blank; "
         "1 items pending"
@@ -143,7 +143,7 @@ def test_labels_of_a_regression_pool_are_numbers(other_study, label_file):
     study = other_study(id=[1, 2, 3, 4], pred=[0.5, 1.5, 2.5, 3.5])
     ingest(study, label_file("1,3", "2,-1e3"))
     assert ingest(study, label_file("1,3.0", "2,-1000")).unchanged == 2
-    assert study.log(study.cache()).brought_labels.tolist() == [3, -1000]
+    assert study.log(study.cache()).supplied_labels.tolist() == [3, -1000]
     for label in ("cat", "nan", "inf", "1,5"):
         with pytest.raises(LabelError):
             ingest(study, label_file(f"3,{label}"))
@@ -157,12 +157,12 @@ def test_labels_outside_the_predicted_classes_are_simply_wrong(other_study, labe
     assert done.outside == ("unicorn",)
     assert "some of a class that the model never predicts ('unicorn')" in str(done)
     assert ingest(study, label_file("a,cat", "b,unicorn")).outside == ()
-    assert study.log(study.cache()).brought_labels.tolist() == [0, -1]
+    assert study.log(study.cache()).supplied_labels.tolist() == [0, -1]
 
 
 def test_row_numbers_are_ids_where_there_are_none(other_study, label_file):
     study = other_study(score=np.linspace(0.1, 0.9, 5))
     ingest(study, label_file("3,1", "0,0"))
-    assert study.log(study.cache()).brought_rows.tolist() == [3, 0]
+    assert study.log(study.cache()).supplied_rows.tolist() == [3, 0]
     with pytest.raises(LabelError, match="id '5' is not in the pool"):
         ingest(study, label_file("5,1"))

@@ -201,7 +201,7 @@ def test_without_a_floor_the_groups_are_the_answer(pool, label_file):
     assert "--floor 0.1" in note
     assert not any("largest score" in note for note in shown.notes)
     counts, coming = status(study)
-    assert (counts.drawn, counts.picked) == (0, 10)
+    assert (counts.drawn, counts.deterministic) == (0, 10)
     assert coming.endswith(
         "thompson for accuracy, to identify the worst group of predicted by accuracy"
     )

@@ -156,7 +156,7 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
     plan, seen = verb.plan, []
 
     def plan_slowly(log, *rest, **others):
-        seen.append(len(log.brought_rows))
+        seen.append(len(log.supplied_rows))
         if len(seen) == 1:
             ingest(Study.open(), path)
         return plan(log, *rest, **others)

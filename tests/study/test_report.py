@@ -25,7 +25,7 @@ def buy(study, label_file):
     return buy
 
 
-def line(said, metric="error", estimator="doubly-robust", group=None):
+def estimate_row(said, metric="error", estimator="doubly-robust", group=None):
     (found,) = (
         each
         for each in said.estimates
@@ -37,8 +37,10 @@ def line(said, metric="error", estimator="doubly-robust", group=None):
 def test_without_labels_nothing_is_estimated_and_the_reason_is_given(study):
     said = report(study)
     assert all(each.estimate is None and each.lower is None for each in said.estimates)
-    assert line(said).reason == "an estimate from draws needs at least two labelled ones"
-    assert line(said, estimator="ase").reason == "the surrogate was not asked about the pool"
+    assert estimate_row(said).reason == "an estimate from draws needs at least two labelled ones"
+    assert (
+        estimate_row(said, estimator="ase").reason == "the surrogate was not asked about the pool"
+    )
 
 
 def test_a_report_changes_nothing(study, buy):
@@ -63,7 +65,7 @@ def test_the_headline_is_doubly_robust_and_the_own_view_stands_beside_it(study, 
 def test_accuracy_is_exactly_one_minus_error(study, buy):
     buy(10)
     said = report(study)
-    error, accuracy = line(said), line(said, "accuracy")
+    error, accuracy = estimate_row(said), estimate_row(said, "accuracy")
     assert accuracy.estimate == pytest.approx(1 - error.estimate)
     assert accuracy.lower == pytest.approx(1 - error.upper)
 
@@ -71,7 +73,7 @@ def test_accuracy_is_exactly_one_minus_error(study, buy):
 def test_when_everything_is_labelled_the_answer_is_exact(study, buy):
     buy(40)
     said = report(study)
-    found = line(said)
+    found = estimate_row(said)
     assert found.method == "exact"
     assert found.lower == found.estimate == found.upper
     assert sum(each.n_pool for each in said.estimates if each.group) == 40
@@ -94,8 +96,8 @@ def test_labels_of_an_unfinished_round_are_said_to_wait(study, buy, label_file):
     first = choose(study, 5).rows[0]["id"]
     ingest(study, label_file(f"{first},cat"))
     said = report(study)
-    assert line(said).n_labeled == 10
-    assert line(said, estimator="ase").n_labeled == 11
+    assert estimate_row(said).n_labeled == 10
+    assert estimate_row(said, estimator="ase").n_labeled == 11
     assert any(note.startswith("Labels of unfinished rounds: 1.") for note in said.notes)
 
 
@@ -103,7 +105,7 @@ def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study,
     ids = [row["id"] for row in choose(study, 10).rows]
     ingest(study, label_file(*(f"{item},cat" for item in ids[:6])))
     said = report(study)
-    assert line(said).n_labeled == 6
+    assert estimate_row(said).n_labeled == 6
     assert any("first round is not complete" in note for note in said.notes)
 
 
@@ -114,7 +116,7 @@ def test_declined_items_leave_the_target_and_are_counted(study, label_file):
     said = report(study)
     cache = study.cache()
     wrong = cache.rows(0, 40).outputs.pred[cache.find(ids[:30])] != cache.classes.index("cat")
-    assert line(said).estimate == pytest.approx(wrong.mean())
+    assert estimate_row(said).estimate == pytest.approx(wrong.mean())
     assert any(note.startswith("Items declined: 10.") for note in said.notes)
 
 
@@ -124,7 +126,7 @@ def test_brought_labels_are_said_and_used(study, buy, label_file):
     ingest(study, label_file(f"{stranger},cat"))
     said = report(study)
     assert any(note.startswith("Labels brought by you, not drawn: 1.") for note in said.notes)
-    assert line(said, estimator="ase").n_labeled == 11
+    assert estimate_row(said, estimator="ase").n_labeled == 11
 
 
 def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
@@ -141,14 +143,14 @@ def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
         ),
     )
     said = report(study)
-    assert line(said).estimate > 0.9
-    assert line(said, estimator="ase").estimate < 0.7
+    assert estimate_row(said).estimate > 0.9
+    assert estimate_row(said, estimator="ase").estimate < 0.7
     assert any("lies outside the interval for error" in note for note in said.notes)
 
 
 def test_the_plain_mean_is_refused_for_active_draws_and_given_for_uniform_ones(study, buy):
     buy(10)
-    refused = line(report(study, estimators=("iid",)), estimator="iid")
+    refused = estimate_row(report(study, estimators=("iid",)), estimator="iid")
     assert refused.estimate is None
     assert "biased" in refused.reason
 
@@ -159,7 +161,7 @@ def test_uniform_draws_have_a_plain_mean(folder, write_pool, label_file):
     study = Study.open()
     ids = [row["id"] for row in choose(study, 10).rows]
     ingest(study, label_file(*(f"{item},cat" for item in ids)))
-    plain = line(report(study, estimators=("iid",)), estimator="iid")
+    plain = estimate_row(report(study, estimators=("iid",)), estimator="iid")
     cache = study.cache()
     wrong = cache.rows(0, 40).outputs.pred[cache.find(ids)] != 0
     assert plain.estimate == pytest.approx(wrong.mean())
@@ -174,10 +176,10 @@ def test_taking_labels_back_takes_the_estimate_back(study, buy):
     from activetest.study.ingest import undo
 
     buy(10)
-    before = line(report(study)).estimate
+    before = estimate_row(report(study)).estimate
     buy(10)
     undo(study)
-    assert line(report(study)).estimate == before
+    assert estimate_row(report(study)).estimate == before
 
 
 def test_regression_reports_its_own_metrics(folder, label_file):
@@ -201,11 +203,13 @@ def test_regression_reports_its_own_metrics(folder, label_file):
         ("mae", np.mean(np.abs(2 * x - truth))),
         ("bias", np.mean(2 * x - truth)),
     ):
-        found = line(said, metric)
+        found = estimate_row(said, metric)
         assert found.lower < value < found.upper
         assert found.estimate == pytest.approx(value, rel=0.25)
     # A residual surrogate that has learned the offset predicts what was never labelled.
-    assert line(said, "bias", "ase").estimate == pytest.approx(np.mean(2 * x - truth), abs=0.1)
+    assert estimate_row(said, "bias", "ase").estimate == pytest.approx(
+        np.mean(2 * x - truth), abs=0.1
+    )
 
 
 def test_a_group_column_may_have_an_equals_sign_in_its_name(folder, label_file):
@@ -231,7 +235,7 @@ def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file)
     study = Study.open()
     ids = [row["id"] for row in choose(study, 30).rows]
     ingest(study, label_file(*(f"{item},1.1" for item in ids)))
-    found = line(report(study), "rmse")
+    found = estimate_row(report(study), "rmse")
     assert found.estimate == pytest.approx(0.1)
     assert found.n_eff is None
     assert found.labels_saved is None
@@ -260,7 +264,9 @@ def test_a_bound_on_a_loss_lets_one_bet_on_it(study, buy):
     assert 0 <= gate.lower <= gate.estimate <= gate.upper <= 8
     assert any("within 8" in note for note in said.notes)
     # A bound below what was seen counts instead of it.
-    assert line(report(study, metrics=("log-loss",), bound=0.01), "log-loss").estimate <= 0.01
+    assert (
+        estimate_row(report(study, metrics=("log-loss",), bound=0.01), "log-loss").estimate <= 0.01
+    )
     for wrong in (0.0, float("inf")):
         with pytest.raises(ChoiceError, match="--bound"):
             report(study, bound=wrong)

@@ -214,9 +214,9 @@ def test_the_log_holds_draws_in_order_and_brought_labels_apart(study, label_file
     assert log.status.tolist() == [LABELLED, PENDING, DECLINED]
     assert log.labels[0] == cache.classes.index("owl")
     assert np.isnan(log.labels[1:]).all()
-    assert cache.ids(log.brought_rows) == [stranger]
-    assert log.brought_status.tolist() == [LABELLED]
-    assert log.brought_round.tolist() == [2]
+    assert cache.ids(log.supplied_rows) == [stranger]
+    assert log.supplied_status.tolist() == [LABELLED]
+    assert log.supplied_round.tolist() == [2]
     assert len(log.history) == 1
     assert np.array_equal(log.history[0].rows, log.rows)
-    assert np.array_equal(log.history[0].probs, log.probs)
+    assert np.array_equal(log.history[0].prob, log.prob)

@@ -56,7 +56,7 @@ def test_status_counts_picks_apart(study, buy, label_file):
     lines = (f"{first},cat,", f"{second},,declined")
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
-    assert (counts.drawn, counts.picked, counts.rounds) == (5, 3, 2)
+    assert (counts.drawn, counts.deterministic, counts.rounds) == (5, 3, 2)
     assert (counts.labelled, counts.declined, counts.pending) == (6, 1, 1)
     assert "picked    3 (by the largest score, or between groups without a floor)" in text.status(
         counts, coming, width=80, color=False
@@ -65,7 +65,7 @@ def test_status_counts_picks_apart(study, buy, label_file):
         "| picked | 3 (by the largest score, or between groups without a floor) |"
         in markdown.status(counts)
     )
-    assert json.loads(as_json.status(counts))["counts"]["picked"] == 3
+    assert json.loads(as_json.status(counts))["counts"]["deterministic"] == 3
     buy(1, "draw")
     assert "next draws from 32 items" in status(study)[1]
 
@@ -109,11 +109,11 @@ def test_a_curve_has_an_own_view_around_what_the_surrogate_believes(study, buy):
 
 
 def test_estimates_of_a_mixed_study_rest_on_what_was_drawn(study, buy):
-    picked = [*buy(4, "top")]
+    deterministic = [*buy(4, "top")]
     drawn = buy(8, "draw")
-    picked += buy(3, "top")
+    deterministic += buy(3, "top")
     drawn += buy(8, "draw")
-    assert not set(picked) & set(drawn)
+    assert not set(deterministic) & set(drawn)
     said = report(study, metrics=("error", "f1[dog]", "auroc[dog]"))
     for line in said.estimates:
         if line.group is None:

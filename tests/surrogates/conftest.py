@@ -7,16 +7,16 @@ from activetest.item_statistics.defaults import CLASSIFICATION, REGRESSION, STAT
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import Known, Train
+from activetest.nouns.training import TrainingRows, TrainingSet
 
 
 class Pool:
     """Rows, the labels of all of them, and what a study would know of some."""
 
-    def __init__(self, rows: Rows, labels: np.ndarray, classes: int, train: Train):
+    def __init__(self, rows: Rows, labels: np.ndarray, classes: int, train: TrainingRows):
         self.rows, self.labels, self.classes, self.train = rows, labels, classes, train
 
-    def known(self, count: int, *, train: bool = False, statistics: tuple = ()) -> Known:
+    def training(self, count: int, *, train: bool = False, statistics: tuple = ()) -> TrainingSet:
         """The first count labels, and training rows where asked for."""
         rows, labels = self.rows[:count], self.labels[:count].astype(float)
         table = np.empty((count, len(statistics)))
@@ -24,9 +24,9 @@ class Pool:
             table[:, t] = statistic(name).value(rows.outputs, labels[:, None])[:, 0]
         scale = 1.0 if self.classes else float(self.rows.outputs.pred.std())
         size = len(self.labels)
-        sketch = self.rows[np.arange(0, size, max(size // 200, 1))]
-        more = {"train": self.train if train else None, "sketch": sketch}
-        return Known(rows, labels, table, statistics, self.classes, scale, **more)
+        background = self.rows[np.arange(0, size, max(size // 200, 1))]
+        more = {"train": self.train if train else None, "background": background}
+        return TrainingSet(rows, labels, table, statistics, self.classes, scale, **more)
 
 
 def _rows(features, outputs, external, names) -> Rows:
@@ -70,7 +70,7 @@ def class_pool():
         external = np.stack([told(features, 1.0), np.full((size, 3), 1 / 3)], axis=1)
         train_labels, train_features = drawn(300)
         rows = _rows(features, outputs, external, STATISTICS[CLASSIFICATION])
-        return Pool(rows, labels, 3, Train(train_features, train_labels))
+        return Pool(rows, labels, 3, TrainingRows(train_features, train_labels))
 
     return make
 
@@ -94,7 +94,7 @@ def value_pool():
         outputs = Outputs(features[:, 1].astype(float), std=np.full(size, 0.75))
         rows = _rows(features, outputs, np.stack([truth, truth + 0.1], axis=1), None)
         more, _, values = drawn(200)
-        return Pool(rows, labels, 0, Train(more, values))
+        return Pool(rows, labels, 0, TrainingRows(more, values))
 
     return make
 

@@ -10,7 +10,7 @@ from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates import agreement
 
 NAMES = ("zero_one", "log_loss", "brier")
@@ -43,7 +43,9 @@ def fitted(rows: Rows, labels) -> agreement.Agreement:
     some = rows[np.arange(len(labels))]
     stats = [each.value(some.outputs, labels[:, None])[:, 0] for each in STATISTICS]
     classes = rows.outputs.probs.shape[1]
-    return agreement.fit(Known(some, labels, np.reshape(stats, (3, -1)).T, NAMES, classes=classes))
+    return agreement.fit(
+        TrainingSet(some, labels, np.reshape(stats, (3, -1)).T, NAMES, classes=classes)
+    )
 
 
 def other(rows: Rows) -> np.ndarray:
@@ -184,7 +186,7 @@ def test_errors_that_were_seen_say_which_class_it_is_instead():
     made = fitted(rows, np.full(12, 2.0))
     asked = (statistic("cell:1:0"), statistic("cell:2:0"))
     # When wrong, an item predicted as 0 is a 1 or a 2.
-    wrong = made.beliefs(rows, asked).stakes[:, :, 1]
+    wrong = made.beliefs(rows, asked).outcome_values[:, :, 1]
     probs = rows.outputs.probs.astype(float)
     box = probs[:, 1:] / probs[:, 1:].sum(axis=1, keepdims=True)
     zero = rows.outputs.pred == 0
@@ -210,7 +212,7 @@ def test_members_exist_however_heavy_the_features_are(heavy):
     features = np.clip(features / features.std(axis=0), -1e3, 1e3)
     rows = pool(features=features)
     made = fitted(rows, np.where(features[:, 0] > 0, rows.outputs.pred, other(rows))[:100])
-    members = made.members(50, np.random.default_rng(9))
+    members = made.draw_members(50, np.random.default_rng(9))
     totals, variances = made.totals(rows, members, STATISTICS)
     assert np.isfinite(totals).all()
     assert np.isfinite(variances).all()
@@ -229,7 +231,7 @@ def test_a_member_at_the_mode_has_the_totals_of_the_beliefs(asked):
 def test_members_scatter_as_the_covariance_says():
     rows = pool()
     made = fitted(rows, rows.outputs.pred[:30])
-    members = made.members(20_000, np.random.default_rng(10))
+    members = made.draw_members(20_000, np.random.default_rng(10))
     deviation = np.sqrt(np.diag(made.covariance))
     assert (np.abs(members.mean(axis=0) - made.mode) < 4 * deviation / 20_000**0.5).all()
     assert members.std(axis=0) == approx(deviation, rel=0.03)
@@ -250,5 +252,5 @@ def test_it_predicts_identically_after_a_round_trip():
     again = agreement.restore(json.loads(json.dumps(made.params())))
     asked = (*STATISTICS, statistic("tp:1"))
     one, two = made.beliefs(rows, asked), again.beliefs(rows, asked)
-    for part in ("probs", "stakes", "noise"):
+    for part in ("probs", "outcome_values", "outcome_variance"):
         np.testing.assert_array_equal(getattr(one, part), getattr(two, part))

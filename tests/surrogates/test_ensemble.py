@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 def test_it_predicts_what_torch_predicts(class_pool):
     pool = class_pool()
-    surrogate = ensemble.fit(pool.known(0, train=True), rng=np.random.default_rng(1))
+    surrogate = ensemble.fit(pool.training(0, train=True), rng=np.random.default_rng(1))
     params = surrogate.params()
     names = [f"{name}_{level}" for level in range(3) for name in ("weights", "bias")]
     parameters = [torch.from_numpy(params[name]) for name in names]
@@ -19,7 +19,7 @@ def test_it_predicts_what_torch_predicts(class_pool):
     every = torch.from_numpy(inputs).expand(5, -1, -1)
     logits = ensemble._forward(torch, parameters, every, None, False)[0]
     members = (logits / params["temperature"]).softmax(dim=-1).numpy()
-    assert surrogate.voters.draws(pool.rows, np.arange(5)) == approx(members, abs=1e-5)
-    assert surrogate.voters.probs(pool.rows) == approx(members.mean(axis=0), abs=1e-5)
+    assert surrogate.members.draws(pool.rows, np.arange(5)) == approx(members, abs=1e-5)
+    assert surrogate.members.probs(pool.rows) == approx(members.mean(axis=0), abs=1e-5)
     # Members began elsewhere and saw the rows in another order.
     assert members.std(axis=0).max() > 0.001

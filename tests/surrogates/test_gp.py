@@ -9,7 +9,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from activetest.item_statistics.statistic import statistic
-from activetest.nouns.training import Train
+from activetest.nouns.training import TrainingRows
 from activetest.surrogates import _matern, gp
 from activetest.surrogates._box import log_probs
 
@@ -17,8 +17,8 @@ KERNEL = _matern.Kernel(1.3, 0.8)
 TWIN = ConstantKernel(1.3**2, "fixed") * Matern(0.8, "fixed", nu=1.5)
 
 
-def fitted(known, seed: int = 3):
-    return gp.fit(known, rng=np.random.default_rng(seed))
+def fitted(training, seed: int = 3):
+    return gp.fit(training, rng=np.random.default_rng(seed))
 
 
 def observed(count: int = 12):
@@ -116,17 +116,17 @@ def test_draws_agree_however_rows_are_cut(monkeypatch):
 def test_values_are_learned_with_their_noise(value_pool):
     """The box forgets a sine; noise has deviation 0.2."""
     pool = value_pool()
-    voters = fitted(pool.known(200)).voters
-    mean, variance = voters.moments(pool.rows)
+    members = fitted(pool.training(200)).members
+    mean, variance = members.moments(pool.rows)
     error = (pool.labels - mean)[200:]
     assert (error**2).mean() < 0.2 * ((pool.labels - pool.rows.outputs.pred)[200:] ** 2).mean()
-    assert voters.scale**2 * voters.noise == approx(0.04, rel=0.4)
+    assert members.scale**2 * members.noise == approx(0.04, rel=0.4)
     assert (error**2 / variance[200:]).mean() == approx(1, abs=0.4)
 
 
 def test_training_rows_alone_teach_values(value_pool):
     pool = value_pool()
-    mean, _ = fitted(pool.known(0, train=True)).voters.moments(pool.rows)
+    mean, _ = fitted(pool.training(0, train=True)).members.moments(pool.rows)
     assert ((pool.labels - mean) ** 2).mean() < 0.1
 
 
@@ -136,28 +136,28 @@ def test_a_few_labels_without_noise_are_believed(value_pool):
     pool.rows.features[:] = np.linspace(-1.5, 1.5, 400)[:, None]
     pool.labels[:] = np.sin(2 * pool.rows.features[:, 0])
     seen = np.arange(15, 400, 33)
-    pool.train = Train(pool.rows.features[seen], pool.labels[seen])
-    voters = fitted(pool.known(0, train=True)).voters
-    mean, variance = voters.moments(pool.rows)
+    pool.train = TrainingRows(pool.rows.features[seen], pool.labels[seen])
+    members = fitted(pool.training(0, train=True)).members
+    mean, variance = members.moments(pool.rows)
     inside = slice(seen[0], seen[-1])
     assert np.abs(mean - pool.labels)[inside].max() < 0.03
     assert np.sqrt(variance[inside].mean()) < 0.1
-    means, _ = voters.draws(pool.rows, np.arange(64))
+    means, _ = members.draws(pool.rows, np.arange(64))
     assert np.abs(means - pool.labels)[:, seen].max() < 0.1
     assert means.std(axis=0)[inside] == approx(
-        np.sqrt(variance - voters.scale**2 * voters.noise)[inside], abs=0.02
+        np.sqrt(variance - members.scale**2 * members.noise)[inside], abs=0.02
     )
 
 
 def test_the_noise_of_training_rows_is_learned(value_pool):
-    voters = fitted(value_pool().known(200, train=True)).voters
-    assert voters.scale**2 * voters.noise == approx(0.04, rel=0.3)
+    members = fitted(value_pool().training(200, train=True)).members
+    assert members.scale**2 * members.noise == approx(0.04, rel=0.3)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_labels_leave_the_black_box_nearly_as_it_is(value_pool, count):
     pool = value_pool()
-    mean, variance = fitted(pool.known(count)).voters.moments(pool.rows)
+    mean, variance = fitted(pool.training(count)).members.moments(pool.rows)
     assert np.median(np.abs(mean - pool.rows.outputs.pred)) < 0.6
     assert np.isfinite(variance).all()
     assert (variance > 0).all()
@@ -185,7 +185,7 @@ def test_what_is_left_out_is_predicted_as_if_it_had_never_been_seen():
 @pytest.mark.parametrize("train", [True, False])
 def test_it_learns_the_classes(class_pool, train):
     pool = class_pool()
-    probs = fitted(pool.known(200, train=train)).voters.probs(pool.rows)[200:]
+    probs = fitted(pool.training(200, train=train)).members.probs(pool.rows)[200:]
     assert (probs.argmax(axis=1) == pool.labels[200:]).mean() > 0.8
     said = np.log(probs[np.arange(400), pool.labels[200:]]).mean()
     box = np.log(pool.rows.outputs.probs[200:][np.arange(400), pool.labels[200:]]).mean()
@@ -195,9 +195,9 @@ def test_it_learns_the_classes(class_pool, train):
 def test_without_labels_it_is_the_black_box(class_pool):
     """And members scatter around its log-probabilities."""
     pool = class_pool()
-    voters = fitted(pool.known(0)).voters
-    assert voters.probs(pool.rows) == approx(pool.rows.outputs.probs, abs=1e-3)
-    logs = np.log(voters.draws(pool.rows, np.arange(voters.size))).mean(axis=0)
+    members = fitted(pool.training(0)).members
+    assert members.probs(pool.rows) == approx(pool.rows.outputs.probs, abs=1e-3)
+    logs = np.log(members.draws(pool.rows, np.arange(members.size))).mean(axis=0)
     box = log_probs(pool.rows, 3)
     gaps = [each - each.mean(axis=1, keepdims=True) for each in (logs, box)]
     # 64 draws of functions with deviation 1.
@@ -210,25 +210,25 @@ def test_without_labels_it_is_the_black_box(class_pool):
 @pytest.mark.parametrize("train", [True, False])
 def test_it_predicts_identically_after_a_round_trip(class_pool, value_pool, train):
     for pool in (class_pool(), value_pool()):
-        made = fitted(pool.known(40, train=train))
+        made = fitted(pool.training(40, train=train))
         again = gp.restore(made.params())
         asked = (statistic("zero_one" if pool.classes else "label:0"),)
         one, two = (each.beliefs(pool.rows, asked, np.arange(5)) for each in (made, again))
-        for part in ("probs", "stakes", "draws"):
+        for part in ("probs", "outcome_values", "draws"):
             np.testing.assert_array_equal(getattr(one, part), getattr(two, part))
 
 
 def test_more_rows_than_it_can_take_are_thinned_and_labels_stay(value_pool, monkeypatch):
     monkeypatch.setattr(gp, "_MOST_ROWS", 80)
     pool = value_pool()
-    seen = fitted(pool.known(50, train=True)).voters.paths.seen
+    seen = fitted(pool.training(50, train=True)).members.paths.seen
     assert len(seen) == 80
     np.testing.assert_array_equal(seen[-50:], pool.rows.features[:50])
-    assert len(fitted(pool.known(120)).voters.paths.seen) == 80
+    assert len(fitted(pool.training(120)).members.paths.seen) == 80
 
 
 def test_the_same_generator_draws_the_same_functions(value_pool):
     pool = value_pool()
-    one, two, other = (fitted(pool.known(40), seed).voters.paths.drawn for seed in (1, 1, 2))
+    one, two, other = (fitted(pool.training(40), seed).members.paths.drawn for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)

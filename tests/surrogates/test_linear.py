@@ -13,8 +13,8 @@ from activetest.surrogates import linear
 from activetest.surrogates._box import log_probs
 
 
-def fitted(known, seed: int = 3):
-    return linear.fit(known, rng=np.random.default_rng(seed))
+def fitted(training, seed: int = 3):
+    return linear.fit(training, rng=np.random.default_rng(seed))
 
 
 def binary(count: int = 400):
@@ -117,12 +117,12 @@ def test_members_scatter_as_the_curvature_says():
 def test_without_labels_it_is_the_black_box(class_pool):
     """And members scatter around its log-probabilities."""
     pool = class_pool()
-    voters = fitted(pool.known(0)).voters
-    logs = np.log(voters.draws(pool.rows, np.arange(voters.size))).mean(axis=0)
+    members = fitted(pool.training(0)).members
+    logs = np.log(members.draws(pool.rows, np.arange(members.size))).mean(axis=0)
     box = log_probs(pool.rows, 3)
     gaps = [each - each.mean(axis=1, keepdims=True) for each in (logs, box)]
     assert gaps[0] == approx(gaps[1], abs=0.02)
-    assert voters.probs(pool.rows) == approx(pool.rows.outputs.probs, abs=1e-3)
+    assert members.probs(pool.rows) == approx(pool.rows.outputs.probs, abs=1e-3)
 
 
 def test_it_learns_that_the_black_box_is_not_sure_enough(class_pool):
@@ -134,11 +134,11 @@ def test_it_learns_that_the_black_box_is_not_sure_enough(class_pool):
     steps = pool.rows.outputs.probs.cumsum(axis=1)
     pool.labels = (rng.random((600, 1)) * steps[:, -1:] > steps).sum(axis=1)
     pool.rows = replace(pool.rows, outputs=Outputs(said.argmax(axis=1), said))
-    voters = fitted(pool.known(300)).voters
-    assert voters.sharpness == approx(4, rel=0.25)
+    members = fitted(pool.training(300)).members
+    assert members.sharpness == approx(4, rel=0.25)
     score = [
         np.log(probs[300:][np.arange(300), pool.labels[300:]]).mean()
-        for probs in (said, voters.probs(pool.rows))
+        for probs in (said, members.probs(pool.rows))
     ]
     assert score[1] > score[0] + 0.1
 
@@ -146,7 +146,7 @@ def test_it_learns_that_the_black_box_is_not_sure_enough(class_pool):
 @pytest.mark.parametrize("train", [True, False])
 def test_it_learns_the_classes(class_pool, train):
     pool = class_pool()
-    probs = fitted(pool.known(300, train=train)).voters.probs(pool.rows)[300:]
+    probs = fitted(pool.training(300, train=train)).members.probs(pool.rows)[300:]
     assert (probs.argmax(axis=1) == pool.labels[300:]).mean() > 0.8
     said = probs[np.arange(300), pool.labels[300:]]
     assert np.log(said).mean() > np.log(pool.rows.external[300:, 1, 0]).mean() + 0.5
@@ -155,7 +155,7 @@ def test_it_learns_the_classes(class_pool, train):
 def test_hard_labels_are_corrected_too(class_pool):
     pool = class_pool()
     pool.rows = replace(pool.rows, outputs=Outputs(pool.rows.outputs.pred))
-    before, after = (fitted(pool.known(count)).voters.probs(pool.rows) for count in (0, 200))
+    before, after = (fitted(pool.training(count)).members.probs(pool.rows) for count in (0, 200))
     one = np.eye(3)[pool.rows.outputs.pred]
     assert (before * one).sum(axis=1).mean() == approx(0.5, abs=1e-6)
     assert (after.argmax(axis=1) == pool.labels)[200:].mean() > 0.75
@@ -167,10 +167,10 @@ def test_hard_labels_are_corrected_too(class_pool):
 def test_the_posterior_of_values_is_the_textbooks(value_pool):
     """Against the marginal density of the labels and its conditional, straight from the prior."""
     pool = value_pool(40)
-    known = pool.known(40)
-    voters = fitted(known).voters
-    design, labels, _ = linear._task(known, np.random.default_rng(1))
-    guess = 0.25 * known.scale**2
+    training = pool.training(40)
+    members = fitted(training).members
+    design, labels, _ = linear._task(training, np.random.default_rng(1))
+    guess = 0.25 * training.scale**2
     best = None
     for width in linear._WIDTHS:
         prior = np.diag(1 / linear._precision(design.shape[1], width, True))
@@ -181,14 +181,14 @@ def test_the_posterior_of_values_is_the_textbooks(value_pool):
             weights = prior @ design.T @ np.linalg.solve(spread, np.eye(40))
             covariance = prior - weights @ design @ prior
             best = evidence, weights @ labels, covariance, rate
-    assert voters.mode == approx(best[1], abs=1e-9)
-    assert voters.factor @ voters.factor.T == approx(best[2], abs=1e-9)
-    assert (voters.shape, voters.rate) == approx((22, best[3]))
+    assert members.mode == approx(best[1], abs=1e-9)
+    assert members.factor @ members.factor.T == approx(best[2], abs=1e-9)
+    assert (members.shape, members.rate) == approx((22, best[3]))
 
 
 def test_without_labels_values_are_the_black_boxs(value_pool):
     pool = value_pool()
-    mean, variance = fitted(pool.known(0)).voters.moments(pool.rows)
+    mean, variance = fitted(pool.training(0)).members.moments(pool.rows)
     assert mean == approx(pool.rows.outputs.pred)
     assert (variance >= 0.25 * pool.rows.outputs.pred.var() - 1e-9).all()
 
@@ -197,9 +197,9 @@ def test_without_labels_values_are_the_black_boxs(value_pool):
 def test_members_of_values_have_the_moments_that_are_believed(value_pool, train, monkeypatch):
     monkeypatch.setattr(linear, "_MEMBERS", 20_000)
     pool = value_pool(60)
-    voters = fitted(pool.known(50, train=train)).voters
-    means, noise = voters.draws(pool.rows, np.arange(20_000))
-    mean, variance = voters.moments(pool.rows)
+    members = fitted(pool.training(50, train=train)).members
+    means, noise = members.draws(pool.rows, np.arange(20_000))
+    mean, variance = members.moments(pool.rows)
     assert np.abs(means.mean(axis=0) - mean).max() < 0.02 * np.sqrt(variance.max())
     assert noise.mean() + means.var(axis=0) == approx(variance, rel=0.05)
 
@@ -210,16 +210,16 @@ def test_members_of_values_have_the_moments_that_are_believed(value_pool, train,
 @pytest.mark.parametrize("train", [True, False])
 def test_it_predicts_identically_after_a_round_trip(class_pool, value_pool, train):
     for pool in (class_pool(), value_pool()):
-        made = fitted(pool.known(40, train=train))
+        made = fitted(pool.training(40, train=train))
         again = linear.restore(made.params())
         asked = (statistic("zero_one" if pool.classes else "label:0"),)
         one, two = (each.beliefs(pool.rows, asked) for each in (made, again))
         np.testing.assert_array_equal(one.probs, two.probs)
-        np.testing.assert_array_equal(one.stakes, two.stakes)
+        np.testing.assert_array_equal(one.outcome_values, two.outcome_values)
 
 
 def test_the_same_generator_draws_the_same_members(class_pool):
     pool = class_pool()
-    one, two, other = (fitted(pool.known(40), seed).voters.weights for seed in (1, 1, 2))
+    one, two, other = (fitted(pool.training(40), seed).members.weights for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)

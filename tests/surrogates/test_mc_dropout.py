@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.nouns.rows import Outputs
 from activetest.surrogates import mc_dropout
-from activetest.surrogates._inputs import lesson
+from activetest.surrogates._inputs import training_data
 
 torch = pytest.importorskip("torch")
 
@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 def test_cutting_units_out_is_multiplying_them_with_a_mask(value_pool):
     """As torch has it: hidden values times mask over the share kept."""
     pool = value_pool()
-    surrogate = mc_dropout.fit(pool.known(0, train=True), rng=np.random.default_rng(1))
+    surrogate = mc_dropout.fit(pool.training(0, train=True), rng=np.random.default_rng(1))
     params = surrogate.params()
     rng = np.random.default_rng(params["seed"])
     first, second = (torch.from_numpy(rng.random((50, 256)) >= 0.5) / 0.5 for _ in range(2))
@@ -29,64 +29,64 @@ def test_cutting_units_out_is_multiplying_them_with_a_mask(value_pool):
     hidden = ((hidden * first[:, None]) @ layers[1][0] + layers[1][1]).relu()
     means = ((hidden * second[:, None]) @ layers[2][0] + layers[2][1])[..., 0].numpy()
     exact = params["level"] + params["spread"] * means
-    assert surrogate.voters.draws(pool.rows, np.arange(50))[0] == approx(exact, abs=1e-4)
+    assert surrogate.members.draws(pool.rows, np.arange(50))[0] == approx(exact, abs=1e-4)
 
 
 # --- the augmentation: ALT-MAS, section 3.1
 
 
-def augmented(known, seed: int = 2):
+def augmented(training, seed: int = 2):
     """The lesson before and after."""
     rng = np.random.default_rng(seed)
-    taught = lesson(known, rng=rng)
-    return taught, mc_dropout._augmented(torch, known, taught, rng=rng)
+    taught = training_data(training, rng=rng)
+    return taught, mc_dropout._augmented(torch, training, taught, rng=rng)
 
 
 def test_a_box_that_was_always_right_labels_all_the_rows_that_nobody_has(class_pool):
     pool = class_pool(300)
-    known = pool.known(50)
-    known = replace(known, labels=known.rows.outputs.pred.astype(float))
-    taught, more = augmented(known)
-    unknown = known.sketch.index >= 50
+    training = pool.training(50)
+    training = replace(training, labels=training.rows.outputs.pred.astype(float))
+    taught, more = augmented(training)
+    unknown = training.background.index >= 50
     added = slice(len(taught.labels), None)
-    assert sorted(more.labels[added]) == sorted(known.sketch.outputs.pred[unknown])
+    assert sorted(more.labels[added]) == sorted(training.background.outputs.pred[unknown])
     assert (more.weights[added] == 1).all()
     assert (more.inputs[: added.start] == taught.inputs).all()
 
 
 def test_a_box_that_was_never_right_labels_none(class_pool):
     pool = class_pool(300)
-    known = pool.known(50)
-    known = replace(known, labels=(known.rows.outputs.pred + 1.0) % 3)
-    taught, more = augmented(known)
+    training = pool.training(50)
+    training = replace(training, labels=(training.rows.outputs.pred + 1.0) % 3)
+    taught, more = augmented(training)
     assert len(more.labels) == len(taught.labels)
 
 
 def test_rows_where_the_box_was_wrong_are_left_out(class_pool):
     """A box that is wrong wherever the first feature is positive: few of those rows are added."""
     pool = class_pool()
-    known = pool.known(150)
-    positive = known.rows.features[:, 0] > 0
-    pred = known.rows.outputs.pred
-    known = replace(known, labels=np.where(positive, (pred + 1) % 3, pred).astype(float))
-    taught, more = augmented(known)
+    training = pool.training(150)
+    positive = training.rows.features[:, 0] > 0
+    pred = training.rows.outputs.pred
+    training = replace(training, labels=np.where(positive, (pred + 1) % 3, pred).astype(float))
+    taught, more = augmented(training)
     added = more.inputs[len(taught.labels) :]
     assert len(added) > 30
     assert (added[:, 0] > 0).mean() < 0.1
-    assert (known.sketch.features[:, 0] > 0).mean() > 0.3
+    assert (training.background.features[:, 0] > 0).mean() > 0.3
 
 
 def test_hard_labels_are_enough(class_pool):
     pool = class_pool(300)
     pool.rows = replace(pool.rows, outputs=Outputs(pool.rows.outputs.pred))
-    surrogate = mc_dropout.fit(pool.known(40), rng=np.random.default_rng(1))
-    probs = surrogate.voters.probs(pool.rows)
+    surrogate = mc_dropout.fit(pool.training(40), rng=np.random.default_rng(1))
+    probs = surrogate.members.probs(pool.rows)
     assert (probs.argmax(axis=1) == pool.labels).mean() > 0.6
 
 
 def test_with_training_rows_nothing_is_added(class_pool):
-    known = class_pool().known(50, train=True)
-    surrogate = mc_dropout.fit(known, rng=np.random.default_rng(1))
+    training = class_pool().training(50, train=True)
+    surrogate = mc_dropout.fit(training, rng=np.random.default_rng(1))
     assert not surrogate.params()["outputs"]
     assert len(surrogate.params()["center"]) == 2
 

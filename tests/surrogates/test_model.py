@@ -10,7 +10,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates import model
 
 NAMES = ("zero_one", "log_loss", "brier")
@@ -46,8 +46,8 @@ def test_probabilities_of_exactly_zero_and_one_leave_nothing_in_doubt():
 
 def test_labels_teach_it_nothing():
     pool = of_classes()
-    none = Known(pool, np.empty(0), np.empty((0, 3)), NAMES, 3)
-    some = Known(pool, np.zeros(30), np.ones((30, 3)), NAMES, 3)
+    none = TrainingSet(pool, np.empty(0), np.empty((0, 3)), NAMES, 3)
+    some = TrainingSet(pool, np.zeros(30), np.ones((30, 3)), NAMES, 3)
     assert model.fit(none) == model.fit(some)
 
 
@@ -62,7 +62,7 @@ def test_a_predictive_deviation_is_a_gaussian_around_the_prediction():
 def test_all_members_agree_with_the_beliefs():
     pool = of_classes()
     surrogate = model.Model()
-    members = surrogate.members(4, np.random.default_rng(1))
+    members = surrogate.draw_members(4, np.random.default_rng(1))
     totals, variances = surrogate.totals(pool, members, STATISTICS)
     mean, variance = moments(surrogate.beliefs(pool, STATISTICS))
     assert totals == approx(np.tile(mean.sum(axis=1), (4, 1)))
@@ -74,11 +74,11 @@ def test_it_predicts_identically_after_a_round_trip():
     again = model.restore(json.loads(json.dumps(model.Model().params())))
     one, two = (each.beliefs(pool, STATISTICS) for each in (model.Model(), again))
     np.testing.assert_array_equal(one.probs, two.probs)
-    np.testing.assert_array_equal(one.stakes, two.stakes)
+    np.testing.assert_array_equal(one.outcome_values, two.outcome_values)
 
 
 def test_hard_labels_are_refused_with_a_hint():
     pool = rows(Outputs(np.array([0, 1, 1])))
     with pytest.raises(ChoiceError) as refused:
-        model.fit(Known(pool, np.empty(0), np.empty((0, 1)), ("zero_one",), 2))
+        model.fit(TrainingSet(pool, np.empty(0), np.empty((0, 1)), ("zero_one",), 2))
     assert "agreement" in refused.value.hint

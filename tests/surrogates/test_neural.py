@@ -15,8 +15,8 @@ from activetest import catalog
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Rows
-from activetest.nouns.training import Train
-from activetest.surrogates._inputs import lesson
+from activetest.nouns.training import TrainingRows
+from activetest.surrogates._inputs import training_data
 
 torch = pytest.importorskip("torch")
 
@@ -26,8 +26,8 @@ SIZES = {"ensemble": 5, "mc-dropout": 50, "radial-bnn": 100}
 ZERO_ONE = (statistic("zero_one"),)
 
 
-def fitted(name: str, known, seed: int = 3):
-    return catalog.load("surrogates", name).fit(known, rng=np.random.default_rng(seed))
+def fitted(name: str, training, seed: int = 3):
+    return catalog.load("surrogates", name).fit(training, rng=np.random.default_rng(seed))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def made(memory, class_pool, value_pool):
     def make(name: str, kind: str):
         pool = class_pool() if kind == "classes" else value_pool()
         if (name, kind) not in memory:
-            memory[name, kind] = fitted(name, pool.known(60, train=True))
+            memory[name, kind] = fitted(name, pool.training(60, train=True))
         return memory[name, kind], pool
 
     return make
@@ -69,7 +69,7 @@ def moved(rows: Rows, factor: float) -> Rows:
 def test_classes_are_learned_better_than_their_shares_tell(name, made):
     surrogate, pool = made(name, "classes")
     rest, labels = pool.rows[np.arange(60, 600)], pool.labels[60:]
-    probs = surrogate.voters.probs(rest)
+    probs = surrogate.members.probs(rest)
     assert probs.sum(axis=1) == approx(np.ones(540), abs=1e-5)
     # The best that can be said of these classes costs 0.43 nats, their shares 1.1.
     assert log_loss(probs, labels) < 0.6
@@ -81,7 +81,7 @@ def test_values_are_learned_with_the_noise_around_them(name, made):
     """Standardised errors have variance near one; the sine that the box forgot is found."""
     surrogate, pool = made(name, "values")
     rest, labels = pool.rows[np.arange(60, 300)], pool.labels[60:]
-    mean, variance = surrogate.voters.moments(rest)
+    mean, variance = surrogate.members.moments(rest)
     errors = labels - mean
     assert (errors**2).mean() < 0.4 * ((labels - rest.outputs.pred) ** 2).mean()
     # The median of a squared standard normal is 0.455.
@@ -93,23 +93,23 @@ def test_values_are_learned_with_the_noise_around_them(name, made):
 def test_without_training_rows_it_is_about_the_black_box_until_labels_contradict(name, class_pool):
     """First what the sketch's labels, drawn as the box says, make of it; then 100 wrong ones."""
     pool = class_pool()
-    known = replace(pool.known(0), sketch=pool.rows)
+    training = replace(pool.training(0), background=pool.rows)
     rest = pool.rows[np.arange(100, 600)]
-    drawn = lesson(known, rng=np.random.default_rng(3)).labels
-    believed = moments(fitted(name, known).beliefs(rest, ZERO_ONE))[0][0]
-    assert believed.mean() == approx((drawn != known.sketch.outputs.pred).mean(), abs=0.08)
+    drawn = training_data(training, rng=np.random.default_rng(3)).labels
+    believed = moments(fitted(name, training).beliefs(rest, ZERO_ONE))[0][0]
+    assert believed.mean() == approx((drawn != training.background.outputs.pred).mean(), abs=0.08)
     assert np.corrcoef(believed, 1 - rest.outputs.confidence)[0, 1] > 0.6
     wrong = (pool.rows.outputs.pred[:100] + 1.0) % 3
-    contradicted = replace(pool.known(100), labels=wrong)
+    contradicted = replace(pool.training(100), labels=wrong)
     after = moments(fitted(name, contradicted).beliefs(rest, ZERO_ONE))[0][0]
     assert after.mean() > believed.mean() + 0.2
 
 
 def test_without_training_rows_values_are_the_box_and_what_it_misses(value_pool):
     pool = value_pool()
-    surrogate = fitted("ensemble", pool.known(150))
+    surrogate = fitted("ensemble", pool.training(150))
     rest, labels = pool.rows[np.arange(150, 300)], pool.labels[150:]
-    mean, _ = surrogate.voters.moments(rest)
+    mean, _ = surrogate.members.moments(rest)
     assert surrogate.params()["outputs"]
     assert ((labels - mean) ** 2).mean() < ((labels - rest.outputs.pred) ** 2).mean()
 
@@ -120,19 +120,19 @@ def test_without_training_rows_values_are_the_box_and_what_it_misses(value_pool)
 @pytest.mark.parametrize("name", NAMES)
 def test_members_are_as_many_as_the_papers_say_and_their_mean_is_what_is_believed(name, made):
     surrogate, pool = made(name, "classes")
-    assert surrogate.voters.size == SIZES[name]
-    draws = surrogate.voters.draws(pool.rows, np.arange(SIZES[name]))
+    assert surrogate.members.size == SIZES[name]
+    draws = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
     assert draws.shape == (SIZES[name], 600, 3)
-    assert draws.mean(axis=0) == approx(surrogate.voters.probs(pool.rows), abs=1e-5)
-    some = surrogate.voters.draws(pool.rows, np.array([4, 1]))
+    assert draws.mean(axis=0) == approx(surrogate.members.probs(pool.rows), abs=1e-5)
+    some = surrogate.members.draws(pool.rows, np.array([4, 1]))
     assert some == approx(draws[[4, 1]], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_members_of_values_mix_to_the_moments(name, made):
     surrogate, pool = made(name, "values")
-    means, variances = surrogate.voters.draws(pool.rows, np.arange(SIZES[name]))
-    mean, variance = surrogate.voters.moments(pool.rows)
+    means, variances = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
+    mean, variance = surrogate.members.moments(pool.rows)
     assert means.mean(axis=0) == approx(mean, abs=1e-4)
     assert variances.mean(axis=0) + means.var(axis=0) == approx(variance, rel=1e-3)
 
@@ -142,7 +142,7 @@ def test_members_disagree_more_about_values_far_from_what_was_seen(name, made):
     surrogate, pool = made(name, "values")
     which = np.arange(SIZES[name])
     near, far = (
-        surrogate.voters.draws(moved(pool.rows, factor), which)[0].std(axis=0).mean()
+        surrogate.members.draws(moved(pool.rows, factor), which)[0].std(axis=0).mean()
         for factor in (1, 5)
     )
     assert far > 2 * near
@@ -152,11 +152,11 @@ def test_members_disagree_more_about_values_far_from_what_was_seen(name, made):
 def test_members_disagree_more_about_classes_where_one_is_missing(name, class_pool):
     """Training rows lack the third class: about its place, members are at odds the most."""
     pool = class_pool()
-    known = pool.known(0, train=True)
-    keep = known.train.labels != 2
-    train = Train(known.train.features[keep], known.train.labels[keep])
-    surrogate = fitted(name, replace(known, train=train))
-    draws = surrogate.voters.draws(pool.rows, np.arange(SIZES[name]))
+    training = pool.training(0, train=True)
+    keep = training.train.labels != 2
+    train = TrainingRows(training.train.features[keep], training.train.labels[keep])
+    surrogate = fitted(name, replace(training, train=train))
+    draws = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
     at_odds = entropy(draws.mean(axis=0)) - entropy(draws).mean(axis=0)
     far = pool.rows.features @ np.array([-1.0, -1.3]) > 4
     near = (pool.labels != 2) & (np.abs(pool.rows.features[:, 1] - 0.65) > 1) & ~far
@@ -169,9 +169,9 @@ def test_members_disagree_more_about_classes_where_one_is_missing(name, class_po
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_generator_makes_one_surrogate_and_another_makes_another(name, class_pool):
-    known = class_pool(100).known(9)
-    known = replace(known, sketch=known.sketch[np.arange(30)])
-    first, second, other = (fitted(name, known, seed).params() for seed in (5, 5, 6))
+    training = class_pool(100).training(9)
+    training = replace(training, background=training.background[np.arange(30)])
+    first, second, other = (fitted(name, training, seed).params() for seed in (5, 5, 6))
     assert all(np.array_equal(first[key], second[key]) for key in first)
     assert not np.array_equal(first["weights_0"], other["weights_0"])
 
@@ -199,7 +199,7 @@ def test_memory_needs_no_torch(made, tmp_path):
         plain = {key: part for key, part in params.items() if key not in arrays}
         np.savez(tmp_path / f"{name}.npz", **arrays)
         (tmp_path / f"{name}.json").write_text(json.dumps(plain))
-        expected[name] = surrogate.voters.probs(pool.rows)
+        expected[name] = surrogate.members.probs(pool.rows)
     np.savez(tmp_path / "rows.npz", features=pool.rows.features)
     code = f"""
 import io, json, sys
@@ -234,6 +234,6 @@ def test_values_are_remembered_too(name, made):
     file.seek(0)
     again = catalog.load("surrogates", name).restore(params | dict(np.load(file)))
     for one, two in zip(
-        surrogate.voters.moments(pool.rows), again.voters.moments(pool.rows), strict=True
+        surrogate.members.moments(pool.rows), again.members.moments(pool.rows), strict=True
     ):
         assert (one == two).all()

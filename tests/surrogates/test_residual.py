@@ -9,7 +9,7 @@ from pytest import approx
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs, Rows
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates import residual
 
 NAMES = ("squared", "absolute", "signed")
@@ -32,7 +32,7 @@ def fitted(rows: Rows, labels, *, scale: float = 1.0) -> residual.Residual:
     """The surrogate after the first len(labels) rows were labelled."""
     labels = np.asarray(labels, float)
     stats = np.empty((len(labels), 3))
-    return residual.fit(Known(rows[: len(labels)], labels, stats, NAMES, scale=scale))
+    return residual.fit(TrainingSet(rows[: len(labels)], labels, stats, NAMES, scale=scale))
 
 
 def believed(made: residual.Residual, rows: Rows):
@@ -108,7 +108,9 @@ def test_constant_predictions_and_heavy_tails_leave_everything_finite():
     mean, variance = moments(made.beliefs(rows, STATISTICS))
     assert np.isfinite(mean).all()
     assert np.isfinite(variance).all()
-    totals, variances = made.totals(rows, made.members(20, np.random.default_rng(8)), STATISTICS)
+    totals, variances = made.totals(
+        rows, made.draw_members(20, np.random.default_rng(8)), STATISTICS
+    )
     assert np.isfinite(totals).all()
     assert (variances >= 0).all()
 
@@ -131,7 +133,7 @@ def test_it_predicts_identically_after_a_round_trip():
     rows = pool(rng.normal(size=60))
     made = fitted(rows, rows.outputs.pred + rng.normal(size=60))
     again = residual.restore(json.loads(json.dumps(made.params())))
-    beliefs = (each.beliefs(rows, STATISTICS).stakes for each in (made, again))
+    beliefs = (each.beliefs(rows, STATISTICS).outcome_values for each in (made, again))
     np.testing.assert_array_equal(*beliefs)
-    one, two = (each.members(3, np.random.default_rng(1)) for each in (made, again))
+    one, two = (each.draw_members(3, np.random.default_rng(1)) for each in (made, again))
     np.testing.assert_array_equal(one, two)

@@ -14,24 +14,24 @@ from pytest import approx
 from activetest.item_statistics.defaults import CLASSIFICATION, REGRESSION, STATISTICS
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
-from activetest.nouns.training import Known
+from activetest.nouns.training import TrainingSet
 from activetest.surrogates import _stacking, agreement, external, residual, stack
 
 CLASSES = STATISTICS[CLASSIFICATION]
 VALUES = STATISTICS[REGRESSION]
 
 
-def fitted(known: Known, seed: int = 3):
-    return stack.fit(known, rng=np.random.default_rng(seed))
+def fitted(training: TrainingSet, seed: int = 3):
+    return stack.fit(training, rng=np.random.default_rng(seed))
 
 
-def plain(known: Known, *, external: bool = True) -> Known:
+def plain(training: TrainingSet, *, external: bool = True) -> TrainingSet:
     """Without features, so that only what takes no time is stacked."""
     parts = {"features": None} | ({} if external else {"external": None})
-    return replace(known, **{name: replace(getattr(known, name), **parts) for name in _ROWS})
+    return replace(training, **{name: replace(getattr(training, name), **parts) for name in _ROWS})
 
 
-_ROWS = ("rows", "sketch")
+_ROWS = ("rows", "background")
 
 
 def asked(names) -> tuple:
@@ -58,19 +58,19 @@ def least(pool) -> np.ndarray:
 
 def test_without_labels_it_is_agreement(class_pool):
     pool = class_pool()
-    known = pool.known(0, statistics=CLASSES)
-    made = fitted(known)
+    training = pool.training(0, statistics=CLASSES)
+    made = fitted(training)
     assert list(made.parts) == ["agreement"]
-    one, two = (each.beliefs(pool.rows, asked(CLASSES)) for each in (made, agreement.fit(known)))
+    one, two = (each.beliefs(pool.rows, asked(CLASSES)) for each in (made, agreement.fit(training)))
     np.testing.assert_array_equal(one.probs, two.probs)
-    np.testing.assert_array_equal(one.stakes, two.stakes)
+    np.testing.assert_array_equal(one.outcome_values, two.outcome_values)
 
 
 def test_without_labels_values_are_what_residual_believes(value_pool):
     """In the mean and the mean square, which a Gaussian with the same moments has, too."""
     pool = value_pool()
-    known = pool.known(0, statistics=VALUES)
-    pair = (fitted(known), residual.fit(known))
+    training = pool.training(0, statistics=VALUES)
+    pair = (fitted(training), residual.fit(training))
     one, two = (moments(each.beliefs(pool.rows, asked(VALUES))) for each in pair)
     assert one[0] == approx(two[0])
 
@@ -78,7 +78,7 @@ def test_without_labels_values_are_what_residual_believes(value_pool):
 def test_a_surrogate_that_is_right_gets_the_weight(class_pool):
     pool = class_pool()
     pool.rows = replace(pool.rows, external=pool.rows.external[:, :1])
-    made = fitted(plain(pool.known(300, statistics=CLASSES)))
+    made = fitted(plain(pool.training(300, statistics=CLASSES)))
     weights = dict(zip(made.parts, made.weights, strict=True))
     assert weights["external"] > 0.7
 
@@ -88,8 +88,8 @@ def test_surrogates_that_know_nothing_leave_agreement_alone(class_pool):
     nothing = np.full((600, 1, 3), 1 / 3, np.float32)
     pool.rows = replace(pool.rows, external=nothing)
     pool.labels = pool.rows.outputs.pred
-    known = plain(pool.known(300, statistics=CLASSES))
-    made = fitted(known)
+    training = plain(pool.training(300, statistics=CLASSES))
+    made = fitted(training)
     weights = dict(zip(made.parts, made.weights, strict=True))
     assert weights["agreement"] > 0.9
     assert "external" not in weights
@@ -120,19 +120,19 @@ def test_weights_are_the_mode_of_their_posterior():
 
 
 def test_few_labels_are_not_asked_for_weights(class_pool):
-    made = fitted(plain(class_pool().known(9, statistics=CLASSES)))
+    made = fitted(plain(class_pool().training(9, statistics=CLASSES)))
     assert list(made.parts) == ["agreement"]
 
 
 def test_labels_of_no_known_class_have_no_say(class_pool):
     pool = class_pool()
-    known = plain(pool.known(60, statistics=CLASSES))
-    labels = np.where(np.arange(60) < 20, -1.0, known.labels)
-    kept = _stacking.subset(known, np.arange(20, 60))
+    training = plain(pool.training(60, statistics=CLASSES))
+    labels = np.where(np.arange(60) < 20, -1.0, training.labels)
+    kept = _stacking.subset(training, np.arange(20, 60))
     names = ("agreement", "model", "external")
     one, two = (
         _stacking.weights(each, names, rng=np.random.default_rng(1))
-        for each in (replace(known, labels=labels), kept)
+        for each in (replace(training, labels=labels), kept)
     )
     np.testing.assert_array_equal(one, two)
 
@@ -144,8 +144,8 @@ def test_expectations_are_the_weighted_mean_of_the_parts(class_pool):
     """Also where agreement has learned costs that its classes alone do not have."""
     pool = class_pool()
     pool.labels = np.where(pool.rows.index % 3, pool.rows.outputs.pred, least(pool))
-    known = plain(pool.known(300, statistics=CLASSES))
-    parts = {"agreement": agreement.fit(known), "external": external.fit(known)}
+    training = plain(pool.training(300, statistics=CLASSES))
+    parts = {"agreement": agreement.fit(training), "external": external.fit(training)}
     assert (parts["agreement"].cost[1] > 1.1).all()
     made = stack.Stack(parts, np.array([0.6, 0.4]))
     names = asked((*CLASSES, "tp:1", "cell:0:2"))
@@ -159,7 +159,7 @@ def test_expectations_are_the_weighted_mean_of_the_parts(class_pool):
 
 def test_agreement_over_classes_is_right_as_often_and_wrong_as_it_has_seen(class_pool):
     pool = class_pool()
-    made = agreement.fit(pool.known(300, statistics=CLASSES))
+    made = agreement.fit(pool.training(300, statistics=CLASSES))
     probs = _stacking.class_probs(made, pool.rows)
     assert probs.sum(axis=1) == approx(np.ones(600))
     names = asked(("zero_one", "tp:0", "fn:2", "cell:1:0"))
@@ -170,10 +170,10 @@ def test_agreement_over_classes_is_right_as_often_and_wrong_as_it_has_seen(class
 
 def test_members_are_shared_out_as_the_weights_say(class_pool):
     pool = class_pool()
-    known = plain(pool.known(50, statistics=CLASSES))
-    parts = {"agreement": agreement.fit(known), "external": external.fit(known)}
+    training = plain(pool.training(50, statistics=CLASSES))
+    parts = {"agreement": agreement.fit(training), "external": external.fit(training)}
     made = stack.Stack(parts, np.array([0.73, 0.27]))
-    picks = [made.members(10, np.random.default_rng(seed)) for seed in range(300)]
+    picks = [made.draw_members(10, np.random.default_rng(seed)) for seed in range(300)]
     assert all(len(one) == 10 for one in picks)
     counts = np.array([one.count for one in picks])
     assert set(counts[:, 1]) == {2, 3}
@@ -182,10 +182,10 @@ def test_members_are_shared_out_as_the_weights_say(class_pool):
 
 def test_totals_of_members_are_those_of_the_parts(class_pool):
     pool = class_pool()
-    known = plain(pool.known(50, statistics=CLASSES))
-    parts = {"agreement": agreement.fit(known), "external": external.fit(known)}
+    training = plain(pool.training(50, statistics=CLASSES))
+    parts = {"agreement": agreement.fit(training), "external": external.fit(training)}
     made = stack.Stack(parts, np.array([0.5, 0.5]))
-    members = made.members(6, np.random.default_rng(1))
+    members = made.draw_members(6, np.random.default_rng(1))
     totals = made.totals(pool.rows, members, asked(CLASSES))
     for got, own, part in zip(
         zip(*(np.split(each, [members.count[0]]) for each in totals), strict=True),
@@ -198,9 +198,9 @@ def test_totals_of_members_are_those_of_the_parts(class_pool):
 
 def test_draws_are_class_probabilities_whose_mean_is_close_to_the_beliefs(class_pool):
     pool = class_pool()
-    made = fitted(plain(pool.known(100, statistics=CLASSES)))
+    made = fitted(plain(pool.training(100, statistics=CLASSES)))
     assert len(made.parts) > 1
-    members = made.members(200, np.random.default_rng(1))
+    members = made.draw_members(200, np.random.default_rng(1))
     believed = made.beliefs(pool.rows, asked(("zero_one",)), members)
     assert believed.draws.shape == (200, 600, 3)
     assert believed.draws.sum(axis=2) == approx(np.ones((200, 600)), rel=1e-5)
@@ -209,8 +209,8 @@ def test_draws_are_class_probabilities_whose_mean_is_close_to_the_beliefs(class_
 
 def test_values_have_the_moments_of_the_mixture(value_pool):
     pool = value_pool()
-    known = plain(pool.known(60, statistics=VALUES))
-    parts = {"residual": residual.fit(known), "external": external.fit(known)}
+    training = plain(pool.training(60, statistics=VALUES))
+    parts = {"residual": residual.fit(training), "external": external.fit(training)}
     weights = np.array([0.3, 0.7])
     mean, variance = stack.Mixture(parts, weights).moments(pool.rows)
     each = np.array([_stacking.value_moments(part, pool.rows) for part in parts.values()])
@@ -220,23 +220,23 @@ def test_values_have_the_moments_of_the_mixture(value_pool):
 
 def test_values_follow_the_surrogate_that_is_right(value_pool):
     pool = value_pool()
-    made = fitted(plain(pool.known(150, statistics=VALUES))).voters
+    made = fitted(plain(pool.training(150, statistics=VALUES))).members
     weights = dict(zip(made.parts, made.weights, strict=True))
     assert weights["external"] > 0.8
-    means, variances = made.draws(pool.rows, made.members(20, np.random.default_rng(1)))
+    means, variances = made.draws(pool.rows, made.draw_members(20, np.random.default_rng(1)))
     assert means.shape == variances.shape == (20, 300)
 
 
 def test_it_says_what_it_is_made_of_the_largest_share_first(class_pool, value_pool):
-    known = plain(class_pool().known(50, statistics=CLASSES))
-    parts = {"agreement": agreement.fit(known), "external": external.fit(known)}
+    training = plain(class_pool().training(50, statistics=CLASSES))
+    parts = {"agreement": agreement.fit(training), "external": external.fit(training)}
     made = stack.Stack(parts, np.array([0.264, 0.736]))
     assert made.note == "external 74 %, agreement 26 %"
     assert stack.restore(stored(made.params())).note == made.note
-    assert fitted(plain(class_pool().known(0, statistics=CLASSES))).note == "agreement 100 %"
-    known = plain(value_pool().known(60, statistics=VALUES))
-    parts = {"residual": residual.fit(known), "external": external.fit(known)}
-    values = stack.GaussianCommittee(stack.Mixture(parts, np.array([0.5, 0.5])))
+    assert fitted(plain(class_pool().training(0, statistics=CLASSES))).note == "agreement 100 %"
+    training = plain(value_pool().training(60, statistics=VALUES))
+    parts = {"residual": residual.fit(training), "external": external.fit(training)}
+    values = stack.GaussianEnsemble(stack.Mixture(parts, np.array([0.5, 0.5])))
     assert values.note == "residual 50 %, external 50 %"
 
 
@@ -251,22 +251,22 @@ def test_features_bring_learners_and_all_of_it_comes_back_from_its_parameters(
     monkeypatch.setattr(_stacking, "_LEAST", 0.0)
     pool = class_pool() if kind == "classes" else value_pool()
     names = asked(CLASSES if kind == "classes" else VALUES)
-    known = pool.known(80, statistics=tuple(each.name for each in names))
-    bare = {name: replace(getattr(known, name), external=None) for name in _ROWS}
-    made = fitted(replace(known, **bare))
-    parts = (made if kind == "classes" else made.voters).parts
+    training = pool.training(80, statistics=tuple(each.name for each in names))
+    bare = {name: replace(getattr(training, name), external=None) for name in _ROWS}
+    made = fitted(replace(training, **bare))
+    parts = (made if kind == "classes" else made.members).parts
     learners = ["linear", "forest"] if kind == "classes" else ["gp", "forest"]
     assert set(learners) <= set(parts)
     again = stack.restore(stored(made.params()))
     one, two = (each.beliefs(pool.rows, names) for each in (made, again))
     np.testing.assert_array_equal(one.probs, two.probs)
-    np.testing.assert_array_equal(one.stakes, two.stakes)
+    np.testing.assert_array_equal(one.outcome_values, two.outcome_values)
 
 
 def test_the_same_generator_makes_the_same_stack(class_pool):
     pool = class_pool()
-    known = plain(pool.known(80, statistics=CLASSES))
-    np.testing.assert_array_equal(fitted(known, 1).weights, fitted(known, 1).weights)
+    training = plain(pool.training(80, statistics=CLASSES))
+    np.testing.assert_array_equal(fitted(training, 1).weights, fitted(training, 1).weights)
 
 
 def test_without_features_nothing_loads_scikit_learn():

@@ -133,7 +133,7 @@ def test_a_network_that_has_learned_nothing_has_no_opinion():
 def test_without_torch_it_says_what_to_install(module, class_pool, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ChoiceError) as refused:
-        module.fit(class_pool().known(20), rng=np.random.default_rng(1))
+        module.fit(class_pool().training(20), rng=np.random.default_rng(1))
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     assert refused.value.problem.startswith(f"the surrogate '{name}'")
     assert refused.value.hint == (

@@ -21,7 +21,7 @@ def accuracies():
             meaning=tuple({"group": str(number)} for number in range(cells)),
             owner=np.arange(cells),
             size=np.broadcast_to(size, cells),
-            worth=np.tile([0.0, 1.0] if kind == "error" else [1.0, 0.0], (cells, 1)),
+            value=np.tile([0.0, 1.0] if kind == "error" else [1.0, 0.0], (cells, 1)),
             score=np.zeros(cells),
             known=known,
             evidence=known,
