@@ -140,7 +140,7 @@ def ingest(
     from activetest.study import ingest
     from activetest.study.study import Study
 
-    if undo == bool(labels) or undo and (replace or dry_run):
+    if undo == bool(labels) or (undo and (replace or dry_run)):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
     at = Study.open(study)
     if undo:

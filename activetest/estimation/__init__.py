@@ -1,0 +1,1 @@
+"""From a log to estimates and intervals."""

@@ -28,7 +28,7 @@ class RecordedPredictions:
     count: Array
 
     def of(self, group: int, member: Array, columns: list[int]) -> tuple[Array, Array, Array]:
-        """imputed (D, d), imputed_sum (D, d) and left (D,) of one group, as in Sample.
+        """Imputed (D, d), imputed_sum (D, d) and left (D,) of one group, as in Sample.
 
         member (D,) is 1.0 in the group; the column -1 stands for whether an item can be answered,
         which is imputed as certain.

@@ -1,0 +1,1 @@
+"""Intervals: interval(estimate, level) -> ends, each file one way to say how sure a number is."""

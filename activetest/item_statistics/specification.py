@@ -35,7 +35,7 @@ def metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
             f"there is no metric {name!r}", f"choose from {', '.join(names(facts.task))}"
         )
     module = catalog.load("metrics", name)
-    if module.TASK != facts.task:
+    if facts.task != module.TASK:
         raise ChoiceError(
             f"a {facts.task} pool has no metric {name!r}",
             f"choose from {', '.join(names(facts.task))}",
@@ -89,7 +89,7 @@ def bounded(metric: Metric, bound: float) -> Metric:
 
 def names(task: str) -> list[str]:
     """The metrics of a task."""
-    return [name for name in catalog.names("metrics") if catalog.load("metrics", name).TASK == task]
+    return [name for name in catalog.names("metrics") if task == catalog.load("metrics", name).TASK]
 
 
 def facts(pool: dict, costs=None, cache=None) -> Facts:

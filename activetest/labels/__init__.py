@@ -1,0 +1,1 @@
+"""Label files, and several answers to one item."""

@@ -1,0 +1,1 @@
+"""The append-only record of a study: rounds, draws and answers."""

@@ -18,26 +18,15 @@ def _m001_rounds_draws_and_labels(db: sqlite3.Connection) -> None:
     `ingests.revision` and `undone` are the writes that supplied a file in and took it back. In the
     view, SQLite takes the other columns from the row that holds the maximum.
     """
-    for statement in """
-        CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER, revision INTEGER,
-            time TEXT);
-        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER,
-            choices TEXT, params TEXT, statistics TEXT, groups TEXT, imputed_sum TEXT, count TEXT,
-            doubt TEXT);
-        CREATE TABLE draws (position INTEGER PRIMARY KEY,
-            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
-            q REAL NOT NULL CHECK (q > 0), imputed TEXT);
-        CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT, time TEXT, revision INTEGER,
-            undone INTEGER);
-        CREATE TABLE events (number INTEGER PRIMARY KEY,
-            ingest INTEGER NOT NULL REFERENCES ingests, id TEXT NOT NULL, annotator TEXT NOT NULL,
-            status INTEGER NOT NULL, label TEXT NOT NULL);
-        CREATE INDEX events_of_items ON events (id, annotator);
-        CREATE VIEW answers AS
-            SELECT MAX(events.number) AS number, id, annotator, status, label
-            FROM events JOIN ingests ON ingests.number = ingest
-            WHERE undone IS NULL GROUP BY id, annotator
-    """.split(";"):
+    for statement in [
+        "\n        CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER, revision INTEGER,\n            time TEXT)",
+        "\n        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER,\n            choices TEXT, params TEXT, statistics TEXT, groups TEXT, imputed_sum TEXT, count TEXT,\n            doubt TEXT)",
+        "\n        CREATE TABLE draws (position INTEGER PRIMARY KEY,\n            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,\n            q REAL NOT NULL CHECK (q > 0), imputed TEXT)",
+        "\n        CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT, time TEXT, revision INTEGER,\n            undone INTEGER)",
+        "\n        CREATE TABLE events (number INTEGER PRIMARY KEY,\n            ingest INTEGER NOT NULL REFERENCES ingests, id TEXT NOT NULL, annotator TEXT NOT NULL,\n            status INTEGER NOT NULL, label TEXT NOT NULL)",
+        "\n        CREATE INDEX events_of_items ON events (id, annotator)",
+        "\n        CREATE VIEW answers AS\n            SELECT MAX(events.number) AS number, id, annotator, status, label\n            FROM events JOIN ingests ON ingests.number = ingest\n            WHERE undone IS NULL GROUP BY id, annotator\n    ",
+    ]:
         db.execute(statement)
 
 
@@ -55,17 +44,15 @@ def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
     not give the strengths that rows had any more.
     """
     # SQLite can only take a NOT NULL away by making the table again.
-    for statement in """
-        CREATE TABLE draws_or_picks (position INTEGER PRIMARY KEY,
-            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
-            q REAL CHECK (q > 0), imputed TEXT);
-        INSERT INTO draws_or_picks SELECT position, round, id, q, imputed FROM draws;
-        DROP TABLE draws;
-        ALTER TABLE draws_or_picks RENAME TO draws;
-        ALTER TABLE rounds ADD COLUMN learned INTEGER;
-        ALTER TABLE rounds ADD COLUMN knew INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE rounds ADD COLUMN arrays TEXT
-    """.split(";"):
+    for statement in [
+        "\n        CREATE TABLE draws_or_picks (position INTEGER PRIMARY KEY,\n            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,\n            q REAL CHECK (q > 0), imputed TEXT)",
+        "\n        INSERT INTO draws_or_picks SELECT position, round, id, q, imputed FROM draws",
+        "\n        DROP TABLE draws",
+        "\n        ALTER TABLE draws_or_picks RENAME TO draws",
+        "\n        ALTER TABLE rounds ADD COLUMN learned INTEGER",
+        "\n        ALTER TABLE rounds ADD COLUMN knew INTEGER NOT NULL DEFAULT 0",
+        "\n        ALTER TABLE rounds ADD COLUMN arrays TEXT\n    ",
+    ]:
         db.execute(statement)
     for number, objectives in db.execute("SELECT number, aims FROM rounds").fetchall():
         forgotten = [objective | {"total": None} for objective in json.loads(objectives)]

@@ -15,7 +15,7 @@ RATE = rates.Rate(
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
-    """fp / (fp + tn), in [0, 1]: one minus specificity.
+    """Fp / (fp + tn), in [0, 1]: one minus specificity.
 
     Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
     class of a binary pool, macro of any other.

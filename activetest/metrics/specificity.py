@@ -15,7 +15,7 @@ RATE = rates.Rate(
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
-    """tn / (tn + fp), in [0, 1].
+    """Tn / (tn + fp), in [0, 1].
 
     Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
     class of a binary pool, macro of any other.

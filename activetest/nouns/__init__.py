@@ -1,0 +1,1 @@
+"""The nouns that every room speaks in: plain arrays with names. Nothing is imported here."""

@@ -1,0 +1,1 @@
+"""What a round knew, and how it drew: shared by sampling and estimation."""

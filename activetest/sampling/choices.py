@@ -43,7 +43,7 @@ _RULES = {
     "prior": (f"one of {', '.join(PRIORS)}", lambda value: value in PRIORS),
     "strength": (
         f"a number above 0, at most {_MOST_LABELS:,}",
-        lambda value: value is None or _number(value) and 0 < value <= _MOST_LABELS,
+        lambda value: value is None or (_number(value) and 0 < value <= _MOST_LABELS),
     ),
     "rope": ("a number from 0 up", lambda value: _number(value) and 0 <= value < math.inf),
 }

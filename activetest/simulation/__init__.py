@@ -1,0 +1,1 @@
+"""Studies replayed on a pool whose labels are all known."""

@@ -197,7 +197,7 @@ def _is_count(value) -> bool:
 
 def _is_number(value) -> bool:
     """Whether it is what _plain writes."""
-    return type(value) is float and math.isfinite(value) or value in _NOT_FINITE
+    return (type(value) is float and math.isfinite(value)) or value in _NOT_FINITE
 
 
 def _locked(file: BinaryIO) -> bool:

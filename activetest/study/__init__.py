@@ -1,0 +1,1 @@
+"""A study folder, and the verbs that work on it."""

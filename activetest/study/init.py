@@ -110,7 +110,7 @@ def init(
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = columns.get("id") or (study.pool.get("id") if study else None)
     with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
-        asking = (asked or study and study.choices.task) not in (None, NONE)
+        asking = (asked or (study and study.choices.task)) not in (None, NONE)
         pool = _opened(path, kept(path, study, columns) | columns, grouped=asking)
         pool.uri = source
         check_features(pool, study)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as parquet
+from pyarrow import parquet
 
 from activetest import catalog
 from activetest.bandits.arms import CONFUSION, COST, ECE, Arms, expected, values

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import bandit_design
 import numpy as np
-import pyarrow.parquet as parquet
 from bandit_runs import (
     INFORMATIVE,
     PAPERS,
@@ -36,6 +35,7 @@ from bandit_runs import (
     noted,
     seated,
 )
+from pyarrow import parquet
 from scipy.special import ndtr, ndtri
 
 from activetest import catalog

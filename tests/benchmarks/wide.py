@@ -22,11 +22,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 CLASSES, FEATURES, REGIONS = 10, 8, 30
-METRICS = (
-    "error accuracy log-loss brier f1[macro] f1[micro] f1[weighted] precision[macro] recall[macro] "
-    "balanced-accuracy mcc kappa recall[3] precision[3] f1[3] specificity[3] top-k-error[2] ece "
-    "calibration-error-squared false-positive-rate[3]"
-).split()
+METRICS = [
+    "error",
+    "accuracy",
+    "log-loss",
+    "brier",
+    "f1[macro]",
+    "f1[micro]",
+    "f1[weighted]",
+    "precision[macro]",
+    "recall[macro]",
+    "balanced-accuracy",
+    "mcc",
+    "kappa",
+    "recall[3]",
+    "precision[3]",
+    "f1[3]",
+    "specificity[3]",
+    "top-k-error[2]",
+    "ece",
+    "calibration-error-squared",
+    "false-positive-rate[3]",
+]
 GATES = ("error<=0.5", "recall[3]>=0.5", "accuracy@region=r7>=0.5")
 
 

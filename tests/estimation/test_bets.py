@@ -216,7 +216,10 @@ def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
     between = {"acquisition": "thompson", "task": "identify", "floor": 0.1}
     study = Study(pool, truth, replace(ERROR, **between)).draw(4)
     (first,) = study.log.history
-    for shares in (replace(first.allocation, group="ink"), replace(first.allocation, weight=(0.1,))):
+    for shares in (
+        replace(first.allocation, group="ink"),
+        replace(first.allocation, weight=(0.1,)),
+    ):
         study.log = replace(study.log, history=(replace(first, shares=shares),))
         with pytest.raises(NotEstimable, match="which are no groups any more"):
             study.bets(metric_of(pool, "error"), 0, 0.0)

@@ -85,7 +85,7 @@ def test_before_each_draw_earlier_picks_are_known(pool, truth, after, group, dec
         assert one.known_sum[step, 0] == wrong[seen].sum()
         assert one.left[step] == member.sum() - member[seen].sum()
         round = log.history[log.round[place] - 1]
-        earlier = log.rows[places[step]] != round.rows
+        earlier = log.rows[place] != round.rows
         before = np.cumsum(earlier) == np.arange(1, len(earlier) + 1)
         guessed = round.imputed[before, 0] @ member[round.rows[before]]
         assert one.imputed_sum[step, 0] == approx(round.imputed_sum[group, 0] - guessed)

@@ -131,7 +131,10 @@ def test_acquisitions_follow_the_rows_when_they_are_shuffled(name):
     order = np.random.default_rng(8).permutation(SIZE)
     one = beliefs()
     other = Beliefs(
-        one.probs[order], one.outcome_values[:, order], one.outcome_variance[:, order], one.draws[:, order]
+        one.probs[order],
+        one.outcome_values[:, order],
+        one.outcome_variance[:, order],
+        one.draws[:, order],
     )
     score = catalog.load("acquisition", name).score
     np.testing.assert_allclose(

@@ -179,9 +179,7 @@ def test_picks_before_between_and_after_the_draws_leave_it_unbiased(pool, truth,
 def test_picks_that_answer_to_labels_leave_it_unbiased(pool, truth, estimator, metric):
     """One or two of them: weights that counted picks would follow the labels."""
     batches = (1, reacting(pool), 1, reacting(pool), 1)
-    mean, target = expectation(
-        pool, truth, CHOICES, estimator, metric, batches=batches
-    )
+    mean, target = expectation(pool, truth, CHOICES, estimator, metric, batches=batches)
     assert mean == pytest.approx(linearised_statistic, abs=1e-7)
 
 

@@ -17,7 +17,7 @@ AREAS = ("auroc", "average-precision")
 
 
 def of_task(task: str) -> list[str]:
-    return [name for name in catalog.names("metrics") if catalog.load("metrics", name).TASK == task]
+    return [name for name in catalog.names("metrics") if task == catalog.load("metrics", name).TASK]
 
 
 def made(name: str, facts: Facts) -> tuple[Metric, ...]:

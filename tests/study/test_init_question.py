@@ -64,7 +64,7 @@ def test_a_task_can_be_changed_and_taken_away(pool):
     made = chosen(task="compare", compare="cat,owl", rope=0.1, prior="uniform")
     assert (made.task, made.compare, made.worst) == ("compare", ("cat", "owl"), 1)
     assert chosen(level=0.9).compare == ("cat", "owl")
-    made = chosen(task="estimate", metric="confusion,error".split(","))
+    made = chosen(task="estimate", metric=["confusion", "error"])
     assert (made.compare, made.rope, made.prior) == ((), Choices.rope, "uniform")
     assert (made.target, made.metric) == ("confusion", "error")
     made = chosen(metric="accuracy")

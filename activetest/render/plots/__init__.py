@@ -1,0 +1,1 @@
+"""Curves of simulated strategies as pictures."""

@@ -1,0 +1,63 @@
+"""What the methods see of a pool: memory-mapped arrays behind a few calls. Axes as in rows."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol
+
+from activetest.nouns.rows import Array, Rows
+from activetest.nouns.training import TrainingRows
+
+
+class PoolView(Protocol):
+    """N items in pool order; see cache.Cache, which is one.
+
+    size          N
+    classes       names of the classes, in code order; empty for regression
+    statistics    (T,) names of the item statistics that are held ready
+    group_names   names of the group columns and products
+    group_values  (G - 1) lists: the value each code stands for, in order
+    hashes        (N,) uint64 hash of each id
+    unavailable   {surrogate: why}: those whose beliefs rest on what is no more
+    """
+
+    size: int
+    classes: tuple[str, ...]
+    statistics: tuple[str, ...]
+    group_names: tuple[str, ...]
+    group_values: list[list[str]]
+    hashes: Array
+    unavailable: Mapping[str, str]
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """What the pool's columns mean: see pool.schema.Schema."""
+        ...
+
+    @property
+    def train(self) -> TrainingRows | None:
+        """Labelled rows from elsewhere, or None."""
+        ...
+
+    @property
+    def center(self) -> float:
+        """A typical prediction; 0 where classes are predicted."""
+        ...
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """The items at positions start, ..., stop - 1."""
+        ...
+
+    def take(self, indices: Array | Sequence[int]) -> Rows:
+        """The items at these positions, in this order."""
+        ...
+
+    def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
+        """(start, stop) of consecutive chunks that cover the pool."""
+        ...
+
+    def scores(self, code: int | None = None) -> Array:
+        """(N,) confidence in the predicted class, or probability of the class with this code."""
+        ...
+
+    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What make() returned when it was first asked for by this key."""
+        ...

@@ -1,0 +1,49 @@
+"""What every surrogate can do, whatever it is. Axes as in rows."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.rows import Array, Rows
+
+
+class Surrogate(Protocol):
+    """A fitted surrogate: what the labels so far let one believe of every row.
+
+    statistics are item statistics, see item_statistics.statistic.Statistic; members are whatever
+    draw_members gave.
+    """
+
+    def params(self) -> dict[str, Any]:
+        """Arrays, and whatever JSON can hold: enough to restore the surrogate and predict again."""
+        ...
+
+    def beliefs(self, rows: Rows, statistics: tuple[Any, ...], members: Any = None) -> Beliefs:
+        """What is believed of R rows; the draws of these members where they are asked for."""
+        ...
+
+    def expected(self, rows: Rows, statistics: tuple[Any, ...]) -> Array:
+        """(T, R) expectation of each statistic."""
+        ...
+
+    def draw_members(self, count: int, rng: np.random.Generator) -> Any:
+        """K members drawn at random, in whatever form the surrogate keeps them."""
+        ...
+
+    def totals(self, rows: Rows, members: Any, statistics: tuple[Any, ...]) -> tuple[Array, Array]:
+        """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
+        ...
+
+
+class SurrogateModule(Protocol):
+    """The file of a surrogate: it fits one, and restores one from its parameters."""
+
+    def fit(self, training: Any, *, rng: np.random.Generator) -> Surrogate:
+        """The surrogate fitted to a TrainingSet."""
+        ...
+
+    def restore(self, params: Mapping[str, Any]) -> Surrogate:
+        """The surrogate that params() described."""
+        ...
