@@ -9,16 +9,16 @@ from activetest.parallel import map_reduce
 from activetest.pool import columns
 from activetest.pool import groups as grouping
 from activetest.pool.files import Piece
-from activetest.pool.schema import Schema, Wishes
+from activetest.pool.schema import ColumnChoices, Schema
 
 
-def with_classes(pool, wishes: Wishes) -> Schema:
+def with_classes(pool, choices: ColumnChoices) -> Schema:
     """The schema with its classes.
 
-    Raises ChoiceError when those wished for do not fit the outputs.
+    Raises ChoiceError when the names given do not fit the outputs.
     """
     schema = pool.schema
-    count, classes, open_classes = None, wishes.classes, False
+    count, classes, open_classes = None, choices.classes, False
     if schema.kind == "prob-list":
         count = _classes_of_list(pool, schema.outputs[0])
         classes = classes or tuple(str(code) for code in range(count))

@@ -20,7 +20,7 @@ from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
 from activetest.pool.notices import notices
 from activetest.pool.roles import is_vector, understand
-from activetest.pool.schema import Schema, Wishes
+from activetest.pool.schema import ColumnChoices, Schema
 
 # Values decoded at once, and a few times over while threads look at them; and the fewest rows.
 _VALUES, _FEWEST = 2**23, 1024
@@ -96,12 +96,12 @@ class Pool:
         task                            "classification" or "regression"
         positive, threshold             of a binary pool
         classes                         their names, in the order of the outputs
-        Raises PoolError for a pool that cannot be read or understood, ChoiceError for a wish it
+        Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice it
         cannot meet.
         """
         uri = str(uri)
         files = Files(uri)
-        wishes = Wishes(
+        choices = ColumnChoices(
             id,
             _names(outputs),
             _names(features),
@@ -111,14 +111,14 @@ class Pool:
             threshold,
             _names(classes),
         )
-        schema = understand(files.schema, wishes)
+        schema = understand(files.schema, choices)
         pool = Pool(uri, schema, files)
         if not pool.rows:
             raise PoolError(
                 f"the pool {uri} has no rows", hint="give a pool with at least one item"
             )
         if schema.task == "classification":
-            pool.schema = with_classes(pool, wishes)
+            pool.schema = with_classes(pool, choices)
         pool.notices = notices(pool.schema, files.schema, pool.rows)
         return pool
 
@@ -229,10 +229,12 @@ class Pool:
     def check(self) -> None:
         """Raises PoolChanged when a column of the schema is gone or can no longer play its role."""
         schema = self.schema
-        wishes = Wishes(schema.id, schema.outputs, schema.features, schema.groups, schema.task)
+        choices = ColumnChoices(
+            schema.id, schema.outputs, schema.features, schema.groups, schema.task
+        )
         table = self.files.schema
         try:
-            found = understand(table, wishes)
+            found = understand(table, choices)
             if (found.task, found.kind) != (schema.task, schema.kind):
                 column = table.field(schema.outputs[0])
                 raise PoolError(f"column {column.name!r} is {column.type}")
@@ -294,8 +296,8 @@ def _groups(
     return [grouping.local(group, parts) for group in schema.groups]
 
 
-def _names(wish) -> tuple[str, ...] | None:
+def _names(names) -> tuple[str, ...] | None:
     """One name or several, as a tuple."""
-    if wish is None:
+    if names is None:
         return None
-    return (wish,) if isinstance(wish, str) else tuple(str(name) for name in wish)
+    return (names,) if isinstance(names, str) else tuple(str(name) for name in names)

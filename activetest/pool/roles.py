@@ -7,7 +7,7 @@ import pyarrow.types as kinds
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
-from activetest.pool.schema import Schema, Wishes
+from activetest.pool.schema import ColumnChoices, Schema
 
 # Columns that could give the answer away, or that say how much an item counts: never features by
 # themselves.
@@ -18,22 +18,22 @@ NOT_A_FEATURE = re.compile(
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
-def understand(table: pa.Schema, wishes: Wishes) -> Schema:
+def understand(table: pa.Schema, choices: ColumnChoices) -> Schema:
     """The roles of the columns. Classes are as far as names tell: values are looked at by the pool.
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
     reject_duplicates(table)
-    id_column = wishes.id or ("id" if "id" in table.names else None)
+    id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
-    kind, outputs, pred = _outputs(table, wishes)
-    task = _task(table, kind, outputs, wishes)
+    kind, outputs, pred = _outputs(table, choices)
+    task = _task(table, kind, outputs, choices)
     std = "pred_std" if task == "regression" and "pred_std" in table.names else None
     if std is not None:
         _require(table, std, is_number, "standard deviations must be numbers")
     used = {id_column, *outputs, pred, std}
-    groups = tuple(dict.fromkeys(wishes.groups))
+    groups = tuple(dict.fromkeys(choices.groups))
     columns = dict.fromkeys(column for group in groups for column in columns_of(group))
     computed = tuple(name for name in columns if name in COMPUTED and name not in table.names)
     for column in columns:
@@ -44,8 +44,8 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
             table, column, _is_group, "group columns hold strings, whole numbers or true/false"
         )
         used.add(column)
-    _reject_idle(wishes, task, kind, pred)
-    features = _features(table, wishes, used)
+    _reject_idle(choices, task, kind, pred)
+    features = _features(table, choices, used)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
         task=task,
@@ -54,8 +54,8 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
         id=id_column,
         pred=pred,
         std=std,
-        positive=wishes.positive,
-        threshold=wishes.threshold,
+        positive=choices.positive,
+        threshold=choices.threshold,
         features=features,
         groups=groups,
         computed=computed,
@@ -63,13 +63,13 @@ def understand(table: pa.Schema, wishes: Wishes) -> Schema:
     )
 
 
-def _reject_idle(wishes: Wishes, task: str, kind: str, pred: str | None) -> None:
-    """Raises ChoiceError for a wish that would have no effect on a pool of this kind."""
-    if wishes.threshold != Wishes.threshold and (kind != "score" or pred is not None):
+def _reject_idle(choices: ColumnChoices, task: str, kind: str, pred: str | None) -> None:
+    """Raises ChoiceError for a choice that has no effect on a pool of this kind."""
+    if choices.threshold != ColumnChoices.threshold and (kind != "score" or pred is not None):
         ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
         raise ChoiceError(f"--threshold has no effect: {ruled}", hint="leave it out")
     for name in ("classes", "positive"):
-        if task == "regression" and getattr(wishes, name) is not None:
+        if task == "regression" and getattr(choices, name) is not None:
             raise ChoiceError(
                 f"--{name} has no effect: this pool predicts values",
                 hint="leave it out, or say --task classification",
@@ -90,19 +90,19 @@ def _check_computed(column: str, task: str, kind: str) -> None:
         )
 
 
-def _outputs(table: pa.Schema, wishes: Wishes) -> tuple[str, tuple[str, ...], str | None]:
+def _outputs(table: pa.Schema, choices: ColumnChoices) -> tuple[str, tuple[str, ...], str | None]:
     """(kind, columns, column of predictions) of the outputs."""
     names = table.names
     pred = "pred" if "pred" in names else None
-    if wishes.outputs:
-        return _named_outputs(table, wishes, pred)
-    if "prob" in names and wishes.task != "regression":
+    if choices.outputs:
+        return _named_outputs(table, choices, pred)
+    if "prob" in names and choices.task != "regression":
         _require(table, "prob", is_vector, "prob holds one list of numbers per row")
         return "prob-list", ("prob",), pred
     columns = tuple(name for name in names if name.startswith("prob_"))
-    if columns and wishes.task != "regression":
+    if columns and choices.task != "regression":
         return "prob-columns", _probabilities(table, columns), pred
-    if "score" in names and wishes.task != "regression":
+    if "score" in names and choices.task != "regression":
         _require(table, "score", is_number, "score holds one probability per row")
         return "score", ("score",), pred
     if pred is None:
@@ -115,10 +115,10 @@ def _outputs(table: pa.Schema, wishes: Wishes) -> tuple[str, tuple[str, ...], st
 
 
 def _named_outputs(
-    table: pa.Schema, wishes: Wishes, pred: str | None
+    table: pa.Schema, choices: ColumnChoices, pred: str | None
 ) -> tuple[str, tuple[str, ...], str | None]:
     """As _outputs, for columns that the user named."""
-    columns = tuple(wishes.outputs)
+    columns = tuple(choices.outputs)
     for column in columns:
         _require(
             table,
@@ -132,9 +132,9 @@ def _named_outputs(
     if is_vector(kind):
         return "prob-list", columns, pred
     looks_like_one = columns[0] == "score" or (
-        kinds.is_floating(kind) and columns[0] != "pred" and wishes.task == "classification"
+        kinds.is_floating(kind) and columns[0] != "pred" and choices.task == "classification"
     )
-    if looks_like_one and wishes.task != "regression" and is_number(kind):
+    if looks_like_one and choices.task != "regression" and is_number(kind):
         return "score", columns, pred
     return "pred", columns, columns[0]
 
@@ -154,45 +154,45 @@ def _probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[str, ...
     return columns
 
 
-def _task(table: pa.Schema, kind: str, outputs: tuple[str, ...], wishes: Wishes) -> str:
+def _task(table: pa.Schema, kind: str, outputs: tuple[str, ...], choices: ColumnChoices) -> str:
     """Classification or regression, as the user says or as the outputs look."""
-    if wishes.task not in (None, "classification", "regression"):
+    if choices.task not in (None, "classification", "regression"):
         raise ChoiceError(
-            f"no task is called {wishes.task!r}", hint="choose from classification, regression"
+            f"no task is called {choices.task!r}", hint="choose from classification, regression"
         )
     if kind != "pred":
-        if wishes.task == "regression":
+        if choices.task == "regression":
             raise PoolError(
                 f"column {outputs[0]!r} does not hold predicted values",
                 hint="regression needs a pred column",
             )
         return "classification"
     type_ = table.field(outputs[0]).type
-    if wishes.task is None:
+    if choices.task is None:
         return (
             "regression"
             if kinds.is_floating(type_) or kinds.is_decimal(type_)
             else "classification"
         )
-    if wishes.task == "regression" and not is_number(type_):
+    if choices.task == "regression" and not is_number(type_):
         raise PoolError(
             f"column {outputs[0]!r} is {type_}, and regression predicts numbers",
             hint="--task classification",
         )
-    return wishes.task
+    return choices.task
 
 
-def _features(table: pa.Schema, wishes: Wishes, used: set) -> tuple[str, ...]:
+def _features(table: pa.Schema, choices: ColumnChoices, used: set) -> tuple[str, ...]:
     """The columns named, else numeric and list columns without another role or a telling name."""
-    if wishes.features is not None:
-        for column in wishes.features:
+    if choices.features is not None:
+        for column in choices.features:
             _require(
                 table,
                 column,
                 lambda kind: is_number(kind) or is_vector(kind),
                 "features are numbers or lists of numbers",
             )
-        return tuple(dict.fromkeys(wishes.features))
+        return tuple(dict.fromkeys(choices.features))
     return tuple(
         field.name
         for field in table

@@ -116,8 +116,8 @@ def _rule(key: str) -> tuple:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user said about the columns; None where they left it to convention."""
+class ColumnChoices:
+    """What the user chose about the columns; None where it is left to convention."""
 
     id: str | None = None
     outputs: tuple[str, ...] | None = None
