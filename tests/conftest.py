@@ -1,7 +1,7 @@
 """Small pools and studies of them."""
 
 import os
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 # As many processes as processors run the tests: one thread each. Read when numpy is imported.
@@ -12,14 +12,18 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
-from activetest.nouns.log import LABELLED, Log
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from activetest.cache.cache import Cache
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import choose
 from activetest.study.study import Study
 from tests import makers
+
+
+def pool_options(request) -> dict:
+    """What the nearest mark `pool(rows=, seed=, groups=, wrong=)` of a test says."""
+    mark = request.node.get_closest_marker("pool")
+    return dict(mark.kwargs) if mark else {}
 
 
 @pytest.fixture
@@ -57,33 +61,33 @@ def label_file(folder):
 
 
 @pytest.fixture
-def begin(folder, write_pool):
-    """begin(**wishes) is a study of 90 items with these choices; the prior of a task is uniform."""
+def begin_study(folder, write_pool):
+    """begin_study(**choices) is a study of 90 items; the prior of a question is uniform."""
 
-    def made(**wishes) -> Study:
+    def begin(**choices) -> Study:
         write_pool(folder / "pool.parquet", 90, seed=5)
-        prior = {"prior": "uniform"} if "task" in wishes else {}
-        init("pool.parquet", seed=1, **(prior | wishes))
+        prior = {"prior": "uniform"} if "task" in choices else {}
+        init("pool.parquet", seed=1, **(prior | choices))
         return Study.open()
 
-    return made
+    return begin
 
 
 @pytest.fixture
-def answers(label_file):
-    """answers(study, count, answer) draws and labels by answer(row, predicted class)."""
+def label_draws(label_file):
+    """label_draws(study, count, answer) draws and labels by answer(row, predicted class)."""
 
-    def made(study, count, answer=None) -> None:
+    def draw_and_label(study, count, answer=None) -> None:
         ids = [each["id"] for each in choose(study, count).rows]
         cache = study.cache()
         rows = cache.find(ids)
         pred = cache.take(rows).outputs.pred
         names = study.cache().classes
-        answer = answer or (lambda row, said: (said + (row % 3 == 0)) % 3)
-        labels = [names[answer(row, said)] for row, said in zip(rows, pred, strict=True)]
+        answer = answer or (lambda row, code: (code + (row % 3 == 0)) % 3)
+        labels = [names[answer(row, code)] for row, code in zip(rows, pred, strict=True)]
         ingest(study, label_file(*map(",".join, zip(ids, labels, strict=True))))
 
-    return made
+    return draw_and_label
 
 
 @pytest.fixture
@@ -99,48 +103,20 @@ def values():
 
 
 @pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, pool.size).outputs.pred.astype(float)
-    return np.where(np.arange(pool.size) % 3 == 0, (pred + 1) % 3, pred)
+def pool(request, tmp_path) -> Cache:
+    """A pool on disk as its cache; the mark `pool` says how many rows, the seed and the groups."""
+    options = pool_options(request)
+    options.pop("wrong", None)
+    return makers.build_pool(tmp_path, options.pop("rows", 40), **options)
 
 
 @pytest.fixture
-def after(pool, truth):
-    """after((choices, 5), ...) is the log after these rounds, all answered."""
-
-    def made(*batches) -> Log:
-        log = Log.empty()
-        for choices, count in batches:
-            log = answered(log, plan.plan(log, pool, choices, seed=1, count=count), truth)
-        return log
-
-    return made
+def truth(request, pool) -> np.ndarray:
+    """Labels of which every third is wrong, or every `wrong`-th as the mark `pool` says."""
+    return makers.label_items(pool, wrong=pool_options(request).get("wrong", 3))
 
 
 @pytest.fixture
-def with_status():
-    """with_status(log, place, status) is the log with one draw in that state."""
-
-    def made(log: Log, place: int, status: int) -> Log:
-        log = replace(log, status=log.status.copy(), labels=log.labels.copy())
-        log.status[place], log.labels[place] = status, np.nan
-        return log
-
-    return made
-
-
-@pytest.fixture
-def supplied():
-    """brought(log, rows, truth, round=1) is the log with these labels, known from a round on."""
-
-    def made(log: Log, rows, truth, round: int = 1) -> Log:
-        return replace(
-            log,
-            supplied_rows=rows,
-            supplied_status=np.full(len(rows), LABELLED),
-            supplied_labels=truth[rows],
-            supplied_round=np.full(len(rows), round),
-        )
-
-    return made
+def play_rounds(pool, truth):
+    """play_rounds((choices, 5), ..., log=) is the log after these rounds, all answered."""
+    return partial(makers.play_rounds, pool, truth)

@@ -1,13 +1,21 @@
-"""Makers of small pools and their labels, for every room."""
+"""Makers of small pools, their labels and their logs, for every room."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from activetest.cache import cache
 from activetest.item_statistics.metric import Facts
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.rows import Outputs
+from activetest.pool.pool import Pool
+from activetest.rounds.fit import unseen
+from activetest.sampling import plan
+from activetest.simulation.simulate import answered
 
 NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}
@@ -56,3 +64,68 @@ def write_pool(path: Path, rows: int, *, seed: int = 0) -> Path:
     columns["place"] = rng.choice(["barn", "tree"], rows)
     pq.write_table(pa.table(columns), path)
     return path
+
+
+def build_cache(path: Path, folder: Path, **choices) -> cache.Cache:
+    """The cache, in the folder, of the pool in a file; choices are those of `Pool.open`."""
+    return cache.build(Pool.open(str(path), **choices), folder)
+
+
+def build_pool(folder: Path, rows: int, *, seed: int = 0, groups=()) -> cache.Cache:
+    """The cache of a pool that `write_pool` makes in the folder."""
+    path = write_pool(folder / "pool.parquet", rows, seed=seed)
+    return build_cache(path, folder / "cache", groups=tuple(groups))
+
+
+def build_table(folder: Path, columns: dict, *, name: str = "pool", **choices) -> cache.Cache:
+    """The cache of a pool of these columns."""
+    path = folder / f"{name}.parquet"
+    pq.write_table(pa.table(columns), path)
+    return build_cache(path, folder / f"{name}-cache", **choices)
+
+
+def label_items(pool: cache.Cache, *, wrong: int = 3, classes: int = 3) -> np.ndarray:
+    """(N,) labels: the predicted class, and the next class for every third (or `wrong`-th) item."""
+    pred = pool.rows(0, pool.size).outputs.pred.astype(float)
+    return np.where(np.arange(pool.size) % wrong == 0, (pred + 1) % classes, pred)
+
+
+def play_rounds(
+    pool: cache.Cache, truth: np.ndarray, *rounds: tuple[Choices, int], log=None, seed: int = 1
+) -> Log:
+    """The log after rounds of (choices, count), every draw of which got its true label."""
+    log = Log.empty() if log is None else log
+    for choices, count in rounds:
+        log = answered(log, plan.plan(log, pool, choices, seed=seed, count=count), truth)
+    return log
+
+
+def set_status(log: Log, places, status: int) -> Log:
+    """The log with the draws at these places in a state in which they have no label."""
+    log = replace(log, status=log.status.copy(), labels=log.labels.copy())
+    log.status[places], log.labels[places] = status, np.nan
+    return log
+
+
+def supply_labels(
+    log: Log, rows, truth: np.ndarray, *, round: int | None = None, status: int = LABELLED
+) -> Log:
+    """The log after the user labelled rows without a draw, before its next round or that round.
+
+    Rows that have another status than LABELLED have no label.
+    """
+    rows = np.asarray(rows, np.int64)
+    number = len(log.history) + 1 if round is None else round
+    labels = truth[rows] if status == LABELLED else np.full(len(rows), np.nan)
+    return replace(
+        log,
+        supplied_rows=np.append(log.supplied_rows, rows),
+        supplied_status=np.append(log.supplied_status, np.full(len(rows), status)),
+        supplied_labels=np.append(log.supplied_labels, labels),
+        supplied_round=np.append(log.supplied_round, np.full(len(rows), number)),
+    )
+
+
+def supply_first(log: Log, pool: cache.Cache, truth: np.ndarray, count: int) -> Log:
+    """The log after the user labelled the first `count` rows that have no label yet."""
+    return supply_labels(log, np.flatnonzero(unseen(log, pool.size))[:count], truth)

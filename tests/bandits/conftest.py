@@ -2,14 +2,11 @@
 
 import pytest
 
-from activetest.cache import cache
-from activetest.pool.pool import Pool
-
-_SIZE = 60
+from activetest.cache.cache import Cache
+from tests.makers import build_pool
 
 
 @pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", _SIZE, seed=3)
-    groups = ("place", "predicted", "predicted*place")
-    return cache.build(Pool.open(str(path), groups=groups), tmp_path / "cache")
+def pool(tmp_path) -> Cache:
+    """Sixty items in groups of a column, of predicted classes and of both."""
+    return build_pool(tmp_path, 60, seed=3, groups=("place", "predicted", "predicted*place"))

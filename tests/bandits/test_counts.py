@@ -3,20 +3,17 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
 from activetest.bandits.counts import count_groups
 from activetest.bandits.partition import Partition
-from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed, unseen
+from tests.makers import build_table, set_status, supply_labels
 
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
@@ -35,12 +32,10 @@ def outcome_of(found, pred: int, label: float) -> int:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", ["place", "predicted"])
-def test_counts_and_priors_are_those_of_a_walk(
-    pool, truth, after, kind, group, with_status, supplied
-):
-    log = after((UNIFORM, 8), (UNIFORM, 6))
-    log = supplied(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
-    log = with_status(log, 5, DECLINED)
+def test_counts_and_priors_are_those_of_a_walk(pool, truth, play_rounds, kind, group):
+    log = play_rounds((UNIFORM, 8), (UNIFORM, 6))
+    log = supply_labels(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
+    log = set_status(log, 5, DECLINED)
     found = count_groups(log, pool, replace(CHOICES, strength=3.0), kind=kind, group=group)
     rows = pool.rows(0, SIZE)
     cells = found.partition.cells(rows, pool)
@@ -79,7 +74,7 @@ def test_counts_and_priors_are_those_of_a_walk(
 
 
 @pytest.mark.parametrize("kind", ["ece[4]", "ece[equal-count,3]"])
-def test_bins_are_those_of_the_metric(pool, truth, after, kind):
+def test_bins_are_those_of_the_metric(pool, truth, play_rounds, kind):
     found = count_groups(Log.empty(), pool, CHOICES, kind=kind)
     edges = [str(np.float32(edge)) for edge in found.partition.strata[1:]]
     rows = pool.rows(0, SIZE)
@@ -130,15 +125,13 @@ def hard(tmp_path):
     """Hard labels: classes that the model never says may come up."""
     pred = ["cat", "dog"] * 10
     table = {"id": [f"i{row}" for row in range(20)], "pred": pred, "place": ["a"] * 8 + ["b"] * 12}
-    pq.write_table(pa.table(table), tmp_path / "pool.parquet")
-    pool = Pool.open(str(tmp_path / "pool.parquet"), groups=("place",))
-    return cache.build(pool, tmp_path / "cache")
+    return build_table(tmp_path, table, groups=("place",))
 
 
-def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard, supplied):
+def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard):
     costs = ((0.0, 2.0), (7.0, 0.0))
     choices = replace(CHOICES, costs=costs)
-    log = supplied(Log.empty(), np.arange(2), np.array([-1.0, 1.0]))
+    log = supply_labels(Log.empty(), np.arange(2), np.array([-1.0, 1.0]))
     found = count_groups(log, hard, choices, kind="cost")
     assert not found.informed
     assert found.arms.prior == approx(1 / 3)

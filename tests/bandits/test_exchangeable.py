@@ -12,6 +12,7 @@ from activetest.nouns.log import PENDING
 from activetest.rounds.fit import unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests.makers import set_status, supply_labels
 
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
@@ -23,9 +24,9 @@ OPTIMAL = replace(CHOICES, acquisition="optimal", floor=0.3)
 THOMPSON = replace(CHOICES, acquisition="thompson", floor=0.1)
 
 
-def test_draws_by_score_count_by_weight(pool, truth, after):
+def test_draws_by_score_count_by_weight(pool, truth, play_rounds):
     """Pseudo-counts of Kish, from weights against a draw in which all items are alike."""
-    log = after((UNIFORM, 4), (OPTIMAL, 12))
+    log = play_rounds((UNIFORM, 4), (OPTIMAL, 12))
     found = count_groups(log, pool, CHOICES)
     left = SIZE - np.arange(16)
     weights = 1 / (log.prob * left)
@@ -45,36 +46,36 @@ def test_draws_by_score_count_by_weight(pool, truth, after):
     assert found.arms.known.sum() == 16
 
 
-def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(after, pool):
-    log = after((OPTIMAL, 4), (UNIFORM, 36))
+def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(play_rounds, pool):
+    log = play_rounds((OPTIMAL, 4), (UNIFORM, 36))
     found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (36, 40)
-    others_are_more = count_groups(after((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
+    others_are_more = count_groups(play_rounds((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
     assert others_are_more.weighted.any()
 
 
-def test_labels_that_came_otherwise_later_are_taken_as_not_known(after, pool, truth, supplied):
+def test_labels_that_came_otherwise_later_are_taken_as_not_known(play_rounds, pool, truth):
     """They were a part of the rest when the draws were made that speak for it."""
-    early = after((UNIFORM, 30))
+    early = play_rounds((UNIFORM, 30))
     alone = count_groups(early, pool, CHOICES).arms
-    drawn = count_groups(after((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
+    drawn = count_groups(play_rounds((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
     assert drawn.arms.known.tolist() == alone.known.tolist()
     assert drawn.labelled.sum() == 36
     free = np.flatnonzero(unseen(early, SIZE))
-    late = count_groups(supplied(early, free[:6], truth, round=2), pool, CHOICES)
+    late = count_groups(supply_labels(early, free[:6], truth, round=2), pool, CHOICES)
     assert late.arms.rest.tolist() == alone.rest.tolist()
     assert late.arms.prior == approx(alone.prior)
     assert not late.weighted.any()
-    every = count_groups(supplied(early, free, truth, round=2), pool, CHOICES)
+    every = count_groups(supply_labels(early, free, truth, round=2), pool, CHOICES)
     assert every.arms.rest.tolist() == [0, 0]
     assert every.arms.known.sum() == SIZE
 
 
-def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(after, pool, truth, supplied):
-    early = after((UNIFORM, 20))
+def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(play_rounds, pool, truth):
+    early = play_rounds((UNIFORM, 20))
     free = np.flatnonzero(unseen(early, SIZE))
-    found = count_groups(supplied(early, free[:-2], truth, round=2), pool, CHOICES)
+    found = count_groups(supply_labels(early, free[:-2], truth, round=2), pool, CHOICES)
     right = truth == pool.rows(0, SIZE).outputs.pred
     for cell in range(2):
         inside = found.cells == cell
@@ -84,42 +85,40 @@ def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(after, pool,
         assert share <= inside.sum() - (~right & told).sum() + 1e-9
 
 
-def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(
-    after, pool, truth, supplied
-):
+def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(play_rounds, pool, truth):
     """However many draws other groups had before."""
-    log = after((UNIFORM, 1))
+    log = play_rounds((UNIFORM, 1))
     cells = count_groups(log, pool, CHOICES).cells
     other = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
-    log = supplied(log, other, truth, round=2)
+    log = supply_labels(log, other, truth, round=2)
     log = answered(log, plan.plan(log, pool, UNIFORM, seed=1, count=6), truth)
     found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (7, 9)
 
 
-def test_what_is_brought_after_weighted_draws_is_not_known_either(after, pool, truth, supplied):
-    log = after((UNIFORM, 2), (OPTIMAL, 12))
+def test_what_is_brought_after_weighted_draws_is_not_known_either(play_rounds, pool, truth):
+    log = play_rounds((UNIFORM, 2), (OPTIMAL, 12))
     free = np.flatnonzero(unseen(log, SIZE))[:6]
-    found = count_groups(supplied(log, free, truth, round=3), pool, CHOICES)
+    found = count_groups(supply_labels(log, free, truth, round=3), pool, CHOICES)
     assert found.weighted.all()
     assert (found.arms.known.sum(), found.labelled.sum()) == (14, 20)
 
 
-def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(after, pool, with_status):
-    log = with_status(after((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
+def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(play_rounds, pool):
+    log = set_status(play_rounds((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
     found = count_groups(log, pool, CHOICES)
     assert (
         found.arms.known.tolist()
-        == count_groups(after((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
+        == count_groups(play_rounds((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
     )
     assert found.labelled.sum() == 13
-    first = with_status(after((UNIFORM, 8)), 5, PENDING)
+    first = set_status(play_rounds((UNIFORM, 8)), 5, PENDING)
     assert count_groups(first, pool, CHOICES).arms.evidence.sum() == 5
 
 
-def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after):
-    log = after((THOMPSON, 12))
+def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, play_rounds):
+    log = play_rounds((THOMPSON, 12))
     for group, kind in (("place", "accuracy"), ("place", "ece[4]"), ("predicted*place", "cost")):
         finer = count_groups(log, pool, CHOICES, kind=kind, group=group)
         assert not finer.weighted.any()
@@ -127,23 +126,25 @@ def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, after
     other = count_groups(log, pool, CHOICES, group="predicted")
     assert other.weighted[np.unique(other.arms.owner[other.cells[log.rows]])].all()
     binned = replace(THOMPSON, task="estimate", metric="ece[4]", metrics=("ece[4]",))
-    by_bins = after((binned, 12))
+    by_bins = play_rounds((binned, 12))
     assert count_groups(by_bins, pool, CHOICES).weighted.any()
     assert count_groups(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
     assert not count_groups(by_bins, pool, CHOICES, kind="ece[4]").weighted.any()
 
 
-def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(pool, truth, after):
-    log = after((replace(THOMPSON, floor=0.0), 8))
+def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(
+    pool, truth, play_rounds
+):
+    log = play_rounds((replace(THOMPSON, floor=0.0), 8))
     assert np.isnan(log.prob).all()
     assert count_groups(log, pool, CHOICES).arms.evidence.sum() == 8
     other = count_groups(log, pool, CHOICES, group="predicted")
     assert (other.arms.evidence.sum(), other.arms.known.sum()) == (0, 8)
-    deterministic = after((replace(OPTIMAL, selection="top"), 5))
+    deterministic = play_rounds((replace(OPTIMAL, selection="top"), 5))
     found = count_groups(deterministic, pool, CHOICES)
     assert (found.arms.evidence.sum(), found.arms.known.sum()) == (0, 5)
 
 
-def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, after):
-    log = after((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
+def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, play_rounds):
+    log = play_rounds((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
     assert count_groups(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10

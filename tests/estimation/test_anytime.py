@@ -3,12 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.errors import NotEstimable
 from activetest.estimation import samples
 from activetest.estimation.anytime import balance, sequence
@@ -19,34 +16,21 @@ from activetest.item_statistics.metric import evaluate, fraction
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, Log
-from activetest.pool.pool import Pool
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from tests.makers import build_table, play_rounds, set_status
 
 SIZE = 80
 CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every fourth is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 4 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=4, groups=("place",), wrong=4)
 
 
 def drawn(pool, truth, *counts: int, seed: int = 2, hopeless=()) -> Log:
     """A log of rounds of so many draws; items that are hopeless are declined."""
     log = Log.empty()
     for count in counts:
-        log = answered(log, plan.plan(log, pool, CHOICES, seed=seed, count=count), truth)
+        log = play_rounds(pool, truth, (CHOICES, count), log=log, seed=seed)
         declined = np.isin(log.rows, hopeless)
-        log.status[declined], log.labels[declined] = DECLINED, np.nan
+        log = set_status(log, declined, DECLINED)
     return log
 
 
@@ -205,13 +189,10 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
     rng, size = np.random.default_rng(5), 120
     pred = rng.normal(50, 10, size)
     columns = {"id": range(size), "pred": pred, "pred_std": np.full(size, 2.0)}
-    pq.write_table(pa.table(columns), tmp_path / "values.parquet")
-    pool = cache.build(Pool.open(str(tmp_path / "values.parquet")), tmp_path / "values")
+    pool = build_table(tmp_path, columns)
     metric, truth = metric_of(pool, "interval-coverage"), pred + 2 * rng.normal(size=size)
     choices = Choices("interval-coverage", ("mse",), "residual", interval="anytime")
-    log = Log.empty()
-    for _ in range(3):
-        log = answered(log, plan.plan(log, pool, choices, seed=2, count=20), truth)
+    log = play_rounds(pool, truth, *[(choices, 20)] * 3, seed=2)
     evidence = samples.gather(log, pool, choices, [metric], seed=2)
     (made,) = balance(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
     assert (made.most - made.least) * size == approx(size - np.arange(60))

@@ -3,12 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.errors import NotEstimable
 from activetest.estimation.anytime import balance
 from activetest.estimation.samples import gather
@@ -16,10 +13,10 @@ from activetest.item_statistics import specification
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests.makers import build_table, supply_labels
 
 SIZE = 12
 ERROR = Choices("error", ("error",), "agreement", groups=("place",))
@@ -27,18 +24,7 @@ COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
 # A metric, and the value of it that is bet against.
 BETS = [("error", 0.0), ("brier", 0.0), ("cost", 0.0), ("f1[dog]", 0.4), ("recall[cat]", 0.7)]
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
 class Study:
@@ -73,17 +59,10 @@ class Study:
 
     def bring(self, count: int, *, status: int = LABELLED) -> "Study":
         """The first rows that nobody saw come without a draw."""
-        rows, log = np.flatnonzero(unseen(self.log, SIZE))[:count], self.log
-        labels = self.truth[rows] if status == LABELLED else np.full(count, np.nan)
+        rows = np.flatnonzero(unseen(self.log, SIZE))[:count]
         if status == DECLINED:
             self.hopeless |= set(rows.tolist())
-        self.log = replace(
-            log,
-            supplied_rows=np.append(log.supplied_rows, rows),
-            supplied_status=np.append(log.supplied_status, np.full(count, status)),
-            supplied_labels=np.append(log.supplied_labels, labels),
-            supplied_round=np.append(log.supplied_round, np.full(count, len(log.history) + 1)),
-        )
+        self.log = supply_labels(self.log, rows, self.truth, status=status)
         return self
 
     def bets(self, metric, group: int, value: float):
@@ -255,11 +234,10 @@ def test_chunks_and_many_values_at_once_change_nothing(pool, truth, monkeypatch)
 
 @pytest.mark.parametrize("called", [["cat", "dog"], ["cat"]], ids=["two classes", "one class"])
 def test_a_label_of_a_class_that_was_never_predicted_is_possible(tmp_path, called):
-    path = tmp_path / "pool.parquet"
     pred = [called[row % len(called)] for row in range(SIZE)]
     place = ["barn" if row % 4 else "tree" for row in range(SIZE)]
-    pq.write_table(pa.table({"id": range(SIZE), "pred": pred, "place": place}), path)
-    pool = cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
+    columns = {"id": range(SIZE), "pred": pred, "place": place}
+    pool = build_table(tmp_path, columns, groups=("place",))
     codes = pool.rows(0, SIZE).outputs.pred
     truth = np.where(np.arange(SIZE) % 3 == 0, -1.0, codes)
     study = Study(pool, truth, ERROR).draw(3).draw(4)

@@ -8,44 +8,31 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.cache import cache
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, Log
-from activetest.pool.pool import Pool
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests.makers import build_pool, play_rounds, set_status
 
 SIZE = 60
 CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
 MODEL = replace(CHOICES, surrogate="model")
 SEVERAL = ("f1[dog]", "f1", "mcc", "kappa", "balanced-accuracy", "precision[owl]")
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every fourth is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 4 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=4, groups=("place",), wrong=4)
 
 
 def drawn(pool, truth, *counts: int, declined: int = 0, choices: Choices = CHOICES) -> Log:
     """A log of rounds of so many draws; the first ones of each are declined."""
     log = Log.empty()
     for count in counts:
-        log = answered(log, plan.plan(log, pool, choices, seed=2, count=count), truth)
+        log = play_rounds(pool, truth, (choices, count), log=log, seed=2)
         start = len(log.rows) - count
-        log.status[start : start + declined] = DECLINED
-        log.labels[start : start + declined] = np.nan
+        log = set_status(log, slice(start, start + declined), DECLINED)
     return log
 
 
@@ -147,12 +134,9 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
 
 
 @pytest.mark.parametrize("name", ["error", "brier"])
-def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(
-    tmp_path, write_pool, name
-):
+def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(tmp_path, name):
     """sum_m w_m^2 sum_{R_m} E[h^2] (1/q - 1) / N^2 for LURE, which guesses nothing: two draws."""
-    path = write_pool(tmp_path / "pool.parquet", 7, seed=4)
-    pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
+    pool = build_pool(tmp_path, 7, seed=4)
     frozen, metric = plan.prepare(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
     rows, s = pool.rows(0, 7), frozen.weight
     table = metric.statistics[0].value(rows.outputs, None)

@@ -3,12 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.estimation.view import look
@@ -16,27 +13,14 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import fit_surrogate, generator, observed, unseen
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from tests.makers import build_table, play_rounds
 
 SIZE = 60
 CLASSES = Choices("error", ("error", "f1[dog]"), "agreement", groups=("place",))
 VALUES = Choices("rmse", ("rmse", "mae"), "residual", groups=("place",))
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every fourth is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 4 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=4, groups=("place",), wrong=4)
 
 
 @pytest.fixture
@@ -45,17 +29,12 @@ def values(tmp_path):
     rng = np.random.default_rng(5)
     pred, x = rng.normal(size=(2, SIZE))
     columns = {"id": range(SIZE), "pred": pred, "x": x, "place": ["barn", "tree"] * (SIZE // 2)}
-    path = tmp_path / "values.parquet"
-    pq.write_table(pa.table(columns), path)
-    pool = cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "values")
+    pool = build_table(tmp_path, columns, name="values", groups=("place",))
     return pool, pred + 0.5 * x + rng.normal(scale=0.4, size=SIZE)
 
 
 def drawn(pool, truth, choices: Choices, *counts: int) -> Log:
-    log = Log.empty()
-    for count in counts:
-        log = answered(log, plan.plan(log, pool, choices, seed=2, count=count), truth)
-    return log
+    return play_rounds(pool, truth, *((choices, count) for count in counts), seed=2)
 
 
 def of(pool, log: Log, choices: Choices, name: str, group: int = 0):

@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.estimation.repredict import known_before, repredict, restored
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import LABELLED, Log
-from activetest.pool.pool import Pool
-from activetest.rounds.fit import fit_surrogate, generator, unseen
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from activetest.nouns.log import Log
+from activetest.rounds.fit import fit_surrogate, generator
+from tests.makers import play_rounds, supply_first
 
 SIZE, ROUNDS = 40, 7
 FEW = Choices("error", ("error",), "agreement", groups=("place",))
@@ -24,18 +21,7 @@ ALL = replace(FEW, metrics=("error", "f1[dog]", "log-loss"))
 # Round r is predicted by the surrogate of the last round before or at it that is a power of two.
 SOURCES = {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 4}
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
 def wanted(pool, *names: str):
@@ -44,25 +30,13 @@ def wanted(pool, *names: str):
     return tuple(each for name in names for each in specification.one(name, facts).statistics)
 
 
-def supplied(log: Log, truth, count: int) -> Log:
-    """The log after the first rows that nobody saw were labelled without a draw."""
-    rows = np.flatnonzero(unseen(log, SIZE))[:count]
-    return replace(
-        log,
-        supplied_rows=np.append(log.supplied_rows, rows),
-        supplied_status=np.append(log.supplied_status, np.full(count, LABELLED)),
-        supplied_labels=np.append(log.supplied_labels, truth[rows]),
-        supplied_round=np.append(log.supplied_round, np.full(count, len(log.history) + 1)),
-    )
-
-
 def played(pool, truth, choices: Choices) -> Log:
     """Rounds of three draws; labels are brought before the third and the sixth."""
     log = Log.empty()
     for number in range(1, ROUNDS + 1):
         if number in (3, 6):
-            log = supplied(log, truth, 4)
-        log = answered(log, plan.plan(log, pool, choices, seed=1, count=3), truth)
+            log = supply_first(log, pool, truth, 4)
+        log = play_rounds(pool, truth, (choices, 3), log=log)
     return log
 
 

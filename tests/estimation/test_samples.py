@@ -7,7 +7,6 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
@@ -16,27 +15,16 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed, unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests.makers import supply_first
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
 ERROR = specification.one("error", Facts("classification", ("cat", "dog", "owl")))
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
 def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen) -> Log:
@@ -46,18 +34,6 @@ def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen
     if status != LABELLED:
         after.status[-count:], after.labels[-count:] = status, np.nan
     return after
-
-
-def supplied(log: Log, pool, truth, count: int) -> Log:
-    """The log after the first rows that nobody saw were labelled without a draw."""
-    rows = np.flatnonzero(unseen(log, pool.size))[:count]
-    return replace(
-        log,
-        supplied_rows=np.append(log.supplied_rows, rows),
-        supplied_status=np.append(log.supplied_status, np.full(count, LABELLED)),
-        supplied_labels=np.append(log.supplied_labels, truth[rows]),
-        supplied_round=np.append(log.supplied_round, np.full(count, len(log.history) + 1)),
-    )
 
 
 def gathered(log: Log, pool) -> samples.Evidence:
@@ -76,8 +52,8 @@ def of(log: Log, pool, group: int = 0):
 def test_before_each_draw_everything_earlier_is_known_and_the_rest_is_guessed(pool, truth, group):
     """Known, guessed and counted, against a walk through the log that forgets nothing."""
     log = drawn(Log.empty(), pool, truth, 5)
-    log = supplied(log, pool, truth, 4)
-    log = drawn(supplied(drawn(log, pool, truth, 5), pool, truth, 3), pool, truth, 5)
+    log = supply_first(log, pool, truth, 4)
+    log = drawn(supply_first(drawn(log, pool, truth, 5), pool, truth, 3), pool, truth, 5)
     one = of(log, pool, group)
     codes = pool.rows(0, SIZE).codes
     member = gathered(log, pool).groups[group].holds(codes)
@@ -121,7 +97,7 @@ def test_a_round_records_what_its_surrogate_expects_of_every_configured_metric(p
 def test_what_is_expected_of_a_drawn_item_comes_from_the_surrogate_that_knows_every_label(
     pool, truth
 ):
-    log = drawn(supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, 6), pool, truth, 5)
+    log = drawn(supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 6), pool, truth, 5)
     evidence = gathered(log, pool)
     mean, variance = samples.sample(evidence, ERROR).expect(np.array([3.0]))
     known = np.append(log.rows, log.supplied_rows)
@@ -159,7 +135,7 @@ def test_only_whole_rounds_count_and_a_started_first_round_says_so(pool, truth):
 
 
 def test_a_label_that_was_taken_back_ends_what_can_be_used(pool, truth):
-    log = supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, 2)
+    log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 2)
     log = drawn(log, pool, truth, 5)
     gone = replace(log, supplied_status=np.array([LABELLED, PENDING]))
     assert gathered(log, pool).used == 10
@@ -170,7 +146,7 @@ def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     """Labels that were brought, and declined items, do not make the variance of draws surer."""
     log = drawn(Log.empty(), pool, truth, 12)
     wrong = int((truth[log.rows] != pool.take(log.rows).outputs.pred).sum())
-    more = supplied(log, pool, truth, 20)
+    more = supply_first(log, pool, truth, 20)
     declined = drawn(log, pool, truth, 12, status=DECLINED)
     for each in (log, more, declined):
         made = estimate.estimate(of(each, pool), ERROR, "lure")
@@ -193,7 +169,7 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
 
 
 def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
-    log = supplied(Log.empty(), pool, truth, 10)
+    log = supply_first(Log.empty(), pool, truth, 10)
     log = drawn(log, pool, truth, 10, status=DECLINED)
     with pytest.raises(NotEstimable, match="no draw has a label"):
         estimate.estimate(of(log, pool), ERROR, "doubly-robust")
@@ -203,8 +179,8 @@ def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, trut
 
 
 def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
-    log = supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
-    log = supplied(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
+    log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
+    log = supply_first(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
     wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
     made = estimate.estimate(of(log, pool), ERROR, "lure")
@@ -214,7 +190,7 @@ def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
 
 
 def test_when_everything_is_known_every_item_weighs_the_same(pool, truth):
-    log = supplied(drawn(Log.empty(), pool, truth, 5), pool, truth, SIZE - 5)
+    log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, SIZE - 5)
     inside = np.arange(5) % 2.0
     rows, labels, weights = samples.known_weights(log, SIZE, inside, np.ones(SIZE - 5))
     assert sorted(rows) == list(range(SIZE))
@@ -235,7 +211,7 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
     The last share is that of a class which the pool does not have.
     """
     metric = specification.one(name, Facts("classification", ("cat", "dog", "owl")))
-    log = supplied(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
+    log = supply_first(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
     log = drawn(log, pool, truth, 6)
     rng, weights = np.random.default_rng(2), np.array([1.0, -2.0, 0.5])[: len(metric.statistics)]
     shares = rng.dirichlet([1, 1, 1, 0.3], size=15)

@@ -1,21 +1,15 @@
 """Groups that are measured well stay; the others go where they are expected to be."""
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.estimation.shrinkage import shrink
 from activetest.estimation.view import look
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Log
-from activetest.pool.pool import Pool
 from activetest.reporting.rows import grouped
-from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from tests.makers import build_table, play_rounds
 
 
 def test_groups_that_differ_by_no_more_than_chance_all_become_the_expected_value():
@@ -84,16 +78,12 @@ def test_groups_without_a_draw_say_nothing_of_how_far_groups_are_apart(tmp_path)
     score = rng.uniform(0.05, 0.95, size)
     place = np.where(np.arange(size) % 100 == 0, np.arange(size) // 100, 10 + np.arange(size) % 2)
     columns = {"id": range(size), "score": score, "place": [f"p{code}" for code in place]}
-    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    opened = Pool.open(str(tmp_path / "pool.parquet"), groups=("place",))
-    pool = cache.build(opened, tmp_path / "cache")
+    pool = build_table(tmp_path, columns, groups=("place",))
     choices = Choices("error", ("error",), "agreement", groups=("place",))
     pred = pool.rows(0, size).outputs.pred
     # Far apart: one large group is nearly always right, the other nearly always wrong.
     truth = np.where(rng.random(size) < np.where(place == 10, 0.05, 0.9), 1 - pred, pred)
-    log = Log.empty()
-    for _ in range(8):
-        log = answered(log, plan.plan(log, pool, choices, seed=1, count=20), truth.astype(float))
+    log = play_rounds(pool, truth.astype(float), *[(choices, 20)] * 8)
     error = specification.one("error", specification.facts(pool.roles, None, pool))
     view = look(log, pool, choices, [error], seed=1, own_view=False)
     lines = grouped(view, [error], ("place",), "fixed", simultaneous=False)

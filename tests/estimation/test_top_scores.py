@@ -6,35 +6,23 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import observed
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests.makers import set_status
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
 ERROR = specification.one("error", Facts("classification", ("cat", "dog", "owl")))
 DRAWN, PICKED = "drawn", "picked"
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    return cache.build(Pool.open(str(path), groups=("place",)), tmp_path / "cache")
-
-
-@pytest.fixture
-def truth(pool):
-    """Labels of which every third is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    return np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
 @pytest.fixture
@@ -53,13 +41,6 @@ def after(pool, truth):
     return made
 
 
-def with_status(log: Log, place: int, status: int) -> Log:
-    """The log with another answer at this place."""
-    log = replace(log, status=log.status.copy(), labels=log.labels.copy())
-    log.status[place], log.labels[place] = status, np.nan
-    return log
-
-
 def gathered(log: Log, pool) -> samples.Evidence:
     return samples.gather(log, pool, CHOICES, [ERROR], seed=1)
 
@@ -69,7 +50,7 @@ def gathered(log: Log, pool) -> samples.Evidence:
 def test_before_each_draw_earlier_picks_are_known(pool, truth, after, group, declined):
     """Against a walk through the log; the picks stand at 0 to 3 and 7 to 10."""
     log = after((PICKED, 4), (DRAWN, 3), (PICKED, 4), (DRAWN, 5), (PICKED, 2))
-    log = log if declined is None else with_status(log, declined, DECLINED)
+    log = log if declined is None else set_status(log, declined, DECLINED)
     evidence = gathered(log, pool)
     one = samples.sample(evidence, ERROR, evidence.groups[group])
     member = evidence.groups[group].holds(pool.rows(0, SIZE).codes)
@@ -108,7 +89,7 @@ def test_before_each_draw_earlier_picks_are_known(pool, truth, after, group, dec
 )
 def test_steps_need_every_earlier_pick(pool, after, batches, place, used, steps, whole):
     """Only the first round of draws may be used in part: picks alone make no step."""
-    evidence = gathered(with_status(after(*batches), place, PENDING), pool)
+    evidence = gathered(set_status(after(*batches), place, PENDING), pool)
     assert (evidence.used, len(evidence.steps), evidence.whole) == (used, steps, whole)
 
 

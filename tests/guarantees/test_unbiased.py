@@ -10,27 +10,20 @@ import numpy as np
 import pytest
 
 from activetest import catalog
-from activetest.cache import cache
 from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import LABELLED, Log
-from activetest.pool.pool import Pool
+from activetest.nouns.log import Log
 from activetest.rounds.fit import observed, unseen
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests.makers import supply_labels
 
 SIZE, BATCHES = 6, (2, 2)
 ESTIMATORS = ("lure", "doubly-robust")
 CHOICES = Choices("error", ("error",), "agreement", floor=0.2)
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    return cache.build(
-        Pool.open(str(write_pool(tmp_path / "pool.parquet", SIZE, seed=3)), groups=("place",)),
-        tmp_path / "cache",
-    )
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
 @pytest.fixture
@@ -69,20 +62,9 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
         one = plan.record(frozen, np.array(rows), pool)
         one = replace(one, prob=np.full(len(rows), np.nan)) if deterministic else one
         after = answered(log, one, truth)
-        after = supplied(after, bring(after), truth)
+        after = supply_labels(after, bring(after), truth)
         for end, more in studies(pool, truth, choices, bring=bring, batches=batches[1:], log=after):
             yield end, prob * more
-
-
-def supplied(log, rows, truth):
-    rows = np.array(rows, np.int64)
-    return replace(
-        log,
-        supplied_rows=np.append(log.supplied_rows, rows),
-        supplied_status=np.append(log.supplied_status, np.full(len(rows), LABELLED)),
-        supplied_labels=np.append(log.supplied_labels, truth[rows]),
-        supplied_round=np.append(log.supplied_round, np.full(len(rows), len(log.history) + 1)),
-    )
 
 
 def metric_of(pool, name):

@@ -18,11 +18,11 @@ def cell(matrix, truth, predicted):
     return found
 
 
-def test_the_confusion_posterior_counts_true_labels(begin, answers):
+def test_the_confusion_posterior_counts_true_labels(begin_study, label_draws):
     """A dog that is predicted to be a cat raises P(dog | cat), and leaves P(cat | dog) alone."""
-    study = begin(task="estimate", metric="confusion")
+    study = begin_study(task="estimate", metric="confusion")
     before = report(study).assessment.confusion
-    answers(study, 45, lambda row, said: 1 if said == 0 else said)
+    label_draws(study, 45, lambda row, said: 1 if said == 0 else said)
     after = report(study).assessment.confusion
     assert cell(before, "dog", "cat").estimate == pytest.approx(1 / 3)
     assert cell(after, "dog", "cat").estimate > 0.9
@@ -51,9 +51,9 @@ def test_labels_outside_the_classes_have_a_row(folder, label_file):
     assert answer.prior == "uniform"
 
 
-def test_a_weighted_column_of_the_matrix_sums_to_one(begin, answers):
-    study = begin(acquisition="optimal", metric="accuracy", groups=("place",))
-    answers(study, 60)
+def test_a_weighted_column_of_the_matrix_sums_to_one(begin_study, label_draws):
+    study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
+    label_draws(study, 60)
     init("pool.parquet", task="identify", groups=("place",), prior="uniform")
     matrix = report(Study.open()).assessment.confusion
     assert [each.method for each in matrix.columns] == ["doubly-robust"] * 3
@@ -87,9 +87,9 @@ def test_a_weighted_class_outside_the_others_has_an_interval_of_its_own(folder, 
         assert outside.lower > 0.1
 
 
-def test_bins_of_the_confidence_are_the_whole_pool(begin, answers):
-    study = begin(task="estimate", groups=("predicted",), acquisition="uniform")
-    answers(study, 40)
+def test_bins_of_the_confidence_are_the_whole_pool(begin_study, label_draws):
+    study = begin_study(task="estimate", groups=("predicted",), acquisition="uniform")
+    label_draws(study, 40)
     diagram = report(study).assessment.reliability
     assert sum(each.n_pool for each in diagram.bins) == 90
     assert sum(each.n_labeled for each in diagram.bins) == 40
@@ -104,9 +104,9 @@ def test_bins_of_the_confidence_are_the_whole_pool(begin, answers):
     assert 0 <= diagram.lower <= diagram.ece <= diagram.upper
 
 
-def test_bins_are_weighted_where_draws_chose_between_other_groups(begin, answers):
-    study = begin(task="estimate", groups=("predicted",))
-    answers(study, 60)
+def test_bins_are_weighted_where_draws_chose_between_other_groups(begin_study, label_draws):
+    study = begin_study(task="estimate", groups=("predicted",))
+    label_draws(study, 60)
     diagram = report(study).assessment.reliability
     methods = {each.method for each in diagram.bins if each.n_labeled >= 10}
     assert methods == {"doubly-robust"}
@@ -125,10 +125,12 @@ def gaps(diagram) -> float:
 @pytest.mark.parametrize(
     ("acquisition", "method"), [("uniform", "posterior"), ("optimal", "pseudo-posterior")]
 )
-def test_the_calibration_error_is_that_of_the_accuracies_shown(begin, answers, acquisition, method):
+def test_the_calibration_error_is_that_of_the_accuracies_shown(
+    begin_study, label_draws, acquisition, method
+):
     """Draws of it would be larger; few uneven labels count by weight in it."""
-    study = begin(task="estimate", acquisition=acquisition, metric="accuracy")
-    answers(study, 12)
+    study = begin_study(task="estimate", acquisition=acquisition, metric="accuracy")
+    label_draws(study, 12)
     diagram = report(study).assessment.reliability
     assert diagram.method == method
     assert all(each.accuracy is not None for each in diagram.bins if each.n_pool)
@@ -137,9 +139,9 @@ def test_the_calibration_error_is_that_of_the_accuracies_shown(begin, answers, a
     assert diagram.lower == pytest.approx(max(diagram.ece - reach, 0))
 
 
-def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin, answers):
-    study = begin(task="estimate", groups=("confidence",))
-    answers(study, 40)
+def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin_study, label_draws):
+    study = begin_study(task="estimate", groups=("confidence",))
+    label_draws(study, 40)
     answer = report(study).assessment
     assert answer.reliability.method == "posterior"
     for each in answer.reliability.bins:

@@ -51,9 +51,9 @@ def test_a_study_without_a_task_has_no_answer(study):
     assert report(study).assessment is None
 
 
-def test_groups_have_the_posterior_of_their_beta_binomials(begin, answers):
-    study = begin(task="identify", groups=("place",))
-    answers(study, 24)
+def test_groups_have_the_posterior_of_their_beta_binomials(begin_study, label_draws):
+    study = begin_study(task="identify", groups=("place",))
+    label_draws(study, 24)
     answer = report(study).assessment
     values = {}
     for value, (right, wrong, size) in counts(study).items():
@@ -83,9 +83,9 @@ def test_groups_have_the_posterior_of_their_beta_binomials(begin, answers):
     )
 
 
-def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin, answers):
-    study = begin(task="identify", groups=("place", "predicted"))
-    answers(study, 20)
+def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin_study, label_draws):
+    study = begin_study(task="identify", groups=("place", "predicted"))
+    label_draws(study, 20)
     first, again = (report(study).assessment for _ in range(2))
     assert first == again
     estimates = [each.estimate for each in first.groups]
@@ -94,9 +94,9 @@ def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin, answe
     assert all(each.rank_lower <= each.rank <= each.rank_upper for each in first.groups)
 
 
-def test_when_everything_is_labelled_all_is_known(begin, answers):
-    study = begin(task="identify", groups=("predicted",))
-    answers(study, SIZE, lambda row, said: said if said else row % 3)
+def test_when_everything_is_labelled_all_is_known(begin_study, label_draws):
+    study = begin_study(task="identify", groups=("predicted",))
+    label_draws(study, SIZE, lambda row, said: said if said else row % 3)
     said = report(study)
     answer = said.assessment
     assert [each.method for each in answer.groups] == ["exact"] * 3
@@ -113,17 +113,17 @@ def test_when_everything_is_labelled_all_is_known(begin, answers):
     assert diagram.ece == diagram.lower == diagram.upper == pytest.approx(whole.estimate)
 
 
-def test_labels_still_expected_are_said_until_it_is_decided(begin, answers):
-    study = begin(task="identify", groups=("place",))
-    answers(study, 6)
+def test_labels_still_expected_are_said_until_it_is_decided(begin_study, label_draws):
+    study = begin_study(task="identify", groups=("place",))
+    label_draws(study, 6)
     answer = report(study).assessment
     assert answer.decided is False
     assert 1 <= answer.more <= SIZE - 6
 
 
-def test_two_groups_are_compared_by_all_their_values(begin, answers):
-    study = begin(task="compare", compare="tree,barn", groups=("place",), rope=0.1)
-    answers(study, 30)
+def test_two_groups_are_compared_by_all_their_values(begin_study, label_draws):
+    study = begin_study(task="compare", compare="tree,barn", groups=("place",), rope=0.1)
+    label_draws(study, 30)
     answer = report(study).assessment
     made = answer.comparison
     (one, first), (two, second) = (
@@ -142,9 +142,9 @@ def test_two_groups_are_compared_by_all_their_values(begin, answers):
 
 
 @pytest.mark.parametrize(("metric", "region"), [("accuracy", "below"), ("error", "above")])
-def test_worse_is_a_smaller_accuracy_and_a_larger_error(begin, answers, metric, region):
-    study = begin(task="compare", compare="cat,dog", metric=metric)
-    answers(study, 80, lambda row, said: 1 if said == 0 else said)
+def test_worse_is_a_smaller_accuracy_and_a_larger_error(begin_study, label_draws, metric, region):
+    study = begin_study(task="compare", compare="cat,dog", metric=metric)
+    label_draws(study, 80, lambda row, said: 1 if said == 0 else said)
     answer = report(study).assessment
     assert answer.decided
     assert answer.comparison.region == region
@@ -152,9 +152,9 @@ def test_worse_is_a_smaller_accuracy_and_a_larger_error(begin, answers, metric, 
     assert answer.comparison.words == said
 
 
-def test_estimation_says_the_error_that_is_expected(begin, answers):
-    study = begin(task="estimate", groups=("place",))
-    answers(study, 24)
+def test_estimation_says_the_error_that_is_expected(begin_study, label_draws):
+    study = begin_study(task="estimate", groups=("place",))
+    label_draws(study, 24)
     answer = report(study).assessment
     assert (answer.decided, answer.probability, answer.more) == (None, None, None)
     variances = [
@@ -164,9 +164,9 @@ def test_estimation_says_the_error_that_is_expected(begin, answers):
     assert answer.rmse == pytest.approx(np.sqrt(sum(variances)), rel=0.03)
 
 
-def test_labels_drawn_unevenly_are_weighted_and_that_is_said(begin, answers):
-    study = begin(acquisition="optimal", metric="accuracy", groups=("place",))
-    answers(study, 30)
+def test_labels_drawn_unevenly_are_weighted_and_that_is_said(begin_study, label_draws):
+    study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
+    label_draws(study, 30)
     init("pool.parquet", task="identify", groups=("place", "predicted"), prior="uniform")
     study = Study.open()
     said = report(study, metrics=("accuracy",))
@@ -194,9 +194,9 @@ def like(right: int) -> float:
     return (1 + right) / (2 + right)
 
 
-def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin, answers):
-    study = begin(acquisition="optimal", metric="accuracy", groups=("place",))
-    answers(study, 10, lambda row, said: said)
+def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin_study, label_draws):
+    study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
+    label_draws(study, 10, lambda row, said: said)
     init("pool.parquet", task="identify", groups=("place",), prior="uniform")
     study = Study.open()
     said = report(study)
@@ -216,10 +216,10 @@ def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin, answ
         assert right.estimate > 0.5 or not each.n_labeled
 
 
-def test_classes_are_ranked_by_their_calibration(begin, answers):
+def test_classes_are_ranked_by_their_calibration(begin_study, label_draws):
     """Confidence is always above a third: a class that is never right is calibrated worst."""
-    study = begin(task="identify", metric="ece[5]", acquisition="uniform")
-    answers(study, 60, lambda row, said: 1 if said == 0 else said)
+    study = begin_study(task="identify", metric="ece[5]", acquisition="uniform")
+    label_draws(study, 60, lambda row, said: 1 if said == 0 else said)
     answer = report(study).assessment
     worst = answer.groups[0]
     assert worst.group == {"predicted": "cat"}
@@ -227,29 +227,29 @@ def test_classes_are_ranked_by_their_calibration(begin, answers):
     assert all(each.lower <= each.estimate <= each.upper for each in answer.groups)
 
 
-def test_draws_of_calibration_errors_are_said_to_lean_towards_few_labels(begin, answers):
-    study = begin(task="identify", metric="ece[5]")
-    answers(study, 30)
+def test_draws_of_calibration_errors_are_said_to_lean_towards_few_labels(begin_study, label_draws):
+    study = begin_study(task="identify", metric="ece[5]")
+    label_draws(study, 30)
     leaning = "P(worst) leans towards groups with few labels."
     assert any(note.endswith(leaning) for note in report(study).notes)
     init("pool.parquet", metric="accuracy")
     assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
     init("pool.parquet", metric="ece[5]")
-    answers(Study.open(), 60)
+    label_draws(Study.open(), 60)
     assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
 
 
-def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin, answers):
-    study = begin(task="identify", groups=("place",))
-    answers(study, SIZE, lambda row, said: said)
+def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin_study, label_draws):
+    study = begin_study(task="identify", groups=("place",))
+    label_draws(study, SIZE, lambda row, said: said)
     answer = report(study).assessment
     assert (answer.decided, answer.probability, answer.more) == (True, 1, None)
     assert [each.p_worst for each in answer.groups] == pytest.approx([0.5, 0.5], abs=0.02)
     assert sentence(answer) == ("worst group: tie: place=barn, place=tree, every label is known")
 
 
-def test_where_only_one_group_is_left_nothing_can_be_identified(begin, label_file):
-    study = begin(task="identify", groups=("place",))
+def test_where_only_one_group_is_left_nothing_can_be_identified(begin_study, label_file):
+    study = begin_study(task="identify", groups=("place",))
     cache = study.cache()
     barn = cache.rows(0, SIZE).codes[:, 0] == 0
     gone = [f"{item},,declined" for item in cache.ids(np.flatnonzero(barn))]
@@ -258,8 +258,8 @@ def test_where_only_one_group_is_left_nothing_can_be_identified(begin, label_fil
         report(study)
 
 
-def test_declined_items_leave_their_groups(begin, label_file):
-    study = begin(task="identify", groups=("place",))
+def test_declined_items_leave_their_groups(begin_study, label_file):
+    study = begin_study(task="identify", groups=("place",))
     ids = [each["id"] for each in choose(study, 20).rows]
     lines = [f"{item},cat," for item in ids[:12]] + [f"{item},,declined" for item in ids[12:]]
     ingest(study, label_file(*lines, header="id,label,status"))

@@ -5,31 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest.cache import cache
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import inherited, surrogate_of
 from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from tests.makers import label_items, play_rounds
 
 SIZE, BATCH = 40, 3
 CHOICES = Choices("error", ("error",), "agreement")
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3)
 
 
 def played(pool, choices: Choices, count: int) -> Log:
     """Rounds of three draws, all of whose items the model is wrong about."""
-    truth = (pool.rows(0, SIZE).outputs.pred + 1.0) % 3
-    log = Log.empty()
-    for _ in range(count):
-        log = answered(log, plan.plan(log, pool, choices, seed=1, count=BATCH), truth)
-    return log
+    return play_rounds(pool, label_items(pool, wrong=1), *[(choices, BATCH)] * count)
 
 
 @pytest.mark.parametrize(

@@ -4,51 +4,31 @@ import json
 from dataclasses import asdict, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.cache import cache
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import LABELLED, Log, Objective
-from activetest.pool.pool import Pool
+from activetest.nouns.log import Log, Objective
 from activetest.rounds import race
 from activetest.rounds.fit import labelled, observed, unseen
 from activetest.rounds.objectives import linearised_statistic
 from activetest.sampling import plan
-from activetest.simulation.simulate import answered
+from tests.makers import build_table, supply_first
 
 SIZE = 60
 F1 = Choices("f1[dog]", ("f1[dog]",), "agreement")
 ERROR = replace(F1, metric="error", metrics=("error",))
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=4)
-    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+pytestmark = pytest.mark.pool(rows=SIZE, seed=4)
 
 
 @pytest.fixture
-def log(pool):
-    """Twelve draws and five labels that were brought; every third label is wrong."""
-    pred = pool.rows(0, SIZE).outputs.pred.astype(float)
-    truth = np.where(np.arange(SIZE) % 3 == 0, (pred + 1) % 3, pred)
-    log = Log.empty()
-    for _ in range(2):
-        log = answered(log, plan.plan(log, pool, ERROR, seed=1, count=6), truth)
-    rows = np.flatnonzero(unseen(log, SIZE))[:5]
-    return replace(
-        log,
-        supplied_rows=rows,
-        supplied_status=np.full(5, LABELLED),
-        supplied_labels=truth[rows],
-        supplied_round=np.full(5, 3),
-    )
+def log(pool, truth, play_rounds):
+    """Twelve draws and five supplied labels; every third label is wrong."""
+    return supply_first(play_rounds((ERROR, 6), (ERROR, 6)), pool, truth, 5)
 
 
 def believed(log: Log, pool, surrogate, *names: str) -> list[float]:
@@ -141,14 +121,12 @@ def test_metrics_that_are_only_reported_do_not_move_the_draws(pool, log):
 # --- where there is no gradient
 
 
-def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path, write_pool):
+def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path):
     """A class that is never predicted has no precision, and nothing that a label could change."""
     probs = np.random.default_rng(1).dirichlet([4, 4, 0.2], 30)
     probs = probs[probs.argmax(axis=1) < 2]
     columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(("cat", "dog", "owl"))}
-    path = tmp_path / "pool.parquet"
-    pq.write_table(pa.table({"id": [str(row) for row in range(len(probs))]} | columns), path)
-    pool = cache.build(Pool.open(str(path)), tmp_path / "cache")
+    pool = build_table(tmp_path, {"id": [str(row) for row in range(len(probs))]} | columns)
     choices = replace(F1, metric="precision[owl]")
     one = plan.plan(Log.empty(), pool, choices, seed=1, count=5)
     assert one.objectives == (Objective(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)

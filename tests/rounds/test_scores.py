@@ -5,12 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import fit_surrogate, generator
 from activetest.rounds.scores import scorer
 from activetest.sampling import plan
@@ -19,11 +17,7 @@ from activetest.simulation.simulate import answered
 SIZE = 40
 CHOICES = Choices("log-loss", ("log-loss",), "agreement", acquisition="xwed")
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3)
 
 
 def scores(pool, choices: Choices, index=slice(None)) -> np.ndarray:

@@ -9,11 +9,9 @@ from pytest import approx
 from activetest import catalog
 from activetest.bandits.counts import count_groups
 from activetest.bandits.partition import row_weights
-from activetest.cache import cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.pool.pool import Pool
 from activetest.rounds.fit import generator, unseen
 from activetest.sampling import between_groups, plan
 from activetest.simulation.simulate import answered
@@ -41,24 +39,19 @@ TASKS = [
     replace(COMPARE, metric="cost", costs=((0.0, 1.0, 2.0), (3.0, 0.0, 1.0), (1.0, 1.0, 0.0))),
 ]
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", SIZE, seed=3)
-    groups = ("predicted*place", "place")
-    return cache.build(Pool.open(str(path), groups=groups), tmp_path / "cache")
+pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("predicted*place", "place"))
 
 
 @pytest.fixture
-def after(after):
-    """after(choices, 5, 3) is the log after two rounds, all answered."""
-    return lambda choices, *counts: after(*((choices, count) for count in counts))
+def play(play_rounds):
+    """play(choices, 5, 3) is the log after two rounds, all answered."""
+    return lambda choices, *counts: play_rounds(*((choices, count) for count in counts))
 
 
 @pytest.mark.parametrize("choices", TASKS, ids=range(len(TASKS)))
-def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, choices):
+def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, play, choices):
     """METHODS: P = (1 - floor) share + floor rest / all, and every free row of it P / rest."""
-    log = after(choices, 6, 4)
+    log = play(choices, 6, 4)
     frozen = plan.prepare(log, pool, choices, seed=1)
     free = unseen(log, SIZE)
     assert frozen.weight.sum() == approx(1)
@@ -75,9 +68,9 @@ def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, after, 
 
 
 @pytest.mark.parametrize("name", catalog.having("acquisition", "CHOOSES_GROUPS"))
-def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool, after, name):
+def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool, play, name):
     choices = replace(IDENTIFY, acquisition=name)
-    log = after(choices, 6, 4)
+    log = play(choices, 6, 4)
     for each in log.history:
         start = int(np.searchsorted(log.round, each.number))
         weight = row_weights(each.allocation, pool.rows(0, SIZE), pool)
@@ -87,8 +80,8 @@ def test_every_choice_between_groups_makes_a_round_with_exact_probabilities(pool
             weight[row] = 0
 
 
-def test_the_same_study_draws_the_same(pool, after):
-    one, two = after(IDENTIFY, 5, 5), after(IDENTIFY, 5, 5)
+def test_the_same_study_draws_the_same(pool, play):
+    one, two = play(IDENTIFY, 5, 5), play(IDENTIFY, 5, 5)
     assert (one.rows == two.rows).all()
     assert (one.prob == two.prob).all()
     assert one.history[1].allocation == two.history[1].shares
@@ -96,9 +89,9 @@ def test_the_same_study_draws_the_same(pool, after):
     assert (other.rows != one.rows[:5]).any()
 
 
-def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(pool, after):
+def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(pool, play):
     """A group of which all is drawn or labelled gets nothing, and within others all stay alike."""
-    log = after(replace(IDENTIFY, acquisition="uniform"), 30)
+    log = play(replace(IDENTIFY, acquisition="uniform"), 30)
     log = replace(log, status=np.full(30, PENDING), labels=np.full(30, np.nan))
     frozen = plan.prepare(log, pool, IDENTIFY, seed=1)
     free = unseen(log, SIZE)
@@ -110,9 +103,9 @@ def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(po
         assert here == approx(here[0])
 
 
-def test_without_a_floor_draws_have_no_probability_and_keep_to_the_groups_asked_for(pool, after):
+def test_without_a_floor_draws_have_no_probability_and_keep_to_the_groups_asked_for(pool, play):
     choices = replace(COMPARE, floor=0.0)
-    log = after(choices, 5)
+    log = play(choices, 5)
     assert np.isnan(log.prob).all()
     assert log.history[0].deterministic
     cells, values = count_groups(log, pool, choices).cells, pool.group_values[0]
@@ -205,10 +198,10 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     assert shares(40).min() > shares(1).min() + 0.1
 
 
-def test_groups_that_were_chosen_whole_are_even_however_they_are_judged(pool, after):
+def test_groups_that_were_chosen_whole_are_even_however_they_are_judged(pool, play):
     by_calibration = replace(IDENTIFY, metric="ece[3]", metrics=("ece[3]",))
-    log = after(by_calibration, 12)
+    log = play(by_calibration, 12)
     assert log.history[0].allocation.strata == ()
     assert not count_groups(log, pool, IDENTIFY).weighted.any()
-    finer = after(replace(by_calibration, task="estimate"), 12)
+    finer = play(replace(by_calibration, task="estimate"), 12)
     assert count_groups(finer, pool, IDENTIFY).weighted.any()

@@ -3,32 +3,24 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.cache import cache
 from activetest.intervals.betting import expected_width
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.pool.pool import Pool
 from activetest.sampling import plan
+from tests.makers import build_table
 
 BETS = Choices("error", ("error",), "agreement", interval="anytime", budget=200)
 
-
-@pytest.fixture
-def pool(tmp_path, write_pool):
-    path = write_pool(tmp_path / "pool.parquet", 60, seed=4)
-    return cache.build(Pool.open(str(path)), tmp_path / "cache")
+pytestmark = pytest.mark.pool(rows=60, seed=4)
 
 
 def confident(folder, confidence: np.ndarray):
     """A pool whose black box is this sure of each of its items."""
     columns = {"id": range(len(confidence)), "prob_no": 1 - confidence, "prob_yes": confidence}
-    pq.write_table(pa.table(columns), folder / "sure.parquet")
-    return cache.build(Pool.open(str(folder / "sure.parquet")), folder / "sure")
+    return build_table(folder, columns)
 
 
 def chosen(pool, choices: Choices) -> float:

@@ -8,7 +8,6 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
-from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
@@ -21,6 +20,8 @@ from activetest.study.init import init
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 DIGITS, KEY = SAMPLES / "digits.parquet", SAMPLES / "digits.labels.csv"
 MODEL = Choices("error", ("error",), "model", "active-risk")
+
+pytestmark = pytest.mark.pool(rows=40)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +38,6 @@ def played():
         estimators=("lure", "importance", "naive"),
     )
     return {(one.acquisition, one.estimator, one.budget): one for one in results}
-
-
-@pytest.fixture
-def made(tmp_path, write_pool):
-    """A cache of 40 items."""
-    return cache.build(Pool.open(str(write_pool(tmp_path / "pool.parquet", 40))), tmp_path / "c")
 
 
 def test_every_draw_has_the_estimates_that_fit_it(played):
@@ -71,43 +66,43 @@ def test_the_plain_mean_of_active_draws_is_biased_and_lure_is_not(played):
     assert naive.rmse > 2 * lure.rmse
 
 
-def test_probabilities_follow_the_distance_from_the_risk(made):
+def test_probabilities_follow_the_distance_from_the_risk(pool):
     """Sawade 2010: with the model itself, sqrt(p (1 - R)^2 + (1 - p) R^2), p an item's error."""
     choices = replace(MODEL, floor=0.0)
     surrogate = catalog.load("surrogates", "model").restore({})
     nothing = Repeats(np.empty(0, np.int64), np.empty(0)).once(np.zeros(40))
-    strength = _weight(nothing, made, choices, surrogate, seed=1, number=1)
-    errors = 1 - made.scores().astype(float)
+    strength = _weight(nothing, pool, choices, surrogate, seed=1, number=1)
+    errors = 1 - pool.scores().astype(float)
     risk = errors.mean()
     expected = np.sqrt(errors * (1 - risk) ** 2 + (1 - errors) * risk**2)
     assert strength == approx(expected / expected.sum(), rel=1e-5)
-    cubed = _weight(nothing, made, replace(choices, power=3.0), surrogate, seed=1, number=1)
+    cubed = _weight(nothing, pool, replace(choices, power=3.0), surrogate, seed=1, number=1)
     assert cubed == approx(expected**3 / (expected**3).sum(), rel=1e-5)
 
 
-def test_the_estimate_of_every_item_drawn_once_evenly_is_the_truth(made):
+def test_the_estimate_of_every_item_drawn_once_evenly_is_the_truth(pool):
     truth = np.arange(40) % 3.0
     draws = Repeats(np.arange(40), np.full(40, 1 / 40))
-    error = statistic("zero_one").value(made.rows(0, 40).outputs, truth[:, None]).mean()
-    metric = _error(made)
-    found = catalog.load("estimators", "importance").estimate(sample(draws, made, truth, metric))
+    error = statistic("zero_one").value(pool.rows(0, 40).outputs, truth[:, None]).mean()
+    metric = _error(pool)
+    found = catalog.load("estimators", "importance").estimate(sample(draws, pool, truth, metric))
     assert found.mean == approx([error])
     # Nothing leaves the pool, so doubt stays.
     assert not found.exact and found.variance[0, 0] > 0
 
 
-def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(made):
+def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(pool):
     """h / (N q) is unbiased: its sum over items weighted by q is the mean."""
     truth, rng = np.arange(40) % 3.0, np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(40))
-    one = sample(Repeats(np.arange(40), probs), made, truth, _error(made))
-    outputs = made.rows(0, 40).outputs
+    one = sample(Repeats(np.arange(40), probs), pool, truth, _error(pool))
+    outputs = pool.rows(0, 40).outputs
     mean = statistic("zero_one").value(outputs, truth[:, None]).mean()
     assert probs @ (one.stats[:, 0] / (40 * one.prob)) == approx(mean)
 
 
-def _error(made):
-    return specification.one("error", specification.facts(made.roles, None, made))
+def _error(pool):
+    return specification.one("error", specification.facts(pool.roles, None, pool))
 
 
 def test_an_item_that_came_twice_is_learned_from_once():
