@@ -401,6 +401,7 @@ class Version:
             env=here | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
+            check=False,
         )
 
     def find_package(self, folder: Path) -> str:
@@ -535,7 +536,13 @@ def read_key(data: Path, name: str) -> Labels:
 
 @dataclass
 class Comparison:
-    """What two records have in common: numbers compared, the largest difference, differences."""
+    """What two records have in common, and what not.
+
+    rounds, draws   that were compared
+    numbers         that were compared; largest is the largest difference
+    differences     in words, of values and draws
+    alone           {"key only before" or "after": places where that was found}
+    """
 
     name: str
     rounds: int = 0
@@ -544,6 +551,12 @@ class Comparison:
     numbers: int = 0
     largest: float = 0.0
     differences: list[str] = field(default_factory=list)
+    alone: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.differences or self.alone)
 
     def compare_records(self, before: Record, after: Record) -> None:
         """Compare draws, and all documents of the record after with those before."""
@@ -569,12 +582,14 @@ class Comparison:
     def _compare_documents(self, name: str, before: object, after: object) -> None:
         old = {rename_place(place): value for place, value in flatten_document(before)}
         new = dict(flatten_document(after))
-        for place in [*old, *(place for place in new if place not in old)]:
-            if place not in new or place not in old:
-                when = "before" if place in old else "after"
-                self.differences.append(f"{name}: {show_place(place)} only {when}")
-            else:
-                self._compare_values(f"{name}: {show_place(place)}", old[place], new[place])
+        for place, value in old.items():
+            if place in new:
+                self._compare_values(f"{name}: {show_place(place)}", value, new[place])
+        for when, here, there in (("before", old, new), ("after", new, old)):
+            for place in here:
+                if place not in there:
+                    key = f"{show_key(place)} only {when}"
+                    self.alone.setdefault(key, []).append(f"{name}: {show_place(place)}")
 
     def _compare_values(self, where: str, old: object, new: object) -> None:
         same = old == new
@@ -629,6 +644,11 @@ def rename_place(place: Place) -> Place:
 def show_place(place: Place) -> str:
     """A place as people write it: estimates[3].lower."""
     return ".".join(name + "".join(f"[{one}]" for one in numbers) for name, numbers in place)
+
+
+def show_key(place: Place) -> str:
+    """A place as RENAMED has it: estimates.lower."""
+    return ".".join(name for name, _ in place)
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -696,7 +716,7 @@ def print_comparison(comparison: Comparison) -> None:
         draws = f"{comparison.draws} equal" if comparison.draws else "-"
     else:
         draws = "DIFFER"
-    verdict = "FAIL" if comparison.differences else "ok"
+    verdict = "FAIL" if comparison.failed else "ok"
     print(
         f"{comparison.name:<42}{comparison.rounds or '-':>6}{draws:>12}"
         f"{comparison.numbers:>9}{comparison.largest:>10.1e}  {verdict}",
@@ -706,6 +726,8 @@ def print_comparison(comparison: Comparison) -> None:
         print("    " + difference.replace("\n", "\n    "), flush=True)
     if len(comparison.differences) > SHOWN:
         print(f"    and {len(comparison.differences) - SHOWN} more", flush=True)
+    for key, places in comparison.alone.items():
+        print(f"    {key}, {len(places)} times, first in {places[0]}", flush=True)
 
 
 def read_options() -> argparse.Namespace:
@@ -739,10 +761,12 @@ def main() -> None:
             done += made
             for comparison in made:
                 print_comparison(comparison)
-    failed = sum(bool(one.differences) for one in done)
+    failed = sum(one.failed for one in done)
     numbers, draws = sum(one.numbers for one in done), sum(one.draws for one in done)
     largest = max((one.largest for one in done), default=0.0)
     print(f"{len(done)} rows, {draws} draws, {numbers} numbers, largest difference {largest:.1e}")
+    for key in sorted({key for one in done for key in one.alone}):
+        print(f"  {key}")
     print(f"{failed} FAIL" if failed else "ok")
     sys.exit(1 if failed or not done else 0)
 
