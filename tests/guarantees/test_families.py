@@ -21,6 +21,14 @@ from activetest.nouns.training import TrainingSet
 SIZE, CLASSES = 40, 3
 ARMS = catalog.having("acquisition", "CHOOSES_GROUPS")
 POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}
+# Surrogates, each with the kinds of pools whose task it serves.
+SERVED = [
+    (name, kind)
+    for name in catalog.names("surrogates")
+    for kind in POOLS
+    if catalog.fact("surrogates", name, "TASK")
+    in (None, "regression" if kind == "values" else "classification")
+]
 # Methods of this project's own, or older than papers: their docstrings explain them instead.
 OWN = {"uniform", "agreement", "residual", "shrunk-t", "model", "iid"}
 
@@ -29,7 +37,7 @@ def pool_rows(kind: str) -> Rows:
     """SIZE rows of a pool of that kind, with three design columns."""
     rng = np.random.default_rng(3)
     design = rng.normal(size=(SIZE, 3)).astype(np.float32)
-    prob = rng.dirichlet(np.ones(CLASSES), size=SIZE).astype(np.float32)
+    probs = rng.dirichlet(np.ones(CLASSES), size=SIZE).astype(np.float32)
     outputs = {
         "classes": Outputs(probs.argmax(axis=1), probs),
         "hard labels": Outputs(probs.argmax(axis=1)),
@@ -80,15 +88,23 @@ def beliefs() -> Beliefs:
 
 
 @cache
-def usable(name: str, kind: str, count: int = 15):
-    """The surrogate, fitted, or None where it says that this kind of pool is not for it."""
+def fit(name: str, kind: str, count: int = 15):
+    """The surrogate after so many labels, or why this kind of pool is not for it."""
     try:
         return catalog.load("surrogates", name).fit(
             known(kind, count), rng=np.random.default_rng(7)
         )
     except ActivetestError as refused:
         assert refused.hint
-        return None
+        return refused
+
+
+def fitted(name: str, kind: str, count: int = 15):
+    """The surrogate after so many labels; skips the test where it refuses this kind of pool."""
+    surrogate = fit(name, kind, count)
+    if isinstance(surrogate, ActivetestError):
+        pytest.skip(surrogate.problem)
+    return surrogate
 
 
 FAMILIES = {
@@ -105,7 +121,7 @@ FAMILIES = {
 )
 def test_every_method_explains_itself_and_cites_its_source(family, name):
     module = catalog.load(family, name)
-    verb = getattr(module, "shares" if name in ARMS else FAMILIES[family])
+    verb = getattr(module, "allocate" if name in ARMS else FAMILIES[family])
     assert module.__doc__
     assert verb.__doc__
     if family != "metrics" and name not in OWN:
@@ -153,7 +169,7 @@ def groups(order) -> Bandit:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_acquisitions_of_groups_give_probabilities_to_those_with_items_left(name):
-    shares = catalog.load("acquisition", name).shares(
+    shares = catalog.load("acquisition", name).allocate(
         groups(np.arange(6)), 300, np.random.default_rng(1)
     )
     assert shares.shape == (6,)
@@ -165,7 +181,7 @@ def test_acquisitions_of_groups_give_probabilities_to_those_with_items_left(name
 @pytest.mark.parametrize("name", ARMS)
 def test_acquisitions_of_groups_follow_them_when_they_are_shuffled(name):
     order = np.random.default_rng(8).permutation(6)
-    shares = catalog.load("acquisition", name).shares
+    shares = catalog.load("acquisition", name).allocate
     one = shares(groups(np.arange(6)), 20_000, np.random.default_rng(1))
     other = shares(groups(order), 20_000, np.random.default_rng(2))
     np.testing.assert_allclose(other, one[order], atol=0.03)
@@ -174,13 +190,10 @@ def test_acquisitions_of_groups_follow_them_when_they_are_shuffled(name):
 # --- surrogates
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 @pytest.mark.parametrize("count", [0, 1, 15])
 def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(name, kind, count):
-    surrogate = usable(name, kind, count)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind, count)
     believed = surrogate.beliefs(pool_rows(kind), asked(kind))
     outcomes = believed.probs.shape[1]
     assert believed.probs.shape == (SIZE, outcomes)
@@ -191,24 +204,18 @@ def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(
     assert believed.outcome_variance is None or (believed.outcome_variance >= 0).all()
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 @pytest.mark.parametrize("count", [0, 15])
 def test_surrogates_expect_the_mean_of_their_beliefs(name, kind, count):
-    surrogate = usable(name, kind, count)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind, count)
     rows = pool_rows(kind)
     mean, _ = moments(surrogate.beliefs(rows, asked(kind)))
     np.testing.assert_allclose(surrogate.expected(rows, asked(kind)), mean, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 def test_surrogates_follow_the_rows_when_they_are_shuffled(name, kind):
-    surrogate = usable(name, kind)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind)
     order = np.random.default_rng(9).permutation(SIZE)
     rows = pool_rows(kind)
     one, other = (surrogate.beliefs(some, asked(kind)) for some in (rows, rows[order]))
@@ -216,12 +223,9 @@ def test_surrogates_follow_the_rows_when_they_are_shuffled(name, kind):
     np.testing.assert_allclose(other.outcome_values, one.outcome_values[:, order], rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 def test_surrogates_come_back_from_their_parameters(name, kind):
-    surrogate = usable(name, kind)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind)
     params = surrogate.params()
     kept = {name: part for name, part in params.items() if isinstance(part, np.ndarray)}
     told = {name: part for name, part in params.items() if name not in kept}
@@ -231,12 +235,9 @@ def test_surrogates_come_back_from_their_parameters(name, kind):
     np.testing.assert_array_equal(one.outcome_values, other.outcome_values)
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 def test_surrogates_have_members_whose_totals_are_finite(name, kind):
-    surrogate = usable(name, kind)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind)
     members = surrogate.draw_members(5, np.random.default_rng(10))
     mean, variance = surrogate.totals(pool_rows(kind), members, asked(kind))
     shape = (5, len(asked(kind)))
@@ -246,12 +247,9 @@ def test_surrogates_have_members_whose_totals_are_finite(name, kind):
     assert (variance >= -1e-9).all()
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 def test_members_of_surrogates_believe_in_probabilities_of_the_same_outcomes(name, kind):
-    surrogate = usable(name, kind)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind)
     members = surrogate.draw_members(6, np.random.default_rng(10))
     believed = surrogate.beliefs(pool_rows(kind), asked(kind), members)
     assert believed.draws.shape[1:] == believed.probs.shape
@@ -259,13 +257,10 @@ def test_members_of_surrogates_believe_in_probabilities_of_the_same_outcomes(nam
     np.testing.assert_allclose(believed.draws.sum(axis=2), 1, rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", POOLS)
-@pytest.mark.parametrize("name", catalog.names("surrogates"))
+@pytest.mark.parametrize(("name", "kind"), SERVED)
 @pytest.mark.parametrize("count", [0, 15])
 def test_surrogates_expect_of_a_weighted_sum_what_they_expect_of_its_parts(name, kind, count):
-    surrogate = usable(name, kind, count)
-    if surrogate is None:
-        return
+    surrogate = fitted(name, kind, count)
     mean, variance = moments(surrogate.beliefs(pool_rows(kind), asked(kind)))
     np.testing.assert_allclose(mean[-1], 0.5 * mean[0] - 2 * mean[-2], atol=1e-5)
     deviation = np.sqrt(variance)
@@ -276,4 +271,6 @@ def test_surrogates_expect_of_a_weighted_sum_what_they_expect_of_its_parts(name,
 
 @pytest.mark.parametrize("kind", POOLS)
 def test_every_kind_of_pool_has_a_surrogate(kind):
-    assert any(usable(name, kind) is not None for name in catalog.names("surrogates"))
+    assert any(
+        not isinstance(fit(name, kind), ActivetestError) for name in catalog.names("surrogates")
+    )

@@ -147,7 +147,7 @@ def test_losses_of_probabilities(pool):
 def test_top_k_error_with_and_without_ties(count, pool):
     facts, outputs, labels = pool
     if count >= len(facts.classes):
-        return
+        pytest.skip("as many classes as answers: one of them is always right")
     scores = outputs.probs
     if len(facts.classes) == 2:
         # scikit-learn's binary scores have a threshold, and a tie is below it.

@@ -158,7 +158,7 @@ def test_any_bytes_are_a_pool_or_a_named_error(tmp_path, content, name):
     path = tmp_path / name
     path.write_bytes(content)
     try:
-        if convert.needed(str(path)):
+        if convert.needs_conversion(str(path)):
             convert.to_parquet(str(path), str(tmp_path / "out.parquet"))
             path = tmp_path / "out.parquet"
         Pool.open(path)
@@ -184,12 +184,12 @@ def test_any_table_is_a_cache_or_a_named_error(tmp_path, columns, groups):
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     try:
         pool = Pool.open(tmp_path / "pool.parquet", groups=groups)
-        made = cache.build(pool, tmp_path / "cache")
+        made = cache.build_cache(pool, tmp_path / "cache")
     except ActivetestError as error:
         assert error.problem and error.hint
-        return
-    rows = made.rows(0, 3)
-    ids = made.ids(range(3))
-    assert made.find(ids).tolist() == [0, 1, 2]
-    assert bool((rows.design == rows.design).all())
-    assert cache.current(pool, tmp_path / "cache").fingerprint == made.fingerprint
+    else:
+        rows = made.rows(0, 3)
+        ids = made.ids(range(3))
+        assert made.find(ids).tolist() == [0, 1, 2]
+        assert bool((rows.design == rows.design).all())
+        assert cache.ensure_cache(pool, tmp_path / "cache").fingerprint == made.fingerprint
