@@ -1,7 +1,7 @@
-"""Groups as arms: what is known of each, and its posterior in the finite pool (Ji 2021).
+"""Groups as arms of a bandit, and the posterior of their values in the finite pool (Ji 2021).
 
-Axes: A arms, L cells, J outcomes, S samples. Counts may have axes in front, one study each: then
-everything is asked of many studies at once.
+Axes: A arms, L cells, J outcomes, S samples. Counts may have leading axes, one entry for each of
+many studies that are computed at once.
 """
 
 from collections.abc import Iterator
@@ -12,135 +12,142 @@ import numpy as np
 from activetest.nouns.rows import Array
 
 ACCURACY, ERROR, ECE, COST, CONFUSION = KINDS = ("accuracy", "error", "ece", "cost", "confusion")
-# No parameter of a Dirichlet is less: an outcome this unlikely does not occur.
+# Smallest parameter of a Dirichlet: an outcome this unlikely does not occur.
 _LEAST = 1e-9
-# Numbers that samples may hold at a time: 8 MB.
-_PIECE = 2**20
+# Numbers in one chunk of samples: 8 MB.
+_CHUNK = 2**20
 
 
 @dataclass(frozen=True)
 class Arms:
-    """The groups of one column, cut into cells; labels were drawn uniformly inside each.
+    """The groups of one column, cut into cells inside which labels were drawn uniformly.
 
-    kind      what is asked of every group, one of KINDS
-    meaning   (A,) {column: value} of each group
-    owner     (L,) arm of each cell, in ascending order; every arm has a cell
-    size      (L,) items, without those that were declined
-    value     (L, J) what an outcome counts in the cell's mean
-    score     (L,) mean confidence of the cell's items, 0 without any; only calibration asks for it
-    known     (..., L, J) labels that are known, whoever chose the items
-    evidence  (..., L, J) labels that speak for the rest, those that were drawn uniformly
-    prior     (..., L, J) parameters of the Dirichlet before any label
-    told      (L, J) labels there are, where some do not count as known: what they rule out is never
-              believed. None where all count
+    kind                  what is estimated for every group, one of KINDS
+    groups                (A,) {column: value} of each group
+    arm_of_cell           (L,) arm of each cell, in ascending order; every arm has a cell
+    size                  (L,) items that were not declined
+    value                 (L, J) contribution of an outcome to the cell's mean
+    mean_confidence       (L,) mean confidence of the cell's items, 0 for an empty cell; used by
+                          calibration only
+    known_counts          (..., L, J) known labels, whoever chose the items
+    exchangeable_counts   (..., L, J) labels that are exchangeable with the unlabelled rest: those
+                          that were drawn uniformly
+    prior                 (..., L, J) parameters of the Dirichlet before any label
+    observed_counts       (L, J) all labels, if some of them are not in known_counts: values that
+                          contradict them get no probability. None if all are known
 
-    Outcomes are right and wrong for accuracy, error and calibration; for costs and confusion the
-    true classes. For accuracy and error every arm is one cell.
+    Outcomes are right and wrong for accuracy, error and calibration, and the true classes for costs
+    and confusion. For accuracy and error every arm is a single cell.
     """
 
     kind: str
-    meaning: tuple[dict, ...]
-    owner: Array
+    groups: tuple[dict[str, str], ...]
+    arm_of_cell: Array
     size: Array
     value: Array
-    score: Array
-    known: Array
-    evidence: Array
+    mean_confidence: Array
+    known_counts: Array
+    exchangeable_counts: Array
     prior: Array
-    told: Array | None = None
+    observed_counts: Array | None = None
 
     @property
     def posterior(self) -> Array:
         """(..., L, J) parameters of the Dirichlet over the outcomes of a cell's next item."""
-        return np.maximum(self.prior + self.evidence, _LEAST)
+        return np.maximum(self.prior + self.exchangeable_counts, _LEAST)
 
     @property
     def mean(self) -> Array:
-        """(..., L, J) its mean."""
+        """(..., L, J) mean of the posterior."""
         posterior = self.posterior
         return posterior / posterior.sum(axis=-1, keepdims=True)
 
     @property
-    def rest(self) -> Array:
+    def unlabelled(self) -> Array:
         """(..., L) items without a label."""
-        return self.size - self.known.sum(axis=-1)
+        return self.size - self.known_counts.sum(axis=-1)
 
     @property
-    def worse(self) -> int:
-        """1 where a larger value is worse, -1 where a smaller one is."""
+    def worse_sign(self) -> int:
+        """1 if larger values are worse, -1 if smaller values are."""
         return -1 if self.kind == ACCURACY else 1
 
     @property
     def weight(self) -> Array:
         """(L,) share of its arm's items that each cell holds; NaN in an arm without items."""
-        whole = self.total(self.size)[self.owner]
-        return np.divide(self.size, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+        arm_size = self.sum_cells(self.size)[self.arm_of_cell]
+        return np.divide(
+            self.size, arm_size, out=np.full(arm_size.shape, np.nan), where=arm_size > 0
+        )
 
-    def total(self, cells: Array) -> Array:
+    def sum_cells(self, numbers: Array) -> Array:
         """(..., A) sums over the cells (..., L) of every arm."""
-        first = np.searchsorted(self.owner, np.arange(len(self.meaning)))
-        return np.add.reduceat(cells, first, axis=-1)
+        first = np.searchsorted(self.arm_of_cell, np.arange(len(self.groups)))
+        return np.add.reduceat(numbers, first, axis=-1)
 
-    def some(self, numbers: Array) -> "Arms":
-        """These arms alone, in order; what their labels rule out besides is forgotten."""
-        cells = np.isin(self.owner, numbers)
+    def select(self, arms: Array) -> "Arms":
+        """These arms alone, in ascending order; observed_counts is dropped."""
+        cells = np.isin(self.arm_of_cell, arms)
         return replace(
             self,
-            meaning=tuple(self.meaning[number] for number in numbers),
-            owner=np.searchsorted(numbers, self.owner[cells]),
-            **{name: getattr(self, name)[cells] for name in ("size", "value", "score")},
-            **{name: getattr(self, name)[..., cells, :] for name in ("known", "evidence", "prior")},
-            told=None,
+            groups=tuple(self.groups[arm] for arm in arms),
+            arm_of_cell=np.searchsorted(arms, self.arm_of_cell[cells]),
+            **{name: getattr(self, name)[cells] for name in ("size", "value", "mean_confidence")},
+            **{
+                name: getattr(self, name)[..., cells, :]
+                for name in ("known_counts", "exchangeable_counts", "prior")
+            },
+            observed_counts=None,
         )
 
 
-def dirichlet(parameters: Array, count: int, rng: np.random.Generator) -> Array:
+def sample_dirichlet(parameters: Array, count: int, rng: np.random.Generator) -> Array:
     """(S, ..., J) samples of Dirichlets with these parameters (..., J), all above 0.
 
-    A stick is broken at a Beta, what is left of it at another, and so on (Connor and Mosimann
-    1969): right for parameters as small as they like, where gammas to normalise would all be 0.
+    By stick-breaking with Beta variables (Connor and Mosimann 1969), which is exact for very small
+    parameters too; gamma variables to be normalised would all be 0 there.
     """
-    others = np.cumsum(parameters[..., :0:-1], axis=-1)[..., ::-1]
-    part = rng.beta(parameters[..., :-1], others, (count, *others.shape))
-    whole = np.ones((*part.shape[:-1], 1))
-    left = np.concatenate([whole, np.cumprod(1 - part, axis=-1)], axis=-1)
-    return left * np.concatenate([part, whole], axis=-1)
+    remaining = np.cumsum(parameters[..., :0:-1], axis=-1)[..., ::-1]
+    fraction = rng.beta(parameters[..., :-1], remaining, (count, *remaining.shape))
+    ones = np.ones((*fraction.shape[:-1], 1))
+    left = np.concatenate([ones, np.cumprod(1 - fraction, axis=-1)], axis=-1)
+    return left * np.concatenate([fraction, ones], axis=-1)
 
 
-def beliefs(arms: Arms, count: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Samples of the posterior, theta (S, ..., L, J), piece by piece: count of them in all."""
-    piece = max(_PIECE // arms.posterior.size, 1)
-    for start in range(0, count, piece):
-        yield dirichlet(arms.posterior, min(piece, count - start), rng)
+def sample_posterior(arms: Arms, count: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Chunks theta (S, ..., L, J) of `count` samples of the posterior."""
+    chunk = max(_CHUNK // arms.posterior.size, 1)
+    for start in range(0, count, chunk):
+        yield sample_dirichlet(arms.posterior, min(chunk, count - start), rng)
 
 
-def outcomes(arms: Arms, theta: Array, rng: np.random.Generator) -> Array:
-    """(S, ..., L, J) shares of the outcomes among all items of a cell, where theta is as given.
+def sample_outcome_shares(arms: Arms, theta: Array, rng: np.random.Generator) -> Array:
+    """(S, ..., L, J) shares of the outcomes among all items of a cell, given theta.
 
-    What is known stays, and the labels of the rest are drawn: with theta from the posterior these
-    are draws of the posterior of the finite pool, known labels and a Dirichlet-multinomial.
+    Known labels are kept and the labels of the other items are drawn. With theta from the posterior
+    these are draws from the posterior of the finite pool: known labels and a Dirichlet-multinomial.
     """
-    drawn = rng.multinomial(np.rint(arms.rest).astype(np.int64), theta)
-    return possible(arms, (arms.known + drawn) / np.maximum(arms.size, 1)[:, None])
+    drawn = rng.multinomial(np.rint(arms.unlabelled).astype(np.int64), theta)
+    return limit_to_possible(arms, (arms.known_counts + drawn) / np.maximum(arms.size, 1)[:, None])
 
 
-def possible(arms: Arms, shares: Array) -> Array:
-    """(..., L, J) shares of outcomes, moved to what the labels there are leave possible.
+def limit_to_possible(arms: Arms, shares: Array) -> Array:
+    """(..., L, J) shares of outcomes, moved to values that the observed labels leave possible.
 
-    Each outcome has its labels, and what is left goes to those whose shares are larger than that,
-    by as much as they are.
+    Every outcome has at least the share of its labels. The rest is divided among the outcomes whose
+    shares exceed that, in proportion to the excess.
     """
-    if arms.told is None:
+    if arms.observed_counts is None:
         return shares
-    least = arms.told / np.maximum(arms.size, 1)[:, None]
-    excess = np.maximum(shares - least, 0)
+    minimum = arms.observed_counts / np.maximum(arms.size, 1)[:, None]
+    excess = np.maximum(shares - minimum, 0)
     total = excess.sum(axis=-1, keepdims=True)
-    left = 1 - least.sum(axis=-1, keepdims=True)
-    return least + left * excess / np.where(total > 0, total, 1)
+    unassigned = 1 - minimum.sum(axis=-1, keepdims=True)
+    return minimum + unassigned * excess / np.where(total > 0, total, 1)
 
 
-def values(arms: Arms, shares: Array) -> Array:
-    """(..., A) the value of every arm where outcomes have these shares (..., L, J) in its cells.
+def compute_values(arms: Arms, shares: Array) -> Array:
+    """(..., A) value of every arm, given the shares (..., L, J) of the outcomes in its cells.
 
     Accuracy, error and cost are means over items; calibration is the mean over the cells of the
     distance between accuracy and confidence (Ji 2021, eq. 1). NaN for an arm without items. Raises
@@ -150,35 +157,44 @@ def values(arms: Arms, shares: Array) -> Array:
         raise ValueError("a confusion matrix has no single value")
     mean = np.einsum("...lj,lj->...l", shares, arms.value)
     if arms.kind == ECE:
-        mean = np.abs(mean - arms.score)
-    return arms.total(mean * arms.weight)
+        mean = np.abs(mean - arms.mean_confidence)
+    return arms.sum_cells(mean * arms.weight)
 
 
-def samples(arms: Arms, count: int, rng: np.random.Generator) -> Array:
+def sample_values(arms: Arms, count: int, rng: np.random.Generator) -> Array:
     """(S, ..., A) draws of the arms' values from the posterior of the finite pool."""
-    pieces = beliefs(arms, count, rng)
-    return np.concatenate([values(arms, outcomes(arms, theta, rng)) for theta in pieces])
+    posterior = sample_posterior(arms, count, rng)
+    shares = (sample_outcome_shares(arms, theta, rng) for theta in posterior)
+    return np.concatenate([compute_values(arms, each) for each in shares])
 
 
-def expected(arms: Arms) -> Array:
-    """(..., L, J) shares of the outcomes that the posterior expects of each cell."""
-    count = arms.known + arms.rest[..., None] * arms.mean
-    return possible(arms, count / np.maximum(arms.size, 1)[:, None])
+def expect_outcome_shares(arms: Arms) -> Array:
+    """(..., L, J) posterior expectation of the shares of the outcomes in each cell."""
+    count = arms.known_counts + arms.unlabelled[..., None] * arms.mean
+    return limit_to_possible(arms, count / np.maximum(arms.size, 1)[:, None])
 
 
-def variances(arms: Arms, value: Array | None = None) -> Array:
+def cell_variances(arms: Arms, value: Array | None = None) -> Array:
     """(..., L) posterior variance of the mean value (L, J) of all items of a cell."""
-    return spread(arms.posterior, arms.rest, arms.size, arms.value if value is None else value)
+    value = arms.value if value is None else value
+    return variance_of_mean(arms.posterior, arms.unlabelled, arms.size, value)
 
 
-def spread(parameters: Array, rest: Array, size: Array, value: Array) -> Array:
-    """(..., L) variance of a cell's mean of value (L, J) when `rest` of `size` items are unknown.
+def variance_of_mean(parameters: Array, unlabelled: Array, size: Array, value: Array) -> Array:
+    """(..., L) variance of a cell's mean of value (L, J) when `unlabelled` of `size` items are.
 
-    parameters (..., L, J) of the Dirichlet, all above 0. The remainder is Dirichlet-multinomial:
-    the variance of its mean is (strength + rest) / (rest (strength + 1)) times that of one item.
+    parameters (..., L, J) of the Dirichlet, all above 0. The n unlabelled items are
+    Dirichlet-multinomial: with s the sum of the parameters, the variance of their mean is
+    (s + n) / (n (s + 1)) times that of one item.
     """
     strength = parameters.sum(axis=-1)
     mean = parameters / strength[..., None]
-    apart = value - (mean * value).sum(axis=-1)[..., None]
-    one = (mean * apart**2).sum(axis=-1)
-    return one * rest * (strength + rest) / (strength + 1) / np.maximum(size, 1) ** 2
+    deviation = value - (mean * value).sum(axis=-1)[..., None]
+    item_variance = (mean * deviation**2).sum(axis=-1)
+    return (
+        item_variance
+        * unlabelled
+        * (strength + unlabelled)
+        / (strength + 1)
+        / np.maximum(size, 1) ** 2
+    )

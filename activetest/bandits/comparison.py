@@ -1,4 +1,4 @@
-"""Whether one group is better than another by more than does not matter (Ji 2021, Comparison).
+"""Whether one group is better than another by more than a margin (Ji 2021, Comparison).
 
 Regions of the difference of two groups: below -rope, within, above rope; lambda is the largest of
 their posterior probabilities.
@@ -10,111 +10,119 @@ from scipy.special import betainc, betaincinv
 from activetest.bandits.arms import ERROR, Arms
 from activetest.nouns.rows import Array
 
-# Gauss-Legendre over the quantiles: errors are about 1e-5, 1e-3 where a group has hardly a label.
+# Gauss-Legendre over the quantiles: errors are about 1e-5, or 1e-3 with hardly any labels.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
-# Of lambda; what is finer is the quadrature's, and no reason to prefer an arm: the expected lambda
-# of both is the same wherever no single label can turn the decision.
+# Digits of lambda. Smaller differences are errors of the quadrature and must not decide between
+# arms: the expected lambda of both is equal if no single label can change the decision.
 _DIGITS = 5
-# Of the parameters of a Beta.
+# Smallest parameter of a Beta.
 _LEAST = 1e-6
-# Differences are shares of whole items: one that is as large as the rope is within, whatever its
-# last digit.
-_HAIR = 1e-9
+# A difference as large as the rope is within it, whatever rounding does.
+_ROUNDING = 1e-9
 
 
-def regions(difference: Array, rope: float) -> Array:
+def count_regions(difference: Array, rope: float) -> Array:
     """(..., 3) shares of samples (S, ...) of a difference that are below, within and above."""
-    below = (difference < -rope - _HAIR).mean(axis=0)
-    above = (difference > rope + _HAIR).mean(axis=0)
+    below = (difference < -rope - _ROUNDING).mean(axis=0)
+    above = (difference > rope + _ROUNDING).mean(axis=0)
     return np.stack([below, 1 - below - above, above], axis=-1)
 
 
-def region_probabilities(one: Array, two: Array, rope: float) -> Array:
-    """(..., 3) probabilities of the regions of value one minus value two, by quadrature.
+def integrate_regions(first: Array, second: Array, rope: float) -> Array:
+    """(..., 3) probabilities of the regions of first value minus second value, by quadrature.
 
-    one, two  (..., 4) of each group's mean: what is certain of it, what the rest can add, and the
-              two parameters of the Beta which that share of the rest has
+    first, second  (..., 4) of each group's mean: the part that is certain, the most that the
+                   rest can add, and the two parameters of the Beta of the rest's share
     """
-    certain, room, right, wrong = np.moveaxis(one[..., None], -2, 0)
-    value = certain + room * betaincinv(right, wrong, _NODES)
-    low = _below(two, value - rope - _HAIR) @ _WEIGHTS
-    high = _below(two, value + rope + _HAIR) @ _WEIGHTS
-    # one - two < -rope where two > one + rope; only rounding can make a mass negative.
-    return np.maximum(np.stack([1 - high, high - low, low], axis=-1), 0)
+    certain, variable, right, wrong = np.moveaxis(first[..., None], -2, 0)
+    value = certain + variable * betaincinv(right, wrong, _NODES)
+    above = _probability_below(second, value - rope - _ROUNDING) @ _WEIGHTS
+    not_below = _probability_below(second, value + rope + _ROUNDING) @ _WEIGHTS
+    # first - second < -rope is second > first + rope; only rounding makes a mass negative.
+    return np.maximum(np.stack([1 - not_below, not_below - above, above], axis=-1), 0)
 
 
-def _below(two: Array, bounds: Array) -> Array:
-    """Probability that the value of two (..., 4) is below each of the bounds (..., nodes)."""
-    certain, room, right, wrong = np.moveaxis(two[..., None], -2, 0)
-    # Without room it is a step, and narrower than a hair.
-    share = (bounds - certain) / np.maximum(room, _HAIR / 1000)
+def _probability_below(arm: Array, bounds: Array) -> Array:
+    """Probability that the value of an arm (..., 4) is below each of the bounds (..., nodes)."""
+    certain, variable, right, wrong = np.moveaxis(arm[..., None], -2, 0)
+    # Without a variable part it is a step, narrower than rounding.
+    share = (bounds - certain) / np.maximum(variable, _ROUNDING / 1000)
     return betainc(right, wrong, np.clip(share, 0, 1))
 
 
-def matched_beta(parameters: Array, known: Array, rest: Array, size: Array) -> Array:
-    """(..., 4) a group's mean as region_probabilities wants it, from what is known of it.
+def match_beta(parameters: Array, known: Array, unlabelled: Array, size: Array) -> Array:
+    """(..., 4) a group's mean for integrate_regions.
 
     parameters  (..., 2) of its Beta, for labels that count 1 and those that count 0
-    known       (...) labels that count 1; size, rest (...) items, and those without a label
+    known       (...) labels that count 1; size, unlabelled (...) items, and those without a label
 
-    The share of the rest is Beta-binomial; it is taken for a Beta with the same mean and variance.
-    That is coarse where the rope is but an item or two of a group; samples and regions are not.
-    rest may be infinite: then the mean is that of the population the pool comes from.
+    The share among the unlabelled items is Beta-binomial; it is approximated by a Beta with the
+    same mean and variance. That is coarse if the rope is only an item or two of a group;
+    count_regions of samples is not. unlabelled may be infinite: then the mean is that of the
+    population.
     """
     strength = parameters.sum(axis=-1)
-    endless = np.isinf(rest)
-    finite = np.where(endless, 1.0, rest)
+    infinite = np.isinf(unlabelled)
+    finite = np.where(infinite, 1.0, unlabelled)
     matched = (strength + 1) * finite / (strength + finite) - 1
-    matched = np.where(endless, strength, np.maximum(matched, _LEAST))
+    matched = np.where(infinite, strength, np.maximum(matched, _LEAST))
     shape = parameters / strength[..., None] * matched[..., None]
     size = np.maximum(size, 1)
-    certain = np.where(endless, 0.0, known / size)
-    room = np.where(endless, 1.0, finite / size)
-    ends = np.stack(np.broadcast_arrays(certain, room), axis=-1)
-    return np.concatenate([ends, np.maximum(shape, _LEAST)], axis=-1)
+    certain = np.where(infinite, 0.0, known / size)
+    variable = np.where(infinite, 1.0, finite / size)
+    parts = np.stack(np.broadcast_arrays(certain, variable), axis=-1)
+    return np.concatenate([parts, np.maximum(shape, _LEAST)], axis=-1)
 
 
-def confidence(arms: Arms, pair: tuple[int, int], rope: float, more=((0, 0), (0, 0))) -> Array:
-    """(..., 3) probabilities of the regions for arms of accuracy or error.
+def compare_arms(
+    arms: Arms,
+    pair: tuple[int, int],
+    rope: float,
+    extra: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0)),
+) -> Array:
+    """(..., 3) probabilities of the regions for two arms of accuracy or error.
 
-    more (2, 2) are labels besides those that are known: right and wrong ones of the first arm of
-    the pair, then of the second.
+    extra   (2, 2) labels in addition to the known ones: right and wrong ones of the first arm of
+            the pair, then of the second
     """
-    return region_probabilities(
-        *(_side(arms, *each) for each in zip(pair, more, strict=True)), rope
+    first, second = (
+        _describe_arm(arms, arm, labels) for arm, labels in zip(pair, extra, strict=True)
     )
+    return integrate_regions(first, second, rope)
 
 
-def expected_lambda(arms: Arms, theta: Array, pair: tuple[int, int], rope: float) -> Array:
-    """(S, ..., 2) expected lambda after one more label in either of the pair, as theta goes.
+def expect_lambda(arms: Arms, theta: Array, pair: tuple[int, int], rope: float) -> Array:
+    """(S, ..., 2) expected lambda after one more label in either arm, given theta (S, ..., L, J).
 
-    Ji 2021, Comparison: the arm with the largest is the one to label.
+    Ji 2021, Comparison: the arm with the larger one is labelled.
     """
-    one, two = (_side(arms, arm, (0, 0)) for arm in pair)
-    hoped = []
+    first, second = (_describe_arm(arms, arm, (0, 0)) for arm in pair)
+    expected = []
     for place, arm in enumerate(pair):
         after = []
         for label in ((1, 0), (0, 1)):
-            other = _side(arms, arm, label)
-            sides = (other, two) if place == 0 else (one, other)
-            after.append(region_probabilities(*sides, rope).max(axis=-1))
-        hoped.append((theta[..., _cell(arms, arm), :] * np.stack(after, axis=-1)).sum(axis=-1))
-    return np.stack(hoped, axis=-1).round(_DIGITS)
+            changed = _describe_arm(arms, arm, label)
+            sides = (changed, second) if place == 0 else (first, changed)
+            after.append(integrate_regions(*sides, rope).max(axis=-1))
+        expected.append(
+            (theta[..., _single_cell(arms, arm), :] * np.stack(after, axis=-1)).sum(axis=-1)
+        )
+    return np.stack(expected, axis=-1).round(_DIGITS)
 
 
-def _side(arms: Arms, arm: int, more) -> Array:
-    """(..., 4) one arm as region_probabilities wants it, with more (2,) labels, right and wrong."""
-    cell = _cell(arms, arm)
-    known = arms.known[..., cell, :] + more
-    parameters = arms.posterior[..., cell, :] + more
+def _describe_arm(arms: Arms, arm: int, extra: tuple[int, int]) -> Array:
+    """(..., 4) an arm for integrate_regions, with extra (2,) right and wrong labels."""
+    cell = _single_cell(arms, arm)
+    known = arms.known_counts[..., cell, :] + extra
+    parameters = arms.posterior[..., cell, :] + extra
     size = arms.size[cell]
-    rest = np.maximum(size - known.sum(axis=-1), 0)
-    counted = 1 if arms.kind == ERROR else 0
-    return matched_beta(parameters[..., [counted, 1 - counted]], known[..., counted], rest, size)
+    unlabelled = np.maximum(size - known.sum(axis=-1), 0)
+    index = 1 if arms.kind == ERROR else 0
+    return match_beta(parameters[..., [index, 1 - index]], known[..., index], unlabelled, size)
 
 
-def _cell(arms: Arms, arm: int) -> int:
-    """The one cell of an arm."""
-    (cell,) = np.flatnonzero(arms.owner == arm)
+def _single_cell(arms: Arms, arm: int) -> int:
+    """The single cell of an arm."""
+    (cell,) = np.flatnonzero(arms.arm_of_cell == arm)
     return int(cell)

@@ -1,104 +1,122 @@
-"""Which labels speak for the rest of a cell.
+"""Which labels are exchangeable with the unlabelled items of their cell.
 
-Active Bayesian Assessment (Ji 2021) draws uniformly inside groups; here labels may have come in
-other ways as well.
+Active Bayesian Assessment (Ji 2021) draws uniformly inside groups; here labels may come from other
+sources as well.
 """
 
 import numpy as np
 
 from activetest.bandits.partition import Partition
 from activetest.nouns.log import LABELLED, Log, Round, used
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 
-# Even draws since the last label that came otherwise, from which on they alone speak for a cell.
+# Uniform draws since the last other label from which on a cell uses them alone.
 _ENOUGH = 10
 
 
-def counts(cells: Array, outcome: Array, weights: Array, shape: tuple[int, int]) -> Array:
-    """(L, J) sums of weights by cell and outcome."""
+def sum_by_outcome(
+    cells: Array, outcome: Array, weights: Array | None, shape: tuple[int, int]
+) -> Array:
+    """(L, J) sums of weights by cell and outcome; without weights, counts."""
     places = cells.astype(np.intp) * shape[1] + outcome
     return np.bincount(places, weights, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def exchangeable_counts(
-    log: Log, cache, partition: Partition, cells: Array, outcome: Array, size: Array, shape
+    log: Log,
+    cache: PoolView,
+    partition: Partition,
+    cells: Array,
+    outcome: Array,
+    size: Array,
+    shape: tuple[int, int],
 ) -> tuple[Array, Array, Array]:
-    """What the labels of draws, then of supplied items, say: known, evidence and uneven cells.
+    """Known labels, exchangeable counts and non-uniform cells, of draws and then supplied items.
 
-    known      (D + B,) labels that count as known
-    evidence   (L, J) labels that speak for the rest
-    uneven     (L,) cells whose evidence counts by weight
+    known         (D + B,) whether a label counts as known
+    counts        (L, J) labels exchangeable with the unlabelled rest of their cell
+    non_uniform   (L,) cells whose counts are weighted
 
-    Draws that were even inside a cell are a random sample of what was left of it. So those since
-    the last label that came otherwise speak for the rest, if these are all there are, or enough,
-    and as many as the draws that count by weight. If not, all draws count, the others by weight: as
-    many as uniform ones would that tell as much, (sum w)^2 / sum w^2 (Kish 1965), split as weights
-    are. Labels that came otherwise after all draws that count are taken as not known, for they took
-    what they are out of the rest. Labels of rounds that are not complete do not count yet.
+    cells, outcome (D + B,) of every label, size (L,), shape (L, J).
+
+    Uniform draws inside a cell are a random sample of what was unlabelled before them. Those since
+    the last other label are used alone if there are no other draws, or if they are enough and at
+    least as many as the weighted draws. Otherwise all draws are used. Non-uniform ones are weighted
+    and count as their effective number (sum w)^2 / sum w^2 (Kish 1965), split in proportion to the
+    weights. Other labels after all draws that are used count as unknown, since they changed what
+    the unlabelled rest consists of. Labels of incomplete rounds are not used yet.
     """
     count, complete = len(size), used(log)[0]
-    even, weights = _drawn(log, cache, partition)
+    uniform, weights = _weigh_draws(log, cache, partition)
     drawn = len(log.rows)
-    told = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])
-    known = told.copy()
+    labelled = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])
+    known = labelled.copy()
     all_known = np.bincount(cells[known], minlength=count) == size
     known[complete:drawn] = False
-    since = np.concatenate(
+    time = np.concatenate(
         [np.arange(drawn), np.searchsorted(log.round[:complete], log.supplied_round)]
     )
-    fair = known & np.append(even, np.zeros(len(known) - drawn, bool))
-    last = np.full(count, -1)
-    np.maximum.at(last, cells[fair], since[fair])
-    other = known & ~fair
-    # An item that was supplied before a draw of the same place came before it.
-    late = other & (since > last[cells]) & (last[cells] >= 0)
-    before = np.full(count, -1)
-    np.maximum.at(before, cells[other & ~late], _after(since, drawn)[other & ~late])
-    clean = fair & (since >= before[cells])
-    weights = np.append(weights, np.zeros(len(known) - drawn)) * other
-    alone, every, heavy = (
-        np.bincount(cells[some], minlength=count) for some in (clean, fair, weights > 0)
+    drawn_uniformly = known & np.append(uniform, np.zeros(len(known) - drawn, bool))
+    last_used = np.full(count, -1)
+    np.maximum.at(last_used, cells[drawn_uniformly], time[drawn_uniformly])
+    other = known & ~drawn_uniformly
+    # Supplied items precede draws with the same time.
+    too_late = other & (time > last_used[cells]) & (last_used[cells] >= 0)
+    first_allowed = np.full(count, -1)
+    np.maximum.at(
+        first_allowed, cells[other & ~too_late], _first_later_draw(time, drawn)[other & ~too_late]
     )
-    enough = ((heavy == 0) & (alone == every)) | ((alone >= _ENOUGH) & (alone >= heavy))
-    non_uniform = ~enough & (every + heavy > 0)
-    # Of an uneven cell the draws that count by weight are known.
-    np.maximum.at(last, cells[weights > 0], since[weights > 0])
-    late = np.where(non_uniform[cells], other & (weights == 0) & (since > last[cells]), late)
-    known = (known & ~late) | (told & all_known[cells])
-    plain = np.where(non_uniform[cells], fair, clean).astype(float)
-    evidence = counts(cells, outcome, plain, shape)
-    by_weight = counts(cells, outcome, weights * non_uniform[cells], shape)
+    counts_alone = drawn_uniformly & (time >= first_allowed[cells])
+    weights = np.append(weights, np.zeros(len(known) - drawn)) * other
+    n_alone, n_uniform, n_weighted = (
+        np.bincount(cells[subset], minlength=count)
+        for subset in (counts_alone, drawn_uniformly, weights > 0)
+    )
+    enough = ((n_weighted == 0) & (n_alone == n_uniform)) | (
+        (n_alone >= _ENOUGH) & (n_alone >= n_weighted)
+    )
+    non_uniform = ~enough & (n_uniform + n_weighted > 0)
+    # In a non-uniform cell the weighted draws are known.
+    np.maximum.at(last_used, cells[weights > 0], time[weights > 0])
+    too_late = np.where(
+        non_uniform[cells], other & (weights == 0) & (time > last_used[cells]), too_late
+    )
+    known = (known & ~too_late) | (labelled & all_known[cells])
+    unit_weights = np.where(non_uniform[cells], drawn_uniformly, counts_alone).astype(float)
+    unit_counts = sum_by_outcome(cells, outcome, unit_weights, shape)
+    weighted_counts = sum_by_outcome(cells, outcome, weights * non_uniform[cells], shape)
     squares = np.bincount(cells, weights**2, minlength=count)
-    value = by_weight.sum(axis=1) / np.where(squares > 0, squares, 1)
-    return known, evidence + by_weight * value[:, None], non_uniform
+    label_value = weighted_counts.sum(axis=1) / np.where(squares > 0, squares, 1)
+    return known, unit_counts + weighted_counts * label_value[:, None], non_uniform
 
 
-def _after(since: Array, drawn: int) -> Array:
-    """(D + B,) first draw after each label: a draw is known to the next one."""
-    return since + (np.arange(len(since)) < drawn)
+def _first_later_draw(time: Array, drawn: int) -> Array:
+    """(D + B,) first draw after each label."""
+    return time + (np.arange(len(time)) < drawn)
 
 
-def _drawn(log: Log, cache, partition: Partition) -> tuple[Array, Array]:
-    """(D,) whether each draw was even inside its cell, and what its label weighs where it was not.
+def _weigh_draws(log: Log, cache: PoolView, partition: Partition) -> tuple[Array, Array]:
+    """(D,) whether each draw was uniform inside its cell, and (D,) weights of the others.
 
-    The weight is one over (its probability times the items that were left); 0 without one.
+    A weight is one over (the draw's probability times the number of items left); else 0.
     """
-    even, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
-    for each in log.history:
-        here = slice(*np.searchsorted(log.round, [each.number, each.number + 1]))
-        if _even(each, partition, cache):
-            even[here] = True
-        elif not each.deterministic:
-            left = each.count[0] - np.arange(here.stop - here.start)
-            weights[here] = 1 / (log.prob[here] * left)
-    return even, weights
+    uniform, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
+    for record in log.history:
+        draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
+        if _is_uniform(record, partition, cache):
+            uniform[draws] = True
+        elif not record.deterministic:
+            left = record.count[0] - np.arange(draws.stop - draws.start)
+            weights[draws] = 1 / (log.prob[draws] * left)
+    return uniform, weights
 
 
-def _even(each: Round, partition: Partition, cache) -> bool:
+def _is_uniform(record: Round, partition: Partition, cache: PoolView) -> bool:
     """Whether a round's draws were uniform inside every cell of the partition."""
-    if each.allocation:
-        drawn = Partition(each.allocation.group, each.allocation.strata)
-        inside = drawn.factors(cache) <= partition.factors(cache)
-        return inside or (not each.deterministic and each.choices["floor"] == 1)
-    alike = each.choices["acquisition"] == "uniform" or each.choices["floor"] == 1
-    return alike and not each.deterministic
+    if record.allocation:
+        drawn = Partition(record.allocation.group, record.allocation.strata)
+        nested = drawn.crossed_columns(cache) <= partition.crossed_columns(cache)
+        return nested or (not record.deterministic and record.choices["floor"] == 1)
+    uniform = record.choices["acquisition"] == "uniform" or record.choices["floor"] == 1
+    return uniform and not record.deterministic

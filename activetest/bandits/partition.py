@@ -1,16 +1,20 @@
-"""The pool cut into cells by groups and by what the outputs say, and what they say of each."""
+"""The pool cut into cells by groups and by strata of the outputs, and the totals of each cell."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.log import Allocation
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.parallel import map_reduce
 from activetest.pool.groups import columns_of
 
 EDGES = "edges"
+# Cells of rows, rows per cell, and sums of probabilities.
+_ChunkTotals = tuple[list[Array], Array, Array | None]
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,12 @@ class Partition:
     """
 
     group: str
-    strata: tuple = ()
+    strata: tuple[Any, ...] = ()
 
-    def factors(self, cache) -> frozenset:
-        """What a cell is a combination of: cells of fewer of them are unions of these cells.
+    def crossed_columns(self, cache: PoolView) -> frozenset[Any]:
+        """The columns that are crossed: a partition by fewer of them has unions of these cells.
 
-        What follows from the outputs stands in a tuple, for a pool may have a column of that name.
+        Computed columns are in a tuple, since a pool may have a column of the same name.
         """
         computed = cache.roles.get("computed", ())
         columns = columns_of(self.group) if self.group else ()
@@ -38,12 +42,12 @@ class Partition:
         return frozenset(names | ({self.strata} if self.strata else set()))
 
     @property
-    def binned(self) -> bool:
-        """Whether strata are bins of the confidence."""
+    def by_confidence(self) -> bool:
+        """Whether the strata are bins of the confidence."""
         return self.strata[:1] == (EDGES,)
 
-    def column(self, cache) -> int:
-        """Place of the group among the columns of codes. Raises ChoiceError where it has none."""
+    def find_column(self, cache: PoolView) -> int:
+        """Index of the group among the columns of codes. Raises ChoiceError if it has none."""
         if self.group not in cache.group_names:
             raise ChoiceError(
                 f"{self.group!r} is not a group of this study",
@@ -51,94 +55,99 @@ class Partition:
             )
         return cache.group_names.index(self.group)
 
-    def values(self, cache) -> list[str]:
+    def group_values(self, cache: PoolView) -> list[str]:
         """The values of the group column; one for the whole pool."""
-        return cache.group_values[self.column(cache)] if self.group else [""]
+        return cache.group_values[self.find_column(cache)] if self.group else [""]
 
-    def deep(self, cache) -> int:
+    def count_strata(self, cache: PoolView) -> int:
         """Number of strata."""
-        if self.binned:
+        if self.by_confidence:
             return len(self.strata) - 2
         return len(cache.classes) if self.strata else 1
 
-    def owner(self, cache) -> Array:
-        """(L,) code of the group that each cell is part of."""
-        return np.repeat(np.arange(len(self.values(cache))), self.deep(cache))
+    def group_of_cell(self, cache: PoolView) -> Array:
+        """(L,) code of the group that each cell belongs to."""
+        return np.repeat(np.arange(len(self.group_values(cache))), self.count_strata(cache))
 
-    def cells(self, rows: Rows, cache) -> Array:
+    def assign_cells(self, rows: Rows, cache: PoolView) -> Array:
         """(R,) the cell of each row."""
         if self.group:
-            codes = rows.codes[:, self.column(cache)].astype(np.intp)
+            codes = rows.codes[:, self.find_column(cache)].astype(np.intp)
         else:
             codes = np.zeros(len(rows.codes), np.intp)
         if not self.strata:
             return codes
-        if not self.binned:
-            return codes * self.deep(cache) + rows.outputs.pred
+        if not self.by_confidence:
+            return codes * self.count_strata(cache) + rows.outputs.pred
         inner = np.array(self.strata[2:-1], np.float32)
-        return codes * self.deep(cache) + np.searchsorted(inner, rows.outputs.confidence)
+        return codes * self.count_strata(cache) + np.searchsorted(inner, rows.outputs.confidence)
 
 
 @dataclass(frozen=True)
 class CellTotals:
-    """What a pool's outputs say about its cells, whatever is labelled.
+    """Sizes of a pool's cells and the model's probabilities there; independent of the labels.
 
     cells   (N,) int32 cell of each row
     size    (L,) rows
-    belief  (L, J) sums of the probabilities that the black box gives the outcomes; None for hard
-            labels
+    prob_sums   (L, J) sums of the black box's probabilities of the outcomes; None for hard labels
     """
 
     cells: Array
     size: Array
-    belief: Array | None
+    prob_sums: Array | None
 
 
-def cell_totals(cache, partition: Partition, classes: bool, width: int) -> CellTotals:
-    """One pass over the pool. It depends on nothing that is labelled, so the cache keeps it."""
-    return cache.kept((partition, classes), lambda: _ground(cache, partition, classes, width))
+def compute_cell_totals(
+    cache: PoolView, partition: Partition, classes: bool, width: int
+) -> CellTotals:
+    """Totals of the cells, from one pass over the pool; kept by the cache."""
+    return cache.compute_once(
+        (partition, classes), lambda: _scan_pool(cache, partition, classes, width)
+    )
 
 
-def _ground(cache, partition: Partition, classes: bool, width: int) -> CellTotals:
-    count = len(partition.owner(cache))
+def _scan_pool(cache: PoolView, partition: Partition, classes: bool, width: int) -> CellTotals:
+    count = len(partition.group_of_cell(cache))
 
-    def on_piece(piece) -> tuple[list[Array], Array, Array | None]:
-        rows = cache.rows(*piece)
-        cells = partition.cells(rows, cache)
-        belief = believed(rows.outputs, cells, (count, width), classes)
-        return [cells.astype(np.int32)], np.bincount(cells, minlength=count), belief
+    def scan_chunk(chunk: tuple[int, int]) -> _ChunkTotals:
+        rows = cache.rows(*chunk)
+        cells = partition.assign_cells(rows, cache)
+        prob_sums = sum_probs(rows.outputs, cells, (count, width), classes)
+        return [cells.astype(np.int32)], np.bincount(cells, minlength=count), prob_sums
 
-    def combine(one, more):
-        belief = None if one[2] is None else one[2] + more[2]
-        return one[0] + more[0], one[1] + more[1], belief
+    def combine(left: _ChunkTotals, right: _ChunkTotals) -> _ChunkTotals:
+        prob_sums = None if left[2] is None or right[2] is None else left[2] + right[2]
+        return left[0] + right[0], left[1] + right[1], prob_sums
 
-    cells, size, belief = map_reduce(cache.chunks(), on_piece, combine)
-    return CellTotals(np.concatenate(cells), size, belief)
+    cells, size, prob_sums = map_reduce(cache.chunks(), scan_chunk, combine)
+    return CellTotals(np.concatenate(cells), size, prob_sums)
 
 
-def believed(outputs: Outputs, cells: Array, shape, classes: bool) -> Array | None:
-    """(L, J) sums over rows of the probabilities of the outcomes."""
+def sum_probs(
+    outputs: Outputs, cells: Array, shape: tuple[int, int], classes: bool
+) -> Array | None:
+    """(L, J) sums over rows of the probabilities of the outcomes; None for hard labels."""
     if outputs.probs is None:
         return None
     if not classes:
         right = np.bincount(cells, outputs.confidence, minlength=shape[0])
         return np.stack([right, np.bincount(cells, minlength=shape[0]) - right], axis=1)
-    belief = np.zeros(shape)
+    prob_sums = np.zeros(shape)
     for code, probs in enumerate(outputs.probs.T):
-        belief[:, code] = np.bincount(cells, probs, minlength=shape[0])
-    return belief
+        prob_sums[:, code] = np.bincount(cells, probs, minlength=shape[0])
+    return prob_sums
 
 
-def row_weights(allocation: Allocation, rows: Rows, cache) -> Array:
-    """(R,) weight of rows in a round with these shares, had they been free.
+def row_weights(allocation: Allocation, rows: Rows, cache: PoolView) -> Array:
+    """(R,) weight that rows would have in a round with this allocation if they could be drawn.
 
-    Raises NotEstimable where the groups are not what they were.
+    Raises NotEstimable if the groups have changed.
     """
     partition = Partition(allocation.group, allocation.strata)
     known = allocation.group in cache.group_names
-    if not known or len(partition.owner(cache)) != len(allocation.weight):
+    if not known or len(partition.group_of_cell(cache)) != len(allocation.weight):
         raise NotEstimable(
-            f"rounds chose between the groups of {allocation.group!r}, which are no groups any more",
+            f"rounds chose between the groups of {allocation.group!r}, which no longer exist",
             hint=f"activetest init POOL --group '{allocation.group}', or use --interval fixed",
         )
-    return np.array(allocation.weight)[partition.cells(rows, cache)]
+    return np.array(allocation.weight)[partition.assign_cells(rows, cache)]

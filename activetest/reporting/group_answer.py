@@ -1,22 +1,26 @@
-"""The answer to a study's task, from posteriors of its groups (Ji 2021)."""
+"""The answer to a study's question about groups, from posteriors of the groups (Ji 2021)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from activetest import catalog
-from activetest.bandits.arms import Arms, variances
+from activetest.bandits.arms import Arms, cell_variances
 from activetest.bandits.bandit import IDENTIFY, Bandit
-from activetest.bandits.comparison import regions
+from activetest.bandits.comparison import count_regions
 from activetest.bandits.counts import GroupCounts, count_groups, task_group
-from activetest.bandits.planning import decision_labels
+from activetest.bandits.planning import forecast_decision_labels
 from activetest.errors import ChoiceError
 from activetest.estimation.view import View, look
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.choices import Choices
 from activetest.nouns.group_report import Assessment, Comparison, Confusion
+from activetest.nouns.log import Log
+from activetest.nouns.pool import PoolView
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
+from activetest.nouns.surrogate import Surrogate
 from activetest.reporting import confusion as cells
 from activetest.reporting import group_notes as words
 from activetest.reporting.group_ranking import Standing, ranking, standing
@@ -26,89 +30,101 @@ from activetest.sampling import between_groups
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Everything that is counted: of the task's groups, of predicted classes, of bins.
+class _Counts:
+    """Labels counted in the question's groups, in predicted classes, and in bins.
 
-    binned    None where the pool has no probabilities
-    view      sees what is estimated by weight; None where nothing is
+    bins    None where the pool has no probabilities
+    view    holds the metrics of everything that was not drawn uniformly; None where all was
     """
 
     groups: GroupCounts
     matrix: GroupCounts
-    binned: GroupCounts | None
+    bins: GroupCounts | None
     view: View | None
 
 
 def assessment(
-    log, cache, choices: Choices, *, seed: int, surrogate
+    log: Log, cache: PoolView, choices: Choices, *, seed: int, surrogate: Surrogate | None
 ) -> tuple[Assessment, list[str]]:
     """The answer, and what to know before believing it.
 
-    surrogate is the one that knows every label. Raises ChoiceError where the task cannot be asked
-    of this pool: by choices or, once items are declined, because all groups would be named.
+    surrogate is the one that was fitted to every label. Raises ChoiceError where the question
+    cannot be answered for this pool: because of choices, or because so many items were declined
+    that all remaining groups would be named.
     """
     facts = specification.facts(cache.roles, choices.costs, cache)
     metric, level = specification.one(choices.metric, facts), choices.level
-    known = _known(log, cache, choices, facts, seed, surrogate)
-    bandit = between_groups.bandit(known.groups, cache, choices)
+    counts = _count(log, cache, choices, facts, seed, surrogate)
+    bandit = between_groups.bandit(counts.groups, cache, choices)
     rng = generator(seed, len(log.history) + 1, "groups")
-    stands = standing(known.groups, known.view, metric, level, rng)
-    _check_worst(choices, stands.there)
+    stands = standing(counts.groups, counts.view, metric, level, rng)
+    _check_worst(choices, stands.n_answerable)
     groups, ranks = ranking(stands, choices.worst, level, rng)
-    compared = _comparison(bandit, stands, choices) if bandit.pair else None
-    if compared:
-        probability = compared.probability
-    else:
-        probability = ranks.named if choices.task == IDENTIFY else None
+    comparison = _compare(bandit.pair, bandit, stands, choices) if bandit.pair else None
+    probability: float | None = None
+    if comparison:
+        probability = comparison.probability
+    elif choices.question == IDENTIFY:
+        probability = ranks.answer_probability
     decided = None if probability is None else probability >= level
-    binned = None
-    if known.binned:
-        binned = cells.reliability(known.binned, known.view, _ece(facts), level, rng)
-    matrix = cells.confusion(known.matrix, known.view, cache.classes, level)
+    diagram = None
+    if counts.bins:
+        diagram = cells.reliability(counts.bins, counts.view, _ece(facts), level, rng)
+    matrix = cells.confusion(counts.matrix, counts.view, cache.classes, level)
+    more = None
+    if decided is False:
+        more = _expect_labels(bandit, choices, stands, ranks.among_worst, rng)
     answer = Assessment(
-        task=choices.task,
+        question=choices.question or "",
         metric=metric.title,
         target=choices.target,
         column=task_group(choices),
         worst=choices.worst,
         rope=choices.rope,
-        prior="informative" if known.groups.informed else "uniform",
+        prior="informative" if counts.groups.informed else "uniform",
         strength=float(bandit.arms.prior[0].sum()),
         level=level,
         groups=groups,
-        comparison=compared,
+        comparison=comparison,
         confusion=matrix,
-        reliability=binned,
+        reliability=diagram,
         decided=decided,
         probability=probability,
-        more=_more(bandit, choices, stands, ranks.among, rng) if decided is False else None,
-        rmse=_matrix_rmse(known.matrix.arms, matrix) if choices.target else stands.rmse,
+        more=more,
+        rmse=_matrix_rmse(counts.matrix.arms, matrix) if choices.target else stands.rmse,
     )
     return answer, words.notes(answer)
 
 
-def _known(log, cache, choices: Choices, facts: Facts, seed: int, surrogate) -> _Known:
+def _count(
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    facts: Facts,
+    seed: int,
+    surrogate: Surrogate | None,
+) -> _Counts:
     groups = count_groups(log, cache, choices, kind=choices.metric)
     matrix = cells.by_class(log, cache, choices)
-    binned = cells.by_confidence(log, cache, choices) if facts.probabilities else None
-    asked = [specification.one(choices.metric, facts)] if groups.weighted.any() else []
+    bins = cells.by_confidence(log, cache, choices) if facts.probabilities else None
+    metrics = [specification.one(choices.metric, facts)] if groups.weighted.any() else []
     for column in cells.confusion_metrics(matrix, cache.classes).values():
-        asked += column
-    if binned and cells.non_uniform(binned).any():
-        asked += [_ece(facts), *cells.bin_metrics(binned).values()]
-    if not asked:
-        return _Known(groups, matrix, binned, None)
-    view = look(log, cache, choices, asked, seed=seed, own_view=False, surrogate=surrogate)
-    return _Known(groups, matrix, binned, view)
+        metrics += column
+    if bins and cells.non_uniform(bins).any():
+        metrics += [_ece(facts), *cells.bin_metrics(bins).values()]
+    if not metrics:
+        return _Counts(groups, matrix, bins, None)
+    view = look(log, cache, choices, metrics, seed=seed, own_view=False, surrogate=surrogate)
+    return _Counts(groups, matrix, bins, view)
 
 
-def _check_worst(choices: Choices, there: int) -> None:
+def _check_worst(choices: Choices, n_answerable: int) -> None:
     """Raises ChoiceError where no group with an item would be left to be better."""
-    if choices.task == IDENTIFY and choices.worst >= there:
+    if choices.question == IDENTIFY and choices.worst >= n_answerable:
         raise ChoiceError(
-            f"--worst {choices.worst}: {there} groups of {task_group(choices)!r} have items that "
-            "can be answered",
-            "ask for fewer, or activetest init POOL --task none",
+            f"--worst {choices.worst}: {n_answerable} groups of {task_group(choices)!r} have items "
+            "that can be answered",
+            "ask for fewer, or activetest init POOL --question none",
         )
 
 
@@ -116,44 +132,58 @@ def _ece(facts: Facts) -> Metric:
     return specification.one(cells.BINS_KIND, facts)
 
 
-def _comparison(bandit: Bandit, stands: Standing, choices: Choices) -> Comparison:
-    one, two = bandit.pair
-    apart = stands.draws[:, one] - stands.draws[:, two]
+def _compare(
+    pair: tuple[int, int], bandit: Bandit, stands: Standing, choices: Choices
+) -> Comparison:
+    """The difference of the two groups that the question names."""
+    first, second = pair
+    apart = stands.draws[:, first] - stands.draws[:, second]
     tail = (1 - choices.level) / 2
     lower, upper = np.quantile(apart, [tail, 1 - tail])
-    mean = float(stands.estimate[one] - stands.estimate[two])
-    shares = regions(apart, bandit.rope)
-    region = ("below", "within", "above")[int(shares.argmax())]
-    groups = bandit.arms.meaning[one], bandit.arms.meaning[two]
-    return Comparison(
-        *groups,
-        difference=mean,
+    mean = float(stands.estimate[first] - stands.estimate[second])
+    quantity = Quantity(
+        estimate=mean,
         lower=min(float(lower), mean),
         upper=max(float(upper), mean),
-        p_below=float(shares[0]),
-        p_within=float(shares[1]),
-        p_above=float(shares[2]),
-        probability=float(shares.max()),
+        level=choices.level,
+        method=" and ".join(dict.fromkeys(stands.method[[first, second]])),
+    )
+    chances = count_regions(apart, bandit.rope)
+    region = ("below", "within", "above")[int(chances.argmax())]
+    groups = bandit.arms.groups[first], bandit.arms.groups[second]
+    return Comparison(
+        quantity=quantity,
+        first=groups[0],
+        second=groups[1],
+        p_below=float(chances[0]),
+        p_within=float(chances[1]),
+        p_above=float(chances[2]),
+        probability=float(chances.max()),
         region=region,
-        words=words.compared(*groups, region, bandit.arms.worse, bandit.rope),
+        words=words.compared(*groups, region, bandit.arms.worse_sign, bandit.rope),
         rope=bandit.rope,
     )
 
 
-def _more(bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng) -> int | None:
-    """Labels still expected until the task is decided."""
+def _expect_labels(
+    bandit: Bandit, choices: Choices, stands: Standing, among: Array, rng: np.random.Generator
+) -> int | None:
+    """Labels still expected until the question is decided; None where they cannot be foreseen.
+
+    among    (G,) probability of each group with items, the worst first, to be among the worst
+    """
     active = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
-    likely = np.zeros(len(bandit.arms.meaning))
-    likely[stands.order[: stands.there]] = among
-    more = decision_labels(
+    likely = np.zeros(len(bandit.arms.groups))
+    likely[stands.order[: stands.n_answerable]] = among
+    more = forecast_decision_labels(
         bandit,
-        catalog.load("acquisition", choices.acquisition).shares if active else None,
+        catalog.load("acquisition", choices.acquisition).allocate if active else None,
         likely=likely,
         floor=choices.floor,
         level=choices.level,
         rng=rng,
     )
-    # Some labels do not count as known, and are not to be bought again.
+    # Labels that do not count as known are not bought again.
     left = int(stands.items.sum() - stands.known.sum())
     return None if more is None else min(more, left)
 
@@ -166,5 +196,5 @@ def _matrix_rmse(arms: Arms, matrix: Confusion) -> float | None:
     if any(column.method == HEADLINE for column in matrix.columns):
         return None
     outcomes = np.eye(arms.prior.shape[1])
-    total = sum(variances(arms, np.broadcast_to(each, arms.value.shape)) for each in outcomes)
+    total = sum(cell_variances(arms, np.broadcast_to(each, arms.value.shape)) for each in outcomes)
     return float(np.sqrt(total @ arms.size / max(arms.size.sum(), 1)))

@@ -1,4 +1,4 @@
-"""The groups of a task: the value of each, and how they rank."""
+"""The groups of a question: the value of each, and how they rank."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,17 @@ import numpy as np
 
 from activetest.bandits.arms import Arms
 from activetest.bandits.counts import GroupCounts
-from activetest.bandits.credible import intervals
-from activetest.bandits.ranks import Ranks, draws, ranks
+from activetest.bandits.credible import value_intervals
+from activetest.bandits.ranks import Ranks, draw_values, rank_arms
+from activetest.estimation.samples import Group
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.group_report import Ranked
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
-from activetest.reporting.rows import HEADLINE, measured
+from activetest.reporting.rows import HEADLINE, estimate_with_variance
 
-# Draws of the posterior that probabilities and ranks rest on.
+# Draws of the posterior for probabilities and ranks.
 _DRAWS = 10_000
 POSTERIOR, EXACT, PSEUDO, NONE = "posterior", "exact", "pseudo-posterior", "none"
 
@@ -26,7 +28,7 @@ class Standing:
     arms       their counts
     known      (A,) labels
     items      (A,) items that can be answered
-    method     (A,) as in report_groups.Ranked
+    method     (A,) as in group_report.Ranked
     draws      (S, A) of their values; 0 for groups without an item
     estimate, lower, upper   (A,)
     order      (A,) the worst first, groups without an item last
@@ -43,46 +45,51 @@ class Standing:
     order: Array
 
     @property
-    def there(self) -> int:
-        """Groups that have an item: the first so many in the order."""
+    def n_answerable(self) -> int:
+        """Number of groups that have an item; they come first in the order."""
         return int((self.items > 0).sum())
 
     @property
     def rmse(self) -> float:
-        """Root of the mean over items of the squared errors that draws give the estimates."""
-        apart = self.draws - np.nan_to_num(self.estimate)
-        square = np.einsum("sa,sa->a", apart, apart) / len(apart)
+        """Root of the mean over items of the expected squared errors of the estimates."""
+        errors = self.draws - np.nan_to_num(self.estimate)
+        square = np.einsum("sa,sa->a", errors, errors) / len(errors)
         return float(np.sqrt(square @ self.items / max(self.items.sum(), 1)))
 
 
 def standing(
-    made: GroupCounts, view: View | None, metric: Metric, level: float, rng: np.random.Generator
+    counts: GroupCounts,
+    view: View | None,
+    metric: Metric,
+    level: float,
+    rng: np.random.Generator,
 ) -> Standing:
     """Where the groups stand.
 
-    view    sees the metric of the groups whose labels were not drawn uniformly inside: their values
-            are the doubly robust estimates, with normal errors. None where there are no such groups
+    view    holds the metric of the groups whose labels were not drawn uniformly inside: their
+            values are the doubly robust estimates, with normal errors. None where there are no such
+            groups
     """
-    arms = made.arms
-    items, rest = (arms.total(each.astype(float)) for each in (arms.size, arms.rest))
+    arms = counts.arms
+    items, rest = (arms.sum_cells(each.astype(float)) for each in (arms.size, arms.unlabelled))
     method = np.full(len(items), POSTERIOR, dtype=object)
     method[rest == 0] = EXACT
     method[items == 0] = NONE
-    lines = {}
-    for place in np.flatnonzero(made.weighted & (rest > 0)):
-        line, variance = measured(view, metric, _group(view, arms.meaning[place]))
-        told = line.estimate is not None and line.lower is not None and np.isfinite(variance)
-        method[place] = HEADLINE if told else PSEUDO
-        if told:
-            lines[place] = line, variance
-    drawn = np.nan_to_num(draws(arms, _DRAWS, rng), copy=False)
-    estimate, lower, upper = intervals(arms, drawn, level, rng)
-    for place, (line, variance) in lines.items():
-        normal = line.estimate + np.sqrt(variance) * rng.standard_normal(len(drawn))
+    rows = {}
+    for place in np.flatnonzero(counts.weighted & (rest > 0)):
+        row, variance = estimate_with_variance(view, metric, _find_group(view, arms.groups[place]))
+        exists = row.estimate is not None and row.lower is not None and np.isfinite(variance)
+        method[place] = HEADLINE if exists else PSEUDO
+        if exists:
+            rows[place] = row, variance
+    drawn = np.nan_to_num(draw_values(arms, _DRAWS, rng), copy=False)
+    estimate, lower, upper = value_intervals(arms, drawn, level, rng)
+    for place, (row, variance) in rows.items():
+        normal = row.estimate + np.sqrt(variance) * rng.standard_normal(len(drawn))
         drawn[:, place] = np.clip(normal, metric.lower, metric.upper)
-        estimate[place], lower[place], upper[place] = line.estimate, line.lower, line.upper
-    order = np.lexsort((-arms.worse * np.nan_to_num(estimate), items == 0))
-    known = arms.total(made.labelled)
+        estimate[place], lower[place], upper[place] = row.estimate, row.lower, row.upper
+    order = np.lexsort((-arms.worse_sign * np.nan_to_num(estimate), items == 0))
+    known = arms.sum_cells(counts.labelled)
     return Standing(arms, known, items, method, drawn, estimate, lower, upper, order)
 
 
@@ -90,32 +97,36 @@ def ranking(
     stands: Standing, worst: int, level: float, rng: np.random.Generator
 ) -> tuple[tuple[Ranked, ...], Ranks]:
     """The groups, the worst first, and their ranks in that order."""
-    there = stands.order[: stands.there]
-    found = ranks(stands.draws, there, stands.arms.worse, worst, level, rng)
-    listed = []
+    answerable = stands.order[: stands.n_answerable]
+    places = rank_arms(stands.draws, answerable, stands.arms.worse_sign, worst, level, rng)
+    groups = []
     for rank, place in enumerate(stands.order):
-        some = rank < len(there)
-        listed.append(
+        exists = rank < len(answerable)
+        quantity = Quantity(
+            estimate=float(stands.estimate[place]) if exists else None,
+            lower=float(stands.lower[place]) if exists else None,
+            upper=float(stands.upper[place]) if exists else None,
+            level=level,
+            method=str(stands.method[place]),
+        )
+        groups.append(
             Ranked(
-                group=stands.arms.meaning[place],
+                quantity=quantity,
+                group=stands.arms.groups[place],
                 n_pool=int(stands.items[place]),
                 n_labeled=int(stands.known[place]),
-                estimate=float(stands.estimate[place]) if some else None,
-                lower=float(stands.lower[place]) if some else None,
-                upper=float(stands.upper[place]) if some else None,
                 rank=rank + 1,
-                p_worst=float(found.worst[rank]) if some else None,
-                p_best=float(found.best[rank]) if some else None,
-                p_among_worst=float(found.among[rank]) if some else None,
-                rank_lower=int(found.lower[rank]) if some else None,
-                rank_upper=int(found.upper[rank]) if some else None,
-                method=str(stands.method[place]),
+                p_worst=float(places.worst[rank]) if exists else None,
+                p_best=float(places.best[rank]) if exists else None,
+                p_among_worst=float(places.among_worst[rank]) if exists else None,
+                rank_lower=int(places.lower[rank]) if exists else None,
+                rank_upper=int(places.upper[rank]) if exists else None,
             )
         )
-    return tuple(listed), found
+    return tuple(groups), places
 
 
-def _group(view: View, meaning: dict):
+def _find_group(view: View, meaning: dict[str, str]) -> Group:
     """The group of a view with this meaning."""
     (found,) = (each for each in view.evidence.groups[1:] if each.meaning == meaning)
     return found

@@ -41,12 +41,14 @@ def chosen(
         for some in (found.cells, found.cells[taken])
     )
     rest = rest - gone
-    arms = replace(found.arms, size=found.arms.known.sum(axis=-1) + rest, told=None)
+    arms = replace(
+        found.arms, size=found.arms.known_counts.sum(axis=-1) + rest, observed_counts=None
+    )
     playing = bandit(replace(found, arms=arms), cache, choices)
     samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
     acquisition = catalog.load("acquisition", choices.acquisition)
     rng = generator(seed, number, "arms")
-    cells = _of_batch(playing, acquisition.shares, samples, count, rng)
+    cells = _of_batch(playing, acquisition.allocate, samples, count, rng)
     if not choices.floor and not cells.any():
         raise NotEstimable(
             "every item of the groups that the task asks about is drawn or labelled",
@@ -55,11 +57,11 @@ def chosen(
     by_cell = (1 - choices.floor) * cells + choices.floor * rest / rest.sum()
     weight = by_cell / by_cell.sum() / np.maximum(rest, 1)
     partition, cells = found.partition, found.cells
-    if choices.task != ESTIMATE:
+    if choices.question != ESTIMATE:
         # Whole groups were chosen: their rows are alike, whatever they are cut into.
-        first = np.searchsorted(found.arms.owner, np.arange(len(found.arms.meaning)))
+        first = np.searchsorted(found.arms.arm_of_cell, np.arange(len(found.arms.groups)))
         weight = np.maximum.reduceat(weight, first)
-        partition, cells = Partition(partition.group), found.arms.owner[cells]
+        partition, cells = Partition(partition.group), found.arms.arm_of_cell[cells]
     by_row = weight[cells]
     by_row[taken] = 0.0
     return Allocation(partition.group, partition.strata, tuple(weight.tolist())), by_row
@@ -67,7 +69,7 @@ def chosen(
 
 def _of_batch(
     playing: Bandit,
-    shares: Callable[[Bandit, int, np.random.Generator], Array],
+    allocate: Callable[[Bandit, int, np.random.Generator], Array],
     samples: int,
     count: int,
     rng: np.random.Generator,
@@ -78,25 +80,25 @@ def _of_batch(
     part, labels are taken to have come as the posterior expects them.
     """
     parts = min(count, _PARTS)
-    total = np.zeros(len(playing.arms.owner))
+    total = np.zeros(len(playing.arms.arm_of_cell))
     for _ in range(parts):
-        cells = playing.cells(shares(playing, samples // parts, rng))
+        cells = playing.spread_over_cells(allocate(playing, samples // parts, rng))
         total += cells / parts
         arms = playing.arms
-        hoped = arms.evidence + (cells * count / parts)[:, None] * arms.mean
-        playing = replace(playing, arms=replace(arms, evidence=hoped))
+        hoped = arms.exchangeable_counts + (cells * count / parts)[:, None] * arms.mean
+        playing = replace(playing, arms=replace(arms, exchangeable_counts=hoped))
     return total
 
 
 def bandit(found: GroupCounts, cache, choices: Choices) -> Bandit:
     """What the task asks of these groups. Raises ChoiceError where they are not all there."""
     check(cache, choices, group=found.partition.group)
-    values = [meaning[found.partition.group] for meaning in found.arms.meaning]
+    values = [meaning[found.partition.group] for meaning in found.arms.groups]
     pair = None
-    if choices.task == COMPARE:
+    if choices.question == COMPARE:
         one, two = choices.compare
         pair = values.index(one), values.index(two)
-    return Bandit(found.arms, choices.task, choices.worst, pair, choices.rope)
+    return Bandit(found.arms, choices.question, choices.worst, pair, choices.rope)
 
 
 def check(cache, choices: Choices, group: str | None = None) -> None:
@@ -105,15 +107,15 @@ def check(cache, choices: Choices, group: str | None = None) -> None:
     So it does where the worst groups would be all there are.
     """
     group = group or task_group(choices)
-    values = cache.group_values[Partition(group).column(cache)]
-    if choices.task == COMPARE:
+    values = cache.group_values[Partition(group).find_column(cache)]
+    if choices.question == COMPARE:
         for value in choices.compare:
             if value not in values:
                 raise ChoiceError(
                     f"--compare: {value!r} is no value of {group!r}",
                     f"its values are {_few(values)}",
                 )
-    if choices.task == IDENTIFY and choices.worst >= len(values):
+    if choices.question == IDENTIFY and choices.worst >= len(values):
         count = f"{len(values)} group{'s' * (len(values) != 1)}"
         raise ChoiceError(
             f"--worst {choices.worst}: {group!r} has {count}",
@@ -147,7 +149,7 @@ def fitted(choices: Choices, made, compare: str | None) -> Choices:
 
     Raises ChoiceError where the task asks for groups that the pool does not have.
     """
-    if choices.task is None:
+    if choices.question is None:
         return choices
     group = choices.groups[0]
     if compare is not None:

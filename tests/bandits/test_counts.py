@@ -1,5 +1,6 @@
 """What the labels say of groups, against a walk through the pool, row by row."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -18,14 +19,14 @@ from tests.makers import build_table, set_status, supply_labels
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
 CHOICES = Choices(
-    "accuracy", ("accuracy",), "agreement", groups=("place",), task="identify", costs=COSTS
+    "accuracy", ("accuracy",), "agreement", groups=("place",), question="identify", costs=COSTS
 )
 UNIFORM = replace(CHOICES, acquisition="uniform")
 KINDS = ["accuracy", "error", "ece[4]", "ece[equal-count,4]", "cost", "confusion"]
 
 
 def outcome_of(found, pred: int, label: float) -> int:
-    if found.arms.known.shape[1] == 2:
+    if found.arms.known_counts.shape[1] == 2:
         return int(pred != label)
     return int(label)
 
@@ -36,13 +37,13 @@ def test_counts_and_priors_are_those_of_a_walk(pool, truth, play_rounds, kind, g
     log = play_rounds((UNIFORM, 8), (UNIFORM, 6))
     log = supply_labels(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
     log = set_status(log, 5, DECLINED)
-    found = count_groups(log, pool, replace(CHOICES, strength=3.0), kind=kind, group=group)
+    found = count_groups(log, pool, replace(CHOICES, prior_strength=3.0), kind=kind, group=group)
     rows = pool.rows(0, SIZE)
-    cells = found.partition.cells(rows, pool)
+    cells = found.partition.assign_cells(rows, pool)
     assert (cells == found.cells).all()
     pred, probs = rows.outputs.pred, rows.outputs.probs.astype(float)
-    shape = found.arms.known.shape
-    known, evidence, size = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
+    shape = found.arms.known_counts.shape
+    known, exchangeable, size = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
     belief, conf = np.zeros(shape), np.zeros(shape[0])
     answers = dict(zip(log.rows, zip(log.status, log.labels, strict=True), strict=True))
     answers |= {row: (LABELLED, truth[row]) for row in log.supplied_rows}
@@ -55,22 +56,24 @@ def test_counts_and_priors_are_those_of_a_walk(pool, truth, play_rounds, kind, g
         if status == LABELLED:
             place = cells[row], outcome_of(found, pred[row], label)
             known[place] += 1
-            evidence[place] += row in log.rows
+            exchangeable[place] += row in log.rows
         else:
             right = probs[row, pred[row]]
             belief[cells[row]] += [right, 1 - right] if shape[1] == 2 else probs[row]
     assert found.arms.size == approx(size)
-    assert found.arms.known == approx(known)
-    assert found.arms.evidence == approx(evidence)
+    assert found.arms.known_counts == approx(known)
+    assert found.arms.exchangeable_counts == approx(exchangeable)
     there = belief.sum(axis=1) > 0
-    wanted = 3 * belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-9)
-    assert found.arms.prior[there] == approx(wanted[there], abs=1e-6)
+    expected = 3 * belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-9)
+    assert found.arms.prior[there] == approx(expected[there], abs=1e-6)
     assert found.arms.prior.sum(axis=1) == approx(3.0)
-    assert found.arms.score[size > 0] == approx((conf / np.maximum(size, 1))[size > 0], abs=1e-6)
-    assert found.arms.rest.sum() == SIZE - 14 - 3
+    assert found.arms.mean_confidence[size > 0] == approx(
+        (conf / np.maximum(size, 1))[size > 0], abs=1e-6
+    )
+    assert found.arms.unlabelled.sum() == SIZE - 14 - 3
     assert found.labelled.sum() == 13 + 3
     assert not found.weighted.any()
-    assert [*found.arms.meaning[0]] == [group]
+    assert [*found.arms.groups[0]] == [group]
 
 
 @pytest.mark.parametrize("kind", ["ece[4]", "ece[equal-count,3]"])
@@ -79,7 +82,7 @@ def test_bins_are_those_of_the_metric(pool, truth, play_rounds, kind):
     edges = [str(np.float32(edge)) for edge in found.partition.strata[1:]]
     rows = pool.rows(0, SIZE)
     stratum = found.cells % (len(edges) - 1)
-    for place, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+    for place, (low, high) in enumerate(itertools.pairwise(edges)):
         inside = observed(rows, truth, (statistic(f"in_bin:{low}:{high}"),))[:, 0]
         assert (inside == (stratum == place)).all()
 
@@ -106,7 +109,7 @@ def test_a_uniform_prior_spreads_its_strength(pool):
 
 def test_factors_are_those_of_the_group_and_its_strata(pool, hard):
     def factors(group, strata=(), cache=pool):
-        return Partition(group, strata).factors(cache)
+        return Partition(group, strata).crossed_columns(cache)
 
     both = factors("predicted*place", ("predicted",))
     assert both == {("predicted",), "place"} >= factors("predicted")
@@ -136,9 +139,9 @@ def test_hard_labels_have_uniform_priors_and_one_more_outcome(hard):
     assert not found.informed
     assert found.arms.prior == approx(1 / 3)
     assert found.arms.value.tolist() == [[0, 2, 2], [7, 0, 7], [0, 2, 2], [7, 0, 7]]
-    assert found.arms.known.tolist()[:2] == [[0, 0, 1], [0, 1, 0]]
+    assert found.arms.known_counts.tolist()[:2] == [[0, 0, 1], [0, 1, 0]]
     right = count_groups(log, hard, choices, kind="accuracy")
-    assert right.arms.known[0].tolist() == [1, 1]
+    assert right.arms.known_counts[0].tolist() == [1, 1]
     with pytest.raises(ChoiceError, match="needs probabilities"):
         count_groups(log, hard, choices, kind="ece")
 

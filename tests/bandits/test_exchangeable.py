@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from pytest import approx
 
-from activetest.bandits.arms import expected
+from activetest.bandits.arms import expect_outcome_shares
 from activetest.bandits.counts import count_groups
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import PENDING
@@ -17,7 +17,7 @@ from tests.makers import set_status, supply_labels
 SIZE = 60
 COSTS = ((0.0, 5.0, 1.0), (2.0, -1.0, 2.0), (3.0, 0.5, 0.0))
 CHOICES = Choices(
-    "accuracy", ("accuracy",), "agreement", groups=("place",), task="identify", costs=COSTS
+    "accuracy", ("accuracy",), "agreement", groups=("place",), question="identify", costs=COSTS
 )
 UNIFORM = replace(CHOICES, acquisition="uniform")
 OPTIMAL = replace(CHOICES, acquisition="optimal", floor=0.3)
@@ -35,22 +35,24 @@ def test_draws_by_score_count_by_weight(pool, truth, play_rounds):
     cells = found.cells[log.rows]
     right = log.labels == pool.take(log.rows).outputs.pred
     for cell in range(2):
-        even = np.flatnonzero((cells == cell) & plain)
+        uniform = np.flatnonzero((cells == cell) & plain)
         here = np.flatnonzero((cells == cell) & ~plain)
         w = weights[here]
         value = w.sum() ** 2 / (w**2).sum()
         share = w[right[here]].sum() / w.sum()
-        assert found.arms.evidence[cell, 0] == approx(right[even].sum() + value * share)
-        assert found.arms.evidence[cell].sum() == approx(len(even) + value)
+        assert found.arms.exchangeable_counts[cell, 0] == approx(
+            right[uniform].sum() + value * share
+        )
+        assert found.arms.exchangeable_counts[cell].sum() == approx(len(uniform) + value)
     assert found.weighted.all()
-    assert found.arms.known.sum() == 16
+    assert found.arms.known_counts.sum() == 16
 
 
 def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(play_rounds, pool):
     log = play_rounds((OPTIMAL, 4), (UNIFORM, 36))
     found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
-    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (36, 40)
+    assert (found.arms.exchangeable_counts.sum(), found.arms.known_counts.sum()) == (36, 40)
     others_are_more = count_groups(play_rounds((OPTIMAL, 30), (UNIFORM, 20)), pool, CHOICES)
     assert others_are_more.weighted.any()
 
@@ -60,16 +62,16 @@ def test_labels_that_came_otherwise_later_are_taken_as_not_known(play_rounds, po
     early = play_rounds((UNIFORM, 30))
     alone = count_groups(early, pool, CHOICES).arms
     drawn = count_groups(play_rounds((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
-    assert drawn.arms.known.tolist() == alone.known.tolist()
+    assert drawn.arms.known_counts.tolist() == alone.known_counts.tolist()
     assert drawn.labelled.sum() == 36
     free = np.flatnonzero(unseen(early, SIZE))
     late = count_groups(supply_labels(early, free[:6], truth, round=2), pool, CHOICES)
-    assert late.arms.rest.tolist() == alone.rest.tolist()
+    assert late.arms.unlabelled.tolist() == alone.unlabelled.tolist()
     assert late.arms.prior == approx(alone.prior)
     assert not late.weighted.any()
     every = count_groups(supply_labels(early, free, truth, round=2), pool, CHOICES)
-    assert every.arms.rest.tolist() == [0, 0]
-    assert every.arms.known.sum() == SIZE
+    assert every.arms.unlabelled.tolist() == [0, 0]
+    assert every.arms.known_counts.sum() == SIZE
 
 
 def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(play_rounds, pool, truth):
@@ -79,22 +81,22 @@ def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(play_rounds,
     right = truth == pool.rows(0, SIZE).outputs.pred
     for cell in range(2):
         inside = found.cells == cell
-        told = inside & ~np.isin(np.arange(SIZE), free[-2:])
-        share = expected(found.arms)[cell, 0] * inside.sum()
-        assert (right & told).sum() - 1e-9 <= share
-        assert share <= inside.sum() - (~right & told).sum() + 1e-9
+        labelled = inside & ~np.isin(np.arange(SIZE), free[-2:])
+        share = expect_outcome_shares(found.arms)[cell, 0] * inside.sum()
+        assert (right & labelled).sum() - 1e-9 <= share
+        assert share <= inside.sum() - (~right & labelled).sum() + 1e-9
 
 
 def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(play_rounds, pool, truth):
     """However many draws other groups had before."""
     log = play_rounds((UNIFORM, 1))
     cells = count_groups(log, pool, CHOICES).cells
-    other = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
-    log = supply_labels(log, other, truth, round=2)
+    by_class = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
+    log = supply_labels(log, by_class, truth, round=2)
     log = answered(log, plan.plan(log, pool, UNIFORM, seed=1, count=6), truth)
     found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
-    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (7, 9)
+    assert (found.arms.exchangeable_counts.sum(), found.arms.known_counts.sum()) == (7, 9)
 
 
 def test_what_is_brought_after_weighted_draws_is_not_known_either(play_rounds, pool, truth):
@@ -102,19 +104,19 @@ def test_what_is_brought_after_weighted_draws_is_not_known_either(play_rounds, p
     free = np.flatnonzero(unseen(log, SIZE))[:6]
     found = count_groups(supply_labels(log, free, truth, round=3), pool, CHOICES)
     assert found.weighted.all()
-    assert (found.arms.known.sum(), found.labelled.sum()) == (14, 20)
+    assert (found.arms.known_counts.sum(), found.labelled.sum()) == (14, 20)
 
 
 def test_labels_of_a_round_that_is_not_complete_do_not_count_yet(play_rounds, pool):
     log = set_status(play_rounds((UNIFORM, 8), (UNIFORM, 6)), 13, PENDING)
     found = count_groups(log, pool, CHOICES)
     assert (
-        found.arms.known.tolist()
-        == count_groups(play_rounds((UNIFORM, 8)), pool, CHOICES).arms.known.tolist()
+        found.arms.known_counts.tolist()
+        == count_groups(play_rounds((UNIFORM, 8)), pool, CHOICES).arms.known_counts.tolist()
     )
     assert found.labelled.sum() == 13
     first = set_status(play_rounds((UNIFORM, 8)), 5, PENDING)
-    assert count_groups(first, pool, CHOICES).arms.evidence.sum() == 5
+    assert count_groups(first, pool, CHOICES).arms.exchangeable_counts.sum() == 5
 
 
 def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, play_rounds):
@@ -122,10 +124,10 @@ def test_draws_between_groups_are_uniform_in_finer_cells_only(pool, truth, play_
     for group, kind in (("place", "accuracy"), ("place", "ece[4]"), ("predicted*place", "cost")):
         finer = count_groups(log, pool, CHOICES, kind=kind, group=group)
         assert not finer.weighted.any()
-        assert finer.arms.evidence == approx(finer.arms.known)
-    other = count_groups(log, pool, CHOICES, group="predicted")
-    assert other.weighted[np.unique(other.arms.owner[other.cells[log.rows]])].all()
-    binned = replace(THOMPSON, task="estimate", metric="ece[4]", metrics=("ece[4]",))
+        assert finer.arms.exchangeable_counts == approx(finer.arms.known_counts)
+    by_class = count_groups(log, pool, CHOICES, group="predicted")
+    assert by_class.weighted[np.unique(by_class.arms.arm_of_cell[by_class.cells[log.rows]])].all()
+    binned = replace(THOMPSON, question="estimate", metric="ece[4]", metrics=("ece[4]",))
     by_bins = play_rounds((binned, 12))
     assert count_groups(by_bins, pool, CHOICES).weighted.any()
     assert count_groups(by_bins, pool, CHOICES, kind="ece[5]").weighted.any()
@@ -137,14 +139,14 @@ def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(
 ):
     log = play_rounds((replace(THOMPSON, floor=0.0), 8))
     assert np.isnan(log.prob).all()
-    assert count_groups(log, pool, CHOICES).arms.evidence.sum() == 8
-    other = count_groups(log, pool, CHOICES, group="predicted")
-    assert (other.arms.evidence.sum(), other.arms.known.sum()) == (0, 8)
+    assert count_groups(log, pool, CHOICES).arms.exchangeable_counts.sum() == 8
+    by_class = count_groups(log, pool, CHOICES, group="predicted")
+    assert (by_class.arms.exchangeable_counts.sum(), by_class.arms.known_counts.sum()) == (0, 8)
     deterministic = play_rounds((replace(OPTIMAL, selection="top"), 5))
     found = count_groups(deterministic, pool, CHOICES)
-    assert (found.arms.evidence.sum(), found.arms.known.sum()) == (0, 5)
+    assert (found.arms.exchangeable_counts.sum(), found.arms.known_counts.sum()) == (0, 5)
 
 
 def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, play_rounds):
     log = play_rounds((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
-    assert count_groups(log, pool, CHOICES, group="predicted").arms.evidence.sum() == 10
+    assert count_groups(log, pool, CHOICES, group="predicted").arms.exchangeable_counts.sum() == 10

@@ -23,7 +23,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from activetest import catalog
-from activetest.bandits.arms import CONFUSION, COST, ECE, Arms, expected, values
+from activetest.bandits.arms import (
+    CONFUSION,
+    COST,
+    ECE,
+    Arms,
+    compute_values,
+    expect_outcome_shares,
+)
 from activetest.bandits.bandit import Bandit
 from activetest.bandits.counts import count_groups
 from activetest.cache import cache
@@ -89,13 +96,15 @@ def seated(file: Path, groups: tuple[str, ...]) -> Iterator[Seat]:
     with tempfile.TemporaryDirectory(prefix="activetest-bandits-") as folder:
         table = parquet.read_table(file)
         kept = Path(folder) / file.name
-        made = cache.build(Pool.open(str(file), groups=(EQUAL_WIDTH,)), Path(folder) / "plain")
+        made = cache.build_cache(
+            Pool.open(str(file), groups=(EQUAL_WIDTH,)), Path(folder) / "plain"
+        )
         order = np.argsort(made.scores(), kind="stable")
         bins = np.empty(made.size, np.int64)
         bins[order] = np.arange(made.size) * _BINS // made.size
         parquet.write_table(table.append_column(EQUAL_COUNT, pa.array(bins.astype(str))), kept)
         pool = Pool.open(str(kept), groups=groups)
-        made = cache.build(pool, Path(folder) / "cache")
+        made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         yield Seat(made, answers(made, key, unmatched=pool.schema.open_classes))
 
@@ -129,18 +138,18 @@ class Board:
     @cached_property
     def truth(self) -> np.ndarray:
         """(A,) the value of every group in truth."""
-        return values(self.arms[UNIFORM], self.allocation)
+        return compute_values(self.arms[UNIFORM], self.allocation)
 
     @cached_property
     def weight(self) -> np.ndarray:
         """(A,) share of the pool that is in each group."""
-        size = self.arms[UNIFORM].total(self.arms[UNIFORM].size.astype(float))
+        size = self.arms[UNIFORM].sum_cells(self.arms[UNIFORM].size.astype(float))
         return size / size.sum()
 
     @property
     def names(self) -> list[str]:
         """(A,) the groups."""
-        return [value for each in self.arms[UNIFORM].meaning for value in each.values()]
+        return [value for each in self.arms[UNIFORM].groups for value in each.values()]
 
 
 def board(seat: Seat, kind: str, group: str, costs=None) -> Board:
@@ -157,12 +166,12 @@ def board(seat: Seat, kind: str, group: str, costs=None) -> Board:
     rows, partition = made.rows(0, made.size), found[UNIFORM].partition
     arms, wrong = found[UNIFORM].arms, seat.truth != rows.outputs.pred
     outcome = (seat.truth if arms.kind in (COST, CONFUSION) else wrong).astype(np.intp)
-    there = np.flatnonzero(arms.total(arms.size.astype(float))[arms.owner] > 0)
+    there = np.flatnonzero(arms.sum_cells(arms.size.astype(float))[arms.arm_of_cell] > 0)
     place = np.full(len(arms.size), -1)
     place[there] = np.arange(len(there))
     return Board(
         {prior: _some(each.arms, there) for prior, each in found.items()},
-        place[partition.cells(rows, made)],
+        place[partition.assign_cells(rows, made)],
         outcome,
     )
 
@@ -185,13 +194,13 @@ def played(
     bandit = Bandit(arms, task, worst=worst)
     everyone, total = np.arange(runs), len(on.cell)
     each = way.floor is None and way.acquisition != RANDOM
-    batch = bandit.plays if each else way.batch
+    batch = bandit.plays_per_sample if each else way.batch
     for labels in range(total + 1):
-        if labels % bandit.plays == 0:
+        if labels % bandit.plays_per_sample == 0:
             yield labels, arms
-        if labels + bandit.plays - labels % bandit.plays > total:
+        if labels + bandit.plays_per_sample - labels % bandit.plays_per_sample > total:
             return
-        rest = arms.rest
+        rest = arms.unlabelled
         if labels % batch == 0:
             weight = _strength(bandit, way, rng)
         chance = weight * rest
@@ -200,17 +209,17 @@ def played(
         cell = _drawn(chance, rng)
         counts[everyone, cell, gives.outcome(cell)] += 1
         if each:
-            weight = weight * (arms.owner != arms.owner[cell][:, None])
+            weight = weight * (arms.arm_of_cell != arms.arm_of_cell[cell][:, None])
 
 
 def estimates(arms: Arms) -> np.ndarray:
     """(R, A) posterior means; of calibration, that of the mean accuracies, as in the paper."""
-    return values(arms, expected(arms))
+    return compute_values(arms, expect_outcome_shares(arms))
 
 
 def worst_first(on: Board) -> np.ndarray:
     """(A,) the groups, the worst one first."""
-    return np.argsort(-on.arms[UNIFORM].worse * on.truth, kind="stable")
+    return np.argsort(-on.arms[UNIFORM].worse_sign * on.truth, kind="stable")
 
 
 def reciprocal_rank(on: Board, arms: Arms, worst: int) -> np.ndarray:
@@ -218,7 +227,7 @@ def reciprocal_rank(on: Board, arms: Arms, worst: int) -> np.ndarray:
 
     The other worst ones are left out of a rank. A group that seems as bad counts as worse.
     """
-    order, bad = worst_first(on), arms.worse * estimates(arms)
+    order, bad = worst_first(on), arms.worse_sign * estimates(arms)
     linearised_statistic, others = bad[:, order[:worst]], bad[:, order[worst:]]
     rank = 1 + (others[:, None, :] >= linearised_statistic[:, :, None] - 1e-12).sum(axis=-1)
     return (1 / rank).mean(axis=-1)
@@ -249,11 +258,11 @@ class _Cells:
 
 def _strength(bandit: Bandit, way: Way, rng: np.random.Generator) -> np.ndarray:
     """(R, L) strength of one row of each cell."""
-    rest = np.asarray(bandit.arms.rest, float)
+    rest = np.asarray(bandit.arms.unlabelled, float)
     chance = rest / rest.sum(axis=1, keepdims=True)
     if way.acquisition != RANDOM:
         module = catalog.load("acquisition", way.acquisition)
-        shares = bandit.cells(module.shares(bandit, way.samples, rng))
+        shares = bandit.spread_over_cells(module.allocate(bandit, way.samples, rng))
         floor = way.floor or 0.0
         chance = (1 - floor) * shares + floor * chance
     return chance / np.maximum(rest, 1)
@@ -270,13 +279,20 @@ def _drawn(chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _some(arms: Arms, cells: np.ndarray) -> Arms:
     """The arms that these cells belong to, with all their cells."""
-    groups, owner = np.unique(arms.owner[cells], return_inverse=True)
+    groups, owner = np.unique(arms.arm_of_cell[cells], return_inverse=True)
     return replace(
         arms,
-        meaning=tuple(arms.meaning[group] for group in groups),
-        owner=owner,
+        groups=tuple(arms.groups[group] for group in groups),
+        arm_of_cell=owner,
         **{
             name: getattr(arms, name)[cells]
-            for name in ("size", "value", "score", "known", "evidence", "prior")
+            for name in (
+                "size",
+                "value",
+                "mean_confidence",
+                "known_counts",
+                "exchangeable_counts",
+                "prior",
+            )
         },
     )

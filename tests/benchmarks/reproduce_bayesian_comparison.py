@@ -41,7 +41,7 @@ from scipy.special import ndtr, ndtri
 from activetest import catalog
 from activetest.bandits.arms import Arms
 from activetest.bandits.bandit import COMPARE, Bandit
-from activetest.bandits.comparison import confidence
+from activetest.bandits.comparison import compare_arms
 from activetest.cache import cache
 from activetest.pool.pool import Pool
 
@@ -81,7 +81,7 @@ def told_apart(on: Board, way: Way, pairs: np.ndarray, options) -> np.ndarray:
     rng = np.random.default_rng(options.seed)
     pair = np.repeat(pairs, -(-options.runs // len(pairs)), axis=0)
     arms = endless(on, way.prior, pair)
-    known, gives = np.zeros(arms.known.shape), [_queues(on, one, rng) for one in pair]
+    known, gives = np.zeros(arms.known_counts.shape), [_queues(on, one, rng) for one in pair]
     region, certainty = goal(on, way.prior, pair, options.rope)
     size, labels = on.known[pair].sum(axis=-1), np.zeros(len(pair))
     active = np.arange(len(pair))
@@ -91,7 +91,7 @@ def told_apart(on: Board, way: Way, pairs: np.ndarray, options) -> np.ndarray:
         for run, one in zip(active, side, strict=True):
             known[run, one, gives[run][one].pop()] += 1
         labels[active] += 1
-        masses = confidence(_now(arms, known, active), (0, 1), options.rope, np.zeros((2, 2)))
+        masses = compare_arms(_now(arms, known, active), (0, 1), options.rope, np.zeros((2, 2)))
         open_ = ~reached(masses, region[active], certainty[active]) & (rest.sum(axis=1) > 1)
         active = active[open_]
     return labels
@@ -108,7 +108,7 @@ def endless(on: Board, prior: str, pair: np.ndarray) -> Arms:
 def goal(on: Board, prior: str, pair: np.ndarray, rope: float) -> tuple[np.ndarray, np.ndarray]:
     """(R,) the most probable region and lambda, by all labels of the pairs (R, 2)."""
     arms = _now(endless(on, prior, pair), on.known[pair], slice(None))
-    masses = confidence(arms, (0, 1), rope, np.zeros((2, 2)))
+    masses = compare_arms(arms, (0, 1), rope, np.zeros((2, 2)))
     return masses.argmax(axis=-1), masses.max(axis=-1)
 
 
@@ -148,7 +148,9 @@ def _alone(seat: Seat, file: Path, names: list[str], folder: Path) -> Seat:
     codes = [seat.made.classes.index(name) for name in names]
     inside = np.isin(table["pred"].to_numpy(), codes)
     parquet.write_table(table.filter(inside), folder / file.name)
-    made = cache.build(Pool.open(str(folder / file.name), groups=(PREDICTED,)), folder / "cache")
+    made = cache.build_cache(
+        Pool.open(str(folder / file.name), groups=(PREDICTED,)), folder / "cache"
+    )
     return Seat(made, seat.truth[seat.made.find(made.ids(np.arange(made.size)))])
 
 
@@ -162,7 +164,7 @@ def _side(arms: Arms, way: Way, rest: np.ndarray, rope: float, rng) -> np.ndarra
     chance = rest
     if way.acquisition != RANDOM:
         bandit = Bandit(arms, COMPARE, pair=(0, 1), rope=rope)
-        shares = catalog.load("acquisition", way.acquisition).shares(bandit, 1, rng) * (rest > 0)
+        shares = catalog.load("acquisition", way.acquisition).allocate(bandit, 1, rng) * (rest > 0)
         chance = np.where(shares.any(axis=1, keepdims=True), shares, rest)
     return (rng.random(len(rest)) * chance.sum(axis=1) >= chance[:, 0]).astype(np.intp)
 

@@ -44,8 +44,8 @@ from bandit_runs import (
     seated,
 )
 
-from activetest.bandits.arms import CONFUSION, expected, samples, values
-from activetest.bandits.credible import entries
+from activetest.bandits.arms import CONFUSION, compute_values, expect_outcome_shares, sample_values
+from activetest.bandits.credible import outcome_share_intervals
 
 PER_GROUP = (2, 5, 10)
 SAMPLES, LEVEL = 1000, 0.95
@@ -134,13 +134,13 @@ def estimated(
         if labels not in budgets:
             continue
         numbers = [100 * distance(on, estimates(arms))]
-        _, low, high = entries(arms, LEVEL)
+        _, low, high = outcome_share_intervals(arms, LEVEL)
         holds = (low[..., 0] - 1e-12 <= on.truth) & (on.truth <= high[..., 0] + 1e-12)
         numbers += [100 * holds.mean(axis=1), 100 * holds @ on.weight]
         if binned:
             one = merged(arms)
-            actual = values(one, on.shares)
-            means = (estimates(one), samples(one, SAMPLES, rng).mean(axis=0))
+            actual = compute_values(one, on.shares)
+            means = (estimates(one), sample_values(one, SAMPLES, rng).mean(axis=0))
             numbers += [100 * np.abs(mean / actual - 1)[:, 0] for mean in means]
         found.append(tuple(numbers))
         if labels == budgets[-1]:
@@ -152,13 +152,13 @@ def confusions(name: str, seat: Seat, options: argparse.Namespace, tables: dict)
     """Rows of the table of confusion matrices."""
     on = board(seat, CONFUSION, PREDICTED)
     budgets = tuple(each * len(on.names) for each in PER_GROUP)
-    unlabelled = spread(on, expected(on.arms[INFORMATIVE])[None])[0]
+    unlabelled = spread(on, expect_outcome_shares(on.arms[INFORMATIVE])[None])[0]
     found = []
     for way in PAPERS:
         rng, rows = np.random.default_rng(options.seed), []
         for labels, arms in played(on, way, options.runs, rng, task="estimate"):
             if labels in budgets:
-                rows.append(spread(on, expected(arms)) / unlabelled)
+                rows.append(spread(on, expect_outcome_shares(arms)) / unlabelled)
             if labels == budgets[-1]:
                 break
         found.append(rows)

@@ -180,7 +180,7 @@ def test_whatever_the_draws_aimed_at(pool, truth, acquisition, surrogate, interv
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize(("name", "value"), BETS)
 def test_draws_that_chose_between_groups(pool, truth, name, value, group):
-    between = {"acquisition": "thompson", "task": "identify", "floor": 0.1}
+    between = {"acquisition": "thompson", "question": "identify", "floor": 0.1}
     study = Study(pool, truth, replace(ERROR, **between)).draw(2).bring(1)
     study.choices = replace(study.choices, metric="ece[2]", interval="anytime")
     check(study.draw(3).draw(2), metric_of(pool, name), group, value)
@@ -192,7 +192,7 @@ def test_draws_that_chose_between_groups(pool, truth, name, value, group):
 
 
 def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
-    between = {"acquisition": "thompson", "task": "identify", "floor": 0.1}
+    between = {"acquisition": "thompson", "question": "identify", "floor": 0.1}
     study = Study(pool, truth, replace(ERROR, **between)).draw(4)
     (first,) = study.log.history
     for shares in (
@@ -200,7 +200,7 @@ def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
         replace(first.allocation, weight=(0.1,)),
     ):
         study.log = replace(study.log, history=(replace(first, shares=shares),))
-        with pytest.raises(NotEstimable, match="which are no groups any more"):
+        with pytest.raises(NotEstimable, match="which no longer exist"):
             study.bets(metric_of(pool, "error"), 0, 0.0)
 
 

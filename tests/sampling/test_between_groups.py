@@ -24,10 +24,10 @@ IDENTIFY = Choices(
     acquisition="thompson",
     floor=0.1,
     groups=("predicted*place",),
-    task="identify",
+    question="identify",
 )
-COMPARE = replace(IDENTIFY, task="compare", compare=("cat*barn", "dog*tree"))
-ESTIMATE = replace(IDENTIFY, task="estimate")
+COMPARE = replace(IDENTIFY, question="compare", compare=("cat*barn", "dog*tree"))
+ESTIMATE = replace(IDENTIFY, question="estimate")
 TASKS = [
     IDENTIFY,
     replace(IDENTIFY, worst=3),
@@ -59,7 +59,9 @@ def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, play, c
     found = count_groups(log, pool, choices)
     bandit = between_groups.bandit(found, pool, choices)
     rng = generator(1, 3, "arms")
-    shares = bandit.cells(catalog.load("acquisition", "thompson").shares(bandit, 1000, rng))
+    shares = bandit.spread_over_cells(
+        catalog.load("acquisition", "thompson").allocate(bandit, 1000, rng)
+    )
     rest = np.bincount(found.cells[free], minlength=len(shares))
     for cell in np.flatnonzero(rest):
         here = frozen.weight[free & (found.cells == cell)]
@@ -84,7 +86,7 @@ def test_the_same_study_draws_the_same(pool, play):
     one, two = play(IDENTIFY, 5, 5), play(IDENTIFY, 5, 5)
     assert (one.rows == two.rows).all()
     assert (one.prob == two.prob).all()
-    assert one.history[1].allocation == two.history[1].shares
+    assert one.history[1].allocation == two.history[1].allocation
     other = plan.plan(Log.empty(), pool, IDENTIFY, seed=2, count=5)
     assert (other.rows != one.rows[:5]).any()
 
@@ -157,7 +159,7 @@ def test_groups_that_are_not_there_are_named(pool):
             between_groups.check(pool, replace(COMPARE, **chosen))
 
     refused("'owl' is no value of 'predicted.place'", compare=("cat*barn", "owl"))
-    refused("--worst 9: 'place' has 2 groups", task="identify", worst=9, groups=("place",))
+    refused("--worst 9: 'place' has 2 groups", question="identify", worst=9, groups=("place",))
     refused("'ink' is not a group of this study", groups=("ink",))
 
 
@@ -184,7 +186,7 @@ def test_a_text_that_is_no_pair_is_refused(text, problem):
 
 def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     """One label is worth most in one group; of forty, the other group's come to be worth more."""
-    estimate = replace(IDENTIFY, task="estimate", floor=0.0)
+    estimate = replace(IDENTIFY, question="estimate", floor=0.0)
 
     def shares(count) -> np.ndarray:
         _, weight = between_groups.chosen(
@@ -203,5 +205,5 @@ def test_groups_that_were_chosen_whole_are_even_however_they_are_judged(pool, pl
     log = play(by_calibration, 12)
     assert log.history[0].allocation.strata == ()
     assert not count_groups(log, pool, IDENTIFY).weighted.any()
-    finer = play(replace(by_calibration, task="estimate"), 12)
+    finer = play(replace(by_calibration, question="estimate"), 12)
     assert count_groups(finer, pool, IDENTIFY).weighted.any()

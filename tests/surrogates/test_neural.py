@@ -214,7 +214,7 @@ rows = Rows(np.arange(len(features)), none, outputs, none, none, features=featur
 for name in {NAMES!r}:
     params = json.load(open(name + ".json")) | dict(np.load(name + ".npz"))
     made = catalog.load("surrogates", name).restore(params)
-    np.save(name + ".npy", made.voters.probs(rows))
+    np.save(name + ".npy", made.members.probs(rows))
 assert "torch" not in sys.modules
 """
     done = subprocess.run(

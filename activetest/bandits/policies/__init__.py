@@ -1,1 +1,1 @@
-"""Choices between groups: shares(bandit, samples, rng) -> (K,) share of a batch for each arm."""
+"""Choices between groups: allocate(bandit, samples, rng) -> (K,) probability of each option."""

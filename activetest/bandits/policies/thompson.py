@@ -1,4 +1,4 @@
-"""Thompson sampling: an option is chosen as often as it is the best one, as far as is known.
+"""Thompson sampling: an option is chosen with its posterior probability of being the best.
 
 Active Bayesian Assessment (Ji 2021), Algorithm 1. To identify the m worst groups every sample plays
 its m best options: multiple plays (Komiyama, Honda and Nakagawa 2015).
@@ -7,12 +7,14 @@ its m best options: multiple plays (Komiyama, Honda and Nakagawa 2015).
 import numpy as np
 
 from activetest.bandits.bandit import Bandit
-from activetest.bandits.policies._chances import sampled, winners
+from activetest.bandits.policies._rewards import sample_rewards, share_among_winners
 from activetest.nouns.rows import Array
 
 CHOOSES_GROUPS = True
 
 
-def shares(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
+def allocate(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
     """(..., K) share of posterior samples in which each option is played."""
-    return winners(sampled(bandit, samples, rng), bandit.plays).mean(axis=0)
+    return share_among_winners(sample_rewards(bandit, samples, rng), bandit.plays_per_sample).mean(
+        axis=0
+    )

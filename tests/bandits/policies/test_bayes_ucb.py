@@ -12,14 +12,14 @@ from activetest.bandits.policies import bayes_ucb
 def groups(accuracies):
     """Which of these groups are worst?"""
 
-    def made(known, *, worst=1, **shape) -> Bandit:
+    def make_arms(known, *, worst=1, **shape) -> Bandit:
         return Bandit(accuracies(known, **shape), IDENTIFY, worst)
 
-    return made
+    return make_arms
 
 
 def shares(bandit: Bandit) -> np.ndarray:
-    return bayes_ucb.shares(bandit, 4000, np.random.default_rng(31))
+    return bayes_ucb.allocate(bandit, 4000, np.random.default_rng(31))
 
 
 KNOWN = np.array([[30, 10], [3, 1], [300, 120], [14, 2]])
@@ -31,9 +31,9 @@ def test_the_groups_that_could_be_least_accurate_are_played(kind, worst, groups)
     low = betaincinv(*(KNOWN + 1).T, 0.025)
     # No two of the bounds are close to each other.
     assert np.diff(np.sort(low)).min() > 0.03
-    wanted = np.zeros(4)
-    wanted[np.argsort(low)[:worst]] = 1 / worst
-    np.testing.assert_allclose(shares(groups(KNOWN, kind=kind, worst=worst)), wanted)
+    expected = np.zeros(4)
+    expected[np.argsort(low)[:worst]] = 1 / worst
+    np.testing.assert_allclose(shares(groups(KNOWN, kind=kind, worst=worst)), expected)
 
 
 def test_it_prefers_doubt_where_the_means_are_alike(groups):

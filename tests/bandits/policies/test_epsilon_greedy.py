@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from activetest.bandits.arms import variances
+from activetest.bandits.arms import cell_variances
 from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
 from activetest.bandits.policies import epsilon_greedy
 
 
 def shares(bandit: Bandit) -> np.ndarray:
-    return epsilon_greedy.shares(bandit, 1, np.random.default_rng(29))
+    return epsilon_greedy.allocate(bandit, 1, np.random.default_rng(29))
 
 
 KNOWN = [[3, 3], [9, 2], [1, 2], [0, 4], [8, 3]]
@@ -35,7 +35,12 @@ def test_estimation_plays_where_the_variance_is_expected_to_fall_most(accuracies
     found = shares(Bandit(arms, ESTIMATE))
     # The variance of an accuracy's expectation after one more label.
     strength = arms.posterior.sum(axis=1)
-    falls = arms.size * variances(arms) * (strength + arms.rest) / np.maximum(arms.rest, 1)
+    falls = (
+        arms.size
+        * cell_variances(arms)
+        * (strength + arms.unlabelled)
+        / np.maximum(arms.unlabelled, 1)
+    )
     assert found.argmax() == (falls / (strength + 1)).argmax()
     np.testing.assert_allclose(np.sort(found), [0, 0.025, 0.025, 0.025, 0.925])
 
@@ -49,10 +54,10 @@ def test_with_nothing_left_nothing_is_played(accuracies):
     assert (shares(Bandit(accuracies([[2, 2], [3, 1]], 4), IDENTIFY)) == 0).all()
 
 
-@pytest.mark.parametrize("task", [ESTIMATE, IDENTIFY, COMPARE])
-def test_many_studies_at_once_are_each_as_if_alone(task, accuracies):
+@pytest.mark.parametrize("question", [ESTIMATE, IDENTIFY, COMPARE])
+def test_many_studies_at_once_are_each_as_if_alone(question, accuracies):
     known = np.random.default_rng(1).integers(0, 9, (6, 4, 2))
-    found = shares(Bandit(accuracies(known, 40), task, pair=(0, 3)))
+    found = shares(Bandit(accuracies(known, 40), question, pair=(0, 3)))
     for study in range(6):
-        alone = shares(Bandit(accuracies(known[study], 40), task, pair=(0, 3)))
+        alone = shares(Bandit(accuracies(known[study], 40), question, pair=(0, 3)))
         np.testing.assert_allclose(found[study], alone)

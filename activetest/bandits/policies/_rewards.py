@@ -1,0 +1,28 @@
+"""Rewards and winners, which all acquisitions between groups compute."""
+
+import numpy as np
+
+from activetest.bandits.arms import sample_posterior
+from activetest.bandits.bandit import Bandit
+from activetest.nouns.rows import Array
+
+
+def sample_rewards(bandit: Bandit, samples: int, rng: np.random.Generator) -> Array:
+    """(S, ..., K) rewards of the options in `samples` posterior samples."""
+    posterior = sample_posterior(bandit.arms, samples, rng)
+    return np.concatenate([bandit.rewards(theta, rng) for theta in posterior])
+
+
+def share_among_winners(rewards: Array, plays: int) -> Array:
+    """(..., K) 1 / m for each of the m options with the largest rewards, m = plays at most.
+
+    Options whose rewards (..., K) tie for the last places share them.
+    """
+    plays = min(plays, rewards.shape[-1])
+    last = np.partition(rewards, -plays, axis=-1)[..., [-plays]]
+    possible = rewards > -np.inf
+    better, tied = rewards > last, (rewards == last) & possible
+    places = np.minimum(plays, possible.sum(axis=-1, keepdims=True))
+    open_places = places - better.sum(axis=-1, keepdims=True)
+    wins = better + tied * (open_places / np.maximum(tied.sum(axis=-1, keepdims=True), 1))
+    return wins / np.maximum(places, 1)
