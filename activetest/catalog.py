@@ -5,6 +5,7 @@ method is for and what it needs stands as literals at the head of its file; `fac
 so that no method is imported before it is used.
 
     TASK                "classification" or "regression", of a method that serves only one
+    TITLE               what a metric is called in a sentence, where its name is not that
     NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them

@@ -9,5 +9,5 @@ TASK = "classification"
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Macro recall, in [0, 1]: over the classes that labels have; 1 / C is chance."""
-    arguments.nothing("balanced-accuracy", argument)
+    arguments.refuse_argument("balanced-accuracy", argument)
     return (rates.average(RATE, len(facts.classes), "balanced-accuracy"),)

@@ -7,6 +7,7 @@ from activetest.item_statistics.metric import Facts, Metric, divide
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+TITLE = "Squared calibration error"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
@@ -15,16 +16,16 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Its square root is what is called l2 calibration error.
     """
     name = "calibration-error-squared"
-    arguments.needs_probabilities(name, facts)
-    edges = calibration.edges(name, facts, argument)
+    arguments.require_probabilities(name, facts)
+    edges = calibration.find_edges(name, facts, argument)
     statistics = (
-        *calibration.in_bins("right_in", edges),
-        *calibration.in_bins("conf_in", edges),
-        *calibration.in_bins("in_bin", edges),
+        *calibration.statistics_of_bins("right_in", edges),
+        *calibration.statistics_of_bins("conf_in", edges),
+        *calibration.statistics_of_bins("in_bin", edges),
     )
     return (
         Metric(
-            calibration.named(name, argument),
+            calibration.add_bins_to_name(name, argument),
             statistics,
             _distance,
             upper=1.0,

@@ -10,6 +10,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+TITLE = "Classwise calibration error"
 
 # Bins of all classes together: every one is two statistics.
 _MOST = 1500
@@ -22,23 +23,23 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     for ece: classwise-ece[equal-count,10].
     """
     name = "classwise-ece"
-    arguments.needs_probabilities(name, facts)
+    arguments.require_probabilities(name, facts)
     classes = len(facts.classes)
-    _, bins = calibration.asked(name, argument)
+    _, bins = calibration.parse_bins(name, argument)
     if bins * classes > _MOST:
         raise ChoiceError(
             f"{name!r} would have {bins} bins for each of {classes} classes, {_MOST} at most",
             "ask for ece, or for fewer bins as in classwise-ece[5]",
         )
-    edges = [calibration.edges(name, facts, argument, code) for code in range(classes)]
+    edges = [calibration.find_edges(name, facts, argument, code) for code in range(classes)]
     statistics = (
-        *chain(*(calibration.in_bins(f"true_in:{c}", each) for c, each in enumerate(edges))),
-        *chain(*(calibration.in_bins(f"prob_in:{c}", each) for c, each in enumerate(edges))),
+        *chain(*(calibration.statistics_of_bins(f"true_in:{c}", each) for c, each in enumerate(edges))),
+        *chain(*(calibration.statistics_of_bins(f"prob_in:{c}", each) for c, each in enumerate(edges))),
     )
 
     def distance(mean: Array) -> Array:
         true, probability = np.split(mean, 2, axis=-1)
         return np.abs(true - probability).sum(axis=-1) / classes
 
-    named = calibration.named(name, argument)
+    named = calibration.add_bins_to_name(name, argument)
     return (Metric(named, statistics, distance, upper=1.0, interval="calibration"),)

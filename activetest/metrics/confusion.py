@@ -2,7 +2,7 @@
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
@@ -28,7 +28,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     elif argument not in (None, "*"):
         raise ChoiceError(
             f"'confusion' has no cell {argument!r}",
-            f"write TRUE as PREDICTED, with two of {arguments.listed(names)}",
+            f"write TRUE as PREDICTED, with two of {arguments.list_names(names)}",
         )
     elif len(names) > _MOST:
         raise ChoiceError(
@@ -36,5 +36,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
             f"ask for one: 'confusion[{names[0]} as {names[1]}]'",
         )
     return tuple(
-        linear("confusion", statistic(word), class_name=cell) for cell, word in cells.items()
+        linear_metric("confusion", statistic(word), class_name=cell) for cell, word in cells.items()
     )

@@ -4,10 +4,11 @@ import json
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
+TITLE = "Mean cost"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
@@ -15,11 +16,11 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     A label of a class that the pool does not have costs the most that the prediction can cost.
     """
-    arguments.nothing("cost", argument)
+    arguments.refuse_argument("cost", argument)
     if facts.costs is None:
         raise ChoiceError(
             "'cost' needs a matrix of costs, and this study has none",
             "activetest init POOL --costs costs.csv",
         )
     # The name carries the whole matrix: a round stays what it was when the costs change.
-    return (linear("cost", statistic(f"cost:{json.dumps(facts.costs, separators=(',', ':'))}")),)
+    return (linear_metric("cost", statistic(f"cost:{json.dumps(facts.costs, separators=(',', ':'))}")),)

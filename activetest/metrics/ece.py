@@ -11,6 +11,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+TITLE = "Calibration error"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
@@ -19,13 +20,13 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     ece[10], ece[equal-count] and ece[equal-count,10] are others. As an estimate from few labels it
     is too large: chance alone moves accuracy away from confidence (Kumar, Liang and Ma 2019).
     """
-    arguments.needs_probabilities("ece", facts)
-    edges = calibration.edges("ece", facts, argument)
+    arguments.require_probabilities("ece", facts)
+    edges = calibration.find_edges("ece", facts, argument)
     statistics = (
-        *calibration.in_bins("right_in", edges),
-        *calibration.in_bins("conf_in", edges),
+        *calibration.statistics_of_bins("right_in", edges),
+        *calibration.statistics_of_bins("conf_in", edges),
     )
-    name = calibration.named("ece", argument)
+    name = calibration.add_bins_to_name("ece", argument)
     return (Metric(name, statistics, _distance, upper=1.0, interval="calibration"),)
 
 

@@ -1,7 +1,7 @@
 """Error rate: the share of items whose predicted class is not the label (Hand 1997)."""
 
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
@@ -9,5 +9,5 @@ TASK = "classification"
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean zero-one loss, in [0, 1]."""
-    arguments.nothing("error", argument)
-    return (linear("error", statistic("zero_one")),)
+    arguments.refuse_argument("error", argument)
+    return (linear_metric("error", statistic("zero_one")),)

@@ -2,7 +2,7 @@
 
 from activetest.item_statistics import rates
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.metrics.f_beta import rate
+from activetest.metrics.f_beta import make_rate
 
 TASK = "classification"
 
@@ -13,4 +13,4 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Of a class, * for every class, macro, micro or weighted. Without an argument: of the positive
     class of a binary pool, macro of any other.
     """
-    return rates.metrics(rate("f1", 1.0), facts, argument)
+    return rates.metrics(make_rate("f1", 1.0), facts, argument)

@@ -5,6 +5,7 @@ from activetest.item_statistics import arguments, rates
 from activetest.item_statistics.metric import Facts, Metric
 
 TASK = "classification"
+TITLE = "F-beta"
 
 _EXAMPLE = "f-beta[2] or f-beta[0.5,macro]"
 
@@ -18,11 +19,11 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     if argument is None:
         raise ChoiceError("'f-beta' needs its beta", f"for example {_EXAMPLE}")
     text, comma, meant = (part.strip() for part in argument.partition(","))
-    beta = arguments.number("f-beta", text, 0, 100, _EXAMPLE)
-    return rates.metrics(rate(f"f-beta[{beta:g}]", beta), facts, meant if comma else None)
+    beta = arguments.parse_number("f-beta", text, 0, 100, _EXAMPLE)
+    return rates.metrics(make_rate(f"f-beta[{beta:g}]", beta), facts, meant if comma else None)
 
 
-def rate(name: str, beta: float) -> rates.Rate:
+def make_rate(name: str, beta: float) -> rates.Rate:
     """The rate of that name."""
     hit = 1 + beta**2
     return rates.Rate(

@@ -1,7 +1,7 @@
 """Coverage of the predictive distribution's central interval (Gneiting et al. 2007)."""
 
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "regression"
@@ -13,6 +13,6 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     Of level 0.9, unless another is given: interval-coverage[0.5]. Good is what equals the level.
     """
     name = "interval-coverage"
-    arguments.needs_deviation(name, facts)
-    level = arguments.number(name, argument or "0.9", 0, 1, f"{name}[0.5]")
-    return (linear(f"{name}[{level!r}]", statistic(f"inside:{level!r}")),)
+    arguments.require_deviation(name, facts)
+    level = arguments.parse_number(name, argument or "0.9", 0, 1, f"{name}[0.5]")
+    return (linear_metric(f"{name}[{level!r}]", statistic(f"inside:{level!r}")),)

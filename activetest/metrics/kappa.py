@@ -6,11 +6,12 @@ from activetest.item_statistics.metric import Facts, Metric, divide
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+TITLE = "Cohen's kappa"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """(accuracy - chance) / (1 - chance), in [-1, 1]; 0 is chance."""
-    arguments.nothing("kappa", argument)
+    arguments.refuse_argument("kappa", argument)
     return (
         Metric(
             "kappa",

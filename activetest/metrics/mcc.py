@@ -8,11 +8,12 @@ from activetest.item_statistics.metric import Facts, Metric, divide
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+TITLE = "Matthews correlation"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Correlation of predicted and true class, in [-1, 1]; 0 is chance."""
-    arguments.nothing("mcc", argument)
+    arguments.refuse_argument("mcc", argument)
     return (
         Metric(
             "mcc",

@@ -1,10 +1,11 @@
 """Pinball loss: predictions as a quantile of the label, in its units (Koenker and Bassett 1978)."""
 
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "regression"
+TITLE = "Pinball loss"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
@@ -12,5 +13,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     At 0.5, unless another level is given: half the mean absolute error.
     """
-    level = arguments.number("pinball", argument or "0.5", 0, 1, "pinball[0.9]")
-    return (linear(f"pinball[{level!r}]", statistic(f"pinball:{level!r}")),)
+    level = arguments.parse_number("pinball", argument or "0.5", 0, 1, "pinball[0.9]")
+    return (linear_metric(f"pinball[{level!r}]", statistic(f"pinball:{level!r}")),)

@@ -8,6 +8,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Array
 
 TASK = "regression"
+TITLE = "R2"
 
 # A variance smaller than this share of the mean square is what rounding leaves of none.
 _ROUNDING = 1e-12
@@ -18,7 +19,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     0 is what predicting the mean label of the pool for every item would reach.
     """
-    arguments.nothing("r2", argument)
+    arguments.refuse_argument("r2", argument)
     center = repr(float(facts.center))
     names = ("squared", f"label:{center}", f"label_squared:{center}")
     return (

@@ -2,10 +2,11 @@
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, linear
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
+TITLE = "Top-k error"
 
 _COUNT = 5
 
@@ -17,7 +18,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     the last classes go first, as in scikit-learn.
     """
     name = "top-k-error"
-    arguments.needs_probabilities(name, facts)
+    arguments.require_probabilities(name, facts)
     classes = len(facts.classes)
     if argument is None and classes <= _COUNT:
         raise ChoiceError(
@@ -25,5 +26,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
             f"name a smaller number: {name}[{max(classes - 1, 1)}]",
         )
     example = f"{name}[{min(3, classes - 1)}]"
-    count = arguments.whole(name, argument or str(_COUNT), 1, classes - 1, example)
-    return (linear(f"{name}[{count}]", statistic(f"missed_top:{count}")),)
+    count = arguments.parse_whole_number(name, argument or str(_COUNT), 1, classes - 1, example)
+    return (linear_metric(f"{name}[{count}]", statistic(f"missed_top:{count}")),)

@@ -1,64 +1,58 @@
-"""What a report says about a task: groups, two of them, mistakes and calibration. No formatting."""
+"""The answer to a question about groups, without formatting: ranks, comparison, confusion, bins."""
 
 from dataclasses import dataclass
 
+from activetest.nouns.quantity import Measured, Quantity
 
-@dataclass(frozen=True)
-class Ranked:
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked(Measured):
     """One group. Where it has no items its numbers are None, and it is ranked last.
 
+    quantity                 its value: the posterior mean of the finite pool (of a calibration
+                             error, the value at the posterior means of its bins), or by its method:
+                             "posterior"; "exact" where every label is known; "doubly-robust" and
+                             "pseudo-posterior" where labels were not drawn uniformly inside the
+                             group: the estimate by the draws' probabilities, and with too few
+                             labels for that a posterior in which labels are weighted; "none"
     group                    {column: value}
     n_pool                   items, without those that were declined
     n_labeled                labels that are known in it, whoever chose the items
-    estimate                 its value: the posterior mean of the finite pool (of a calibration
-                             error, the value at the posterior means of its bins), or what method
-                             says
-    lower, upper             its interval
     rank                     1 is the worst by the estimate
     p_worst, p_best          probability that the group is the worst or the best of all
-    p_among_worst            that it is among the m worst, m as the task says
+    p_among_worst            that it is among the m worst, m as the question says
     rank_lower, rank_upper   credible interval of its rank
-    method                   "posterior"; "exact" where every label is known; "doubly-robust" and
-                             "pseudo-posterior" where labels were not drawn uniformly inside the
-                             group: the estimate by the draws' probabilities, and with too few
-                             labels for that a posterior in which they count by weight; "none"
     """
 
     group: dict[str, str]
     n_pool: int
     n_labeled: int
-    estimate: float | None
-    lower: float | None
-    upper: float | None
     rank: int
     p_worst: float | None
     p_best: float | None
     p_among_worst: float | None
     rank_lower: int | None
     rank_upper: int | None
-    method: str
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Value of one group minus value of the other.
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Measured):
+    """Value of the first group minus value of the second.
 
-    one, two        {column: value} of each
-    difference      posterior mean; lower and upper its credible interval
+    quantity        the difference: posterior mean and credible interval; its method is that of
+                    both groups
+    first, second   {column: value} of each
     p_below         probability of a difference below -rope
-    p_within        of one that is practically none
-    p_above         of one above rope
+    p_within        probability of a difference between -rope and rope
+    p_above         probability of a difference above rope
     probability     lambda: the largest of the three
     region          the one it belongs to: "below", "within" or "above"
-    words           what that says about the first group
-    rope            differences up to this are practically none
+    words           what that says about the first group, as a sentence
+    rope            differences up to this count as equal
     """
 
-    one: dict[str, str]
-    two: dict[str, str]
-    difference: float
-    lower: float
-    upper: float
+    first: dict[str, str]
+    second: dict[str, str]
     p_below: float
     p_within: float
     p_above: float
@@ -78,15 +72,15 @@ class Column:
     method: str
 
 
-@dataclass(frozen=True)
-class Cell:
-    """Share of the items predicted so whose true class is another one, or the same."""
+@dataclass(frozen=True, kw_only=True)
+class Cell(Measured):
+    """Share of the items predicted as one class whose true class is `truth`.
+
+    quantity   the share; method is that of the column
+    """
 
     truth: str
     predicted: str
-    estimate: float | None
-    lower: float | None
-    upper: float | None
 
 
 @dataclass(frozen=True)
@@ -107,13 +101,13 @@ class Confusion:
     complete: bool
 
 
-@dataclass(frozen=True)
-class Bin:
-    """The items whose confidence is in one interval; method as for groups.
+@dataclass(frozen=True, kw_only=True)
+class Bin(Measured):
+    """The items whose confidence is in one range.
 
-    low, high      of the confidence
-    confidence     mean of theirs; None without an item
-    accuracy       share of right predictions; lower and upper its interval
+    quantity       the accuracy: share of right predictions; method as for groups
+    low, high      ends of the range
+    confidence     mean confidence of the items; None without an item
     """
 
     low: float
@@ -121,51 +115,45 @@ class Bin:
     n_pool: int
     n_labeled: int
     confidence: float | None
-    accuracy: float | None
-    lower: float | None
-    upper: float | None
-    method: str
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Bins of the confidence, and the expected calibration error (ece) they make.
+    """Bins of the confidence, and the expected calibration error (ECE) that they make.
 
-    method    as for groups: "doubly-robust" where the accuracy of some bin is, and
-              "pseudo-posterior" where that of some bin is that; "none" with the reason
+    ece       method as for groups: "doubly-robust" or "pseudo-posterior" where the accuracy of
+              some bin is; "none" with the reason
     """
 
     bins: tuple[Bin, ...]
-    ece: float | None
-    lower: float | None
-    upper: float | None
-    method: str
+    ece: Quantity
     reason: str | None = None
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """The answer to a task.
+    """The answer to a question about groups.
 
-    task, metric, target    as in Choices
+    question                "estimate" each group, "identify" the worst, or "compare" two
+    metric, target          as in Choices
     column                  the group column
     worst, rope             as in Choices
-    prior, strength         of the groups' values: "informative" or "uniform", and its weight in
-                            labels
+    prior, strength         starting belief about each group: "informative" or "uniform", and how
+                            many labels it counts as
     level                   of every interval, and the probability that decides
     groups                  the worst first
     comparison              of the two groups that are compared, or None
     confusion, reliability  None where the pool has none
-    decided                 whether the question is answered; None for estimates, which have no end
-    probability             of the answer, None likewise; groups that tie do not speak against it
-    more                    labels still expected until it is decided; None where it is, and where
-                            nobody can say
+    decided                 whether the question is answered; None for "estimate", which has no end
+    probability             of the answer, None for "estimate"; ties do not lower it
+    more                    labels still expected until it is decided; None where it is decided, or
+                            where the number cannot be foreseen
     rmse                    expected error of the groups' estimates (of the matrix, where that is
                             the target): root of the mean over items of the squared errors that
                             the posterior expects; None where some column of it is doubly robust
     """
 
-    task: str
+    question: str
     metric: str
     target: str
     column: str

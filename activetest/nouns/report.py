@@ -4,46 +4,49 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
+from activetest.nouns.quantity import Measured
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+# Keys of JSON documents that version 2 renamed: {the key of version 1: the key now}.
+RENAMED_KEYS = {
+    "brought": "supplied",
+    "picked": "deterministic",
+    "held_up": "variance_inflated",
+    "trusted": "reliable",
+    "task": "question",
+    "one": "first",
+    "two": "second",
+}
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 
 
-@dataclass(frozen=True)
-class EstimateRow:
+@dataclass(frozen=True, kw_only=True)
+class EstimateRow(Measured):
     """One estimate. Where it does not exist its numbers are None, and reason says why.
 
+    quantity            value of the metric, with its interval
     metric, estimator   names in the catalogue
-    estimate            value of the metric
-    lower, upper        its interval, at level
-    method              the interval's name; "exact" where everything is known, "none" without one
     n_labeled           labels the estimate used
     n_pool              size of the pool (of the group)
     n_eff               labels that uniform draws would have needed for this variance
-    labels_saved        n_eff / n_labeled
     max_weight_share    largest share of one draw in the estimate
-    variance_inflated             the interval trusts a larger variance than the draws show, because they are
-                        few: n_eff and labels_saved are then rather too small than too large
+    variance_inflated   whether the interval uses a larger variance than the draws show, because
+                        they are few: n_eff and saved are then too small rather than too large
     class_name          the class of a per-class metric
     group               {column: value}, or None for the whole pool
-    headline            whether this is the line to read first
+    headline            whether this is the row to read first
+    reason              why there is no estimate, or no interval
     against             for a difference: the group that is subtracted, {column: value}
-    shrunk              the value drawn towards the other groups' by as much as its doubt demands
-    reliable             False where the labels are too few for the interval to be believed
+    shrunk              the value moved towards what is expected of the group, the more the wider
+                        its interval is
     """
 
     metric: str
     estimator: str
-    estimate: float | None
-    lower: float | None
-    upper: float | None
-    level: float
-    method: str
     n_labeled: int
     n_pool: int
     n_eff: float | None = None
-    labels_saved: float | None = None
     max_weight_share: float | None = None
     variance_inflated: bool = False
     class_name: str | None = None
@@ -52,20 +55,18 @@ class EstimateRow:
     reason: str | None = None
     against: dict[str, str] | None = None
     shrunk: float | None = None
-    reliable: bool = True
 
 
-@dataclass(frozen=True)
-class Gate:
+@dataclass(frozen=True, kw_only=True)
+class Gate(Measured):
     """The verdict on one requirement; text, JSON, JUnit and the exit code all come from it.
 
-    requirement            as it was asked
+    quantity               value of the metric, with its interval
+    requirement            as the user wrote it
     metric, class_name     what has to be good enough
     group                  {column: value}, or None for the whole pool
     op, threshold          ">=" or "<=", and the value that decides
     verdict                "pass", "fail" or "undecided"
-    estimate, lower, upper its interval, at level; None where there is none
-    method                 the interval's name
     n_labeled              labels the verdict rests on
     e_pass, e_fail         largest values so far of the e-processes against the metric being too bad
                            and being good enough; None for fixed intervals
@@ -78,14 +79,9 @@ class Gate:
     op: str
     threshold: float
     verdict: str
-    level: float
-    method: str
     n_labeled: int
     class_name: str | None = None
     group: dict[str, str] | None = None
-    estimate: float | None = None
-    lower: float | None = None
-    upper: float | None = None
     e_pass: float | None = None
     e_fail: float | None = None
     more: int | None = None
@@ -96,13 +92,13 @@ class Gate:
 class Counts:
     """Where the study stands.
 
-    n_pool     items of the pool
-    drawn      draws so far: labelled, pending (not answered yet) and declined ones
-    supplied    answers that are known although nobody drew or deterministic the item
-    rounds     rounds so far
-    budget     labels the user means to buy, or None
-    deterministic     items without a probability, deterministic by the largest score or drawn between groups
-               without a floor: labelled, pending and declined ones likewise
+    n_pool          items of the pool
+    drawn           draws so far: labelled, pending (not answered yet) and declined ones
+    supplied        answers that the user supplied for items that were neither drawn nor chosen
+    rounds          rounds so far
+    budget          labels the user means to buy, or None
+    deterministic   items without a probability, chosen by the largest score or drawn between groups
+                    without a floor: labelled, pending and declined ones likewise
     """
 
     n_pool: int
@@ -122,16 +118,17 @@ class Report:
 
     pool, fingerprint                        address of the pool, and the hash of its contents
     seed                                     of the study
-    metric, surrogate, acquisition, floor    what draws aim at, and how: see Choices
-    selection                                "draw", or "top" where the largest scores are deterministic
+    metric, surrogate, acquisition, floor    what draws are made for, and how: see Choices
+    selection                                "draw", or "top" where the largest scores are chosen
     power                                    of the scores that draws are made in proportion to
     surrogate_note                           what the surrogate is made of, or what its networks
                                              learned on; None for most
     counts                                   where the study stands
-    estimates                                one line per estimate, groups last
+    estimates                                one row per estimate, groups last
     notes                                    plain sentences: what to know before believing a number
-    gates                                    verdicts, in the order asked
-    assessment                               the answer to the task; None for a study without one
+    gates                                    verdicts, in the order of the requirements
+    assessment                               the answer to the question about groups; None for a
+                                             study without one
     """
 
     pool: str

@@ -1,120 +1,121 @@
-"""How the answer to a task is put into words and tables, the same in every format for people."""
+"""How the answer to a question about groups is put into words and tables, the same everywhere."""
 
 import math
 from collections.abc import Sequence
 
-from activetest.nouns.group_report import Assessment, Bin, Cell, Confusion, Ranked
-from activetest.nouns.report import EstimateRow
+from activetest.nouns.group_report import Assessment, Bin, Comparison, Confusion, Ranked
 from activetest.render import _words as words
-from activetest.render._tables import MOST_CONFUSED, Matrix, Table
+from activetest.render._tables import (
+    MOST_CONFUSED,
+    Columns,
+    Matrix,
+    Table,
+    name_cell,
+    write_rows,
+)
 
 # Groups that are listed where they are very many, and how many that is.
 _SHOWN, _MANY = 30, 40
-# Classes whose matrix is shown as one.
+# With at most so many classes the confusion matrix is shown as one.
 _WIDEST = 12
-# What can go beside the picture of bins where it would be too small, and its characters.
-LESS = ((), ("items",), ("items", "by"), ("items", "by", "labels"))
-LEAST = ("items", "by", "labels", "interval")
+# Columns of the picture of bins that may be left out to make room, fewest first, and its widths in
+# characters.
+LESS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("items",),
+    ("items", "method"),
+    ("items", "method", "labels"),
+)
+LEAST = ("items", "method", "labels", "interval")
 WIDEST, SMALL, SMALLEST = 41, 21, 11
+# Under the picture.
+LEGEND = "o accuracy, |-| its interval, + mean confidence (* both)"
 _POSTERIOR, _EXACT = "posterior", "exact"
 # Methods that leave no doubt.
-_SURE = {_EXACT, "none"}
+_CERTAIN = {_EXACT, "none"}
 
 
 def sentence(answer: Assessment) -> str:
-    """The answer, or how far it is away."""
+    """The answer, or what is still needed for it."""
     if answer.decided is None:
-        if answer.rmse is None:
-            return "the matrix is estimated by weight: see the intervals of its columns"
-        what = answer.target or f"{answer.metric} of the groups"
-        return f"{what}: expected error {words.short(answer.rmse)} (root mean square over items)"
+        return words.plain(_describe_error(answer))
     if answer.comparison:
-        said = f"{answer.comparison.words} (probability {_sure(answer)})"
-        return words.plain(f"comparison {_state(answer, 'decided')}: {said}{_more(answer)}")
-    some = answer.groups[: answer.worst]
-    which = "worst group" if answer.worst == 1 else f"{answer.worst} worst groups"
-    if answer.decided and (tied := _tied(answer)):
-        alone = [one for one in some if one not in tied]
-        names = f"{_names(alone)}; " if alone else ""
-        return f"{which}: {names}tie: {_names(tied)}, every label is known"
-    if answer.decided:
-        return f"{which} identified with probability {_sure(answer)}: {_names(some)}"
-    return (
-        f"{which} not identified yet: {_names(some)} with probability {_sure(answer)}"
-        f"{_more(answer)}"
-    )
+        return words.plain(_describe_comparison(answer, answer.comparison))
+    return _describe_worst(answer)
 
 
 def tables(answer: Assessment) -> list[Table | Matrix]:
     """The groups, what is compared, and the confusion matrix."""
     found: list[Table | Matrix] = [ranking(answer)]
     if answer.comparison:
-        found.append(comparison(answer))
+        found.append(comparison(answer, answer.comparison))
     if answer.confusion and any(cell.estimate is not None for cell in answer.confusion.cells):
-        found.append(confusion(answer.confusion, answer.level))
+        found.append(confusion(answer.confusion))
     return found
 
 
 def ranking(answer: Assessment) -> Table:
     """A row per group, the worst first; of very many only the worst."""
-    level, groups = answer.level, answer.groups
-    among = f"P({answer.worst} worst)"
-    columns = {
-        "rank": lambda one: words.count(one.rank),
-        "group": lambda one: words.named(one.group),
-        "estimate": lambda one: words.estimate(_as_line(one, level)),
-        "interval": lambda one: words.interval(_as_line(one, level)),
-        "P(worst)": lambda one: chance(one.p_worst),
-        among: lambda one: chance(one.p_among_worst),
-        "P(best)": lambda one: chance(one.p_best),
-        "ranks": _ranks,
-        "labels": lambda one: words.count(one.n_labeled),
-        "items": lambda one: words.count(one.n_pool),
-        "by": lambda one: one.method,
+    groups, among = answer.groups, f"P({answer.worst} worst)"
+    columns: Columns = {
+        "rank": lambda group: words.count(group.rank),
+        "group": lambda group: words.named(group.group),
+        "estimate": words.estimate,
+        "interval": words.interval,
+        "P(worst)": lambda group: chance(group.p_worst),
+        among: lambda group: chance(group.p_among_worst),
+        "P(best)": lambda group: chance(group.p_best),
+        "ranks": _rank_range,
+        "labels": lambda group: words.count(group.n_labeled),
+        "items": lambda group: words.count(group.n_pool),
+        "method": lambda group: group.method,
     }
     if answer.worst == 1:
         del columns[among]
-    methods = {one.method for one in groups} - _SURE
+    methods = {group.method for group in groups} - _CERTAIN
     if len(methods) < 2:
-        del columns["by"]
+        del columns["method"]
     shown = groups if len(groups) <= _MANY else groups[: max(_SHOWN, answer.worst)]
-    rows = tuple(tuple(write(one) for write in columns.values()) for one in shown)
     title = f"{words.plain(answer.metric)} by {words.plain(answer.column)}, worst first"
-    title += _certainty(methods, level, ece=answer.metric.startswith("ece"))
+    title += _describe_intervals(methods, answer.level, ece=answer.metric.startswith("ece"))
     if len(shown) < len(groups):
         title += f"; the {len(shown)} worst of {len(groups):,} (--format json has all)"
-    return Table(title, tuple(columns), rows, kept=("P(worst)", among), left=("by",))
+    rows = write_rows(columns, shown)
+    return Table(title, tuple(columns), rows, kept=("P(worst)", among), left=("method",))
 
 
-def comparison(answer: Assessment) -> Table:
+def comparison(answer: Assessment, compared: Comparison) -> Table:
     """How likely each region of the difference is."""
-    made = answer.comparison
-    rope = f"{made.rope:g}"
+    rope = f"{compared.rope:g}"
     regions = (f"below -{rope}", f"-{rope} to {rope}", f"above {rope}")
-    chances = map(chance, (made.p_below, made.p_within, made.p_above))
-    names = f"{words.named(made.one)} minus {words.named(made.two)}"
-    doubt = (made.upper - made.lower) / 2
-    told = [words.figure(each, doubt) for each in (made.difference, made.lower, made.upper)]
-    title = f"{words.plain(answer.metric)}, {names}: {told[0]} ({told[1]} to {told[2]})"
+    chances = map(chance, (compared.p_below, compared.p_within, compared.p_above))
+    names = f"{words.named(compared.first)} minus {words.named(compared.second)}"
+    title = f"{words.plain(answer.metric)}, {names}: {words.estimate(compared)}"
+    title += f" ({words.interval(compared)})"
     rows = tuple(zip(regions, chances, strict=True))
     return Table(title, ("difference", "probability"), rows)
 
 
-def confusion(matrix: Confusion, level: float) -> Matrix | Table:
+def confusion(matrix: Confusion) -> Matrix | Table:
     """The matrix, or of many classes its largest mistakes."""
     title = "P(true class | predicted class)"
     if len(matrix.classes) > _WIDEST:
-        wrong = [cell for cell in matrix.cells if cell.truth != cell.predicted and cell.estimate]
-        wrong = sorted(wrong, key=lambda cell: -cell.estimate)[:MOST_CONFUSED]
+        mistakes = [
+            (-cell.estimate, place)
+            for place, cell in enumerate(matrix.cells)
+            if cell.truth != cell.predicted and cell.estimate
+        ]
+        cells = [matrix.cells[place] for _, place in sorted(mistakes)[:MOST_CONFUSED]]
         rows = tuple(
-            (line.class_name, words.estimate(line), words.interval(line))
-            for line in (_as_line(cell, level) for cell in wrong)
+            (name_cell(cell), words.estimate(cell), words.interval(cell)) for cell in cells
         )
         most = f"{title}: the {len(rows)} largest mistakes"
         return Table(most, ("truth as prediction", "estimate", "interval"), rows)
-    found = {(cell.truth, cell.predicted): _as_line(cell, level) for cell in matrix.cells}
-    lines = tuple(tuple(found[truth, said] for said in matrix.classes) for truth in matrix.truths)
-    return Matrix(title, matrix.classes, lines, matrix.truths)
+    found = {(cell.truth, cell.predicted): cell for cell in matrix.cells}
+    cells_by_truth = tuple(
+        tuple(found[truth, predicted] for predicted in matrix.classes) for truth in matrix.truths
+    )
+    return Matrix(title, matrix.classes, cells_by_truth, matrix.truths)
 
 
 def bins(answer: Assessment, width: int = 0, without: Sequence[str] = ()) -> Table:
@@ -122,55 +123,54 @@ def bins(answer: Assessment, width: int = 0, without: Sequence[str] = ()) -> Tab
 
     width is that of a picture, if any.
     """
-    shown = [each for each in answer.reliability.bins if each.n_pool]
-    columns = {
-        "confidence": _bin,
-        "mean": lambda one: words.short(one.confidence),
-        _axis(width): lambda one: picture(one, width),
-        "accuracy": lambda one: words.estimate(_as_line(one, answer.level)),
-        "interval": lambda one: words.interval(_as_line(one, answer.level)),
-        "labels": lambda one: words.count(one.n_labeled),
-        "items": lambda one: words.count(one.n_pool),
-        "by": lambda one: one.method,
+    diagram = answer.reliability
+    shown = [each for each in diagram.bins if each.n_pool] if diagram else []
+    columns: Columns = {
+        "confidence": lambda each: f"{each.low:.1f}-{each.high:.1f}",
+        "mean": lambda each: words.short(each.confidence),
+        _axis(width): lambda each: picture(each, width),
+        "accuracy": words.estimate,
+        "interval": words.interval,
+        "labels": lambda each: words.count(each.n_labeled),
+        "items": lambda each: words.count(each.n_pool),
+        "method": lambda each: each.method,
     }
     without = (*without, "mean" if width else _axis(width))
-    methods = {one.method for one in shown} - _SURE
+    methods = {each.method for each in shown} - _CERTAIN
     if methods <= {_POSTERIOR}:
-        without += ("by",)
+        without += ("method",)
     columns = {name: write for name, write in columns.items() if name not in without}
-    rows = tuple(tuple(write(one) for write in columns.values()) for one in shown)
-    return Table(_calibration(answer), tuple(columns), rows, left=(_axis(width), "by"))
+    left = (_axis(width), "method")
+    return Table(_calibration_title(answer), tuple(columns), write_rows(columns, shown), left=left)
 
 
-def picture(one: Bin, width: int) -> str:
+def picture(each: Bin, width: int) -> str:
     """A bar as long as the accuracy, its interval over it, and the mean confidence."""
     marks = [" "] * width
 
     def place(value: float) -> int:
         return round(min(max(value, 0.0), 1.0) * (width - 1))
 
-    if one.accuracy is not None:
-        end = place(one.accuracy)
+    if each.estimate is not None:
+        end = place(each.estimate)
         marks[:end] = "=" * end
-        if one.lower is not None and one.upper is not None:
-            low, high = place(one.lower), place(one.upper)
+        if each.lower is not None and each.upper is not None:
+            low, high = place(each.lower), place(each.upper)
             marks[low : high + 1] = "-" * (high + 1 - low)
             marks[low] = marks[high] = "|"
         marks[end] = "o"
-    if one.confidence is not None:
-        where = place(one.confidence)
+    if each.confidence is not None:
+        where = place(each.confidence)
         marks[where] = "*" if marks[where] == "o" else "+"
     return "".join(marks)
 
 
-# Under the picture.
-LEGEND = "o accuracy, |-| its interval, + mean confidence (* both)"
-
-
 def remarks(answer: Assessment) -> list[str]:
     """Why there is no calibration error."""
-    made = answer.reliability
-    return [words.plain(f"no calibration error: {made.reason}")] if made and made.reason else []
+    diagram = answer.reliability
+    if not diagram or not diagram.reason:
+        return []
+    return [words.plain(f"no calibration error: {diagram.reason}")]
 
 
 def chance(value: float | None) -> str:
@@ -182,30 +182,70 @@ def chance(value: float | None) -> str:
     return ">0.99" if 0.995 <= value < 1 else f"{value:.2f}"
 
 
-def _sure(answer: Assessment) -> str:
-    """The probability of the answer: what no draw has shown is not impossible."""
+def _describe_error(answer: Assessment) -> str:
+    """The expected error of groups or of the matrix that are to be estimated."""
+    if answer.rmse is None:
+        return (
+            "There is no expected error for a confusion matrix with doubly robust columns: see the "
+            "intervals of its cells."
+        )
+    what = f"the {answer.target} matrix" if answer.target else f"{answer.metric} of the groups"
+    return f"Expected error of {what}: {words.short(answer.rmse)} (root mean square over items)."
+
+
+def _describe_comparison(answer: Assessment, compared: Comparison) -> str:
+    statement = f"{compared.words} (probability {_answer_probability(answer)})."
+    if answer.decided:
+        return f"Decided: {statement}"
+    return f"Not decided yet. Most likely, {statement} {_describe_needed_labels(answer)}"
+
+
+def _describe_worst(answer: Assessment) -> str:
+    """Which groups are the worst, or which are most likely to be."""
+    groups = answer.groups[: answer.worst]
+    if answer.decided and (tied := _tied_groups(answer)):
+        before = _list_groups([group for group in groups if group not in tied])
+        tie = f"{_list_groups(tied)} tie; every label is known."
+        return f"{_label_worst(answer)}: {f'{before}, then ' if before else ''}{tie}"
+    names = f"{_list_groups(groups)} (probability {_answer_probability(answer)})"
+    if answer.decided:
+        return f"{_label_worst(answer)}: {names}."
+    return (
+        f"{_label_worst(answer)} not identified yet. Most likely: {names}. "
+        f"{_describe_needed_labels(answer)}"
+    )
+
+
+def _label_worst(answer: Assessment) -> str:
+    return "Worst group" if answer.worst == 1 else f"{answer.worst} worst groups"
+
+
+def _answer_probability(answer: Assessment) -> str:
+    """The probability of the answer: if no draw shows it, it is not impossible."""
     return chance(answer.probability or 1e-9)
 
 
-def _tied(answer: Assessment) -> list[Ranked]:
-    """The groups that are as bad as the last one named, where labels cannot part them any more."""
+def _tied_groups(answer: Assessment) -> list[Ranked]:
+    """Groups as bad as the last one of the worst, which no further label can tell apart."""
     last = answer.groups[answer.worst - 1]
+    if last.estimate is None:
+        return []
     tied = [
-        one
-        for one in answer.groups
-        if one.estimate is not None
-        and math.isclose(one.estimate, last.estimate, rel_tol=1e-9, abs_tol=1e-12)
+        group
+        for group in answer.groups
+        if group.estimate is not None
+        and math.isclose(group.estimate, last.estimate, rel_tol=1e-9, abs_tol=1e-12)
     ]
-    known = all(one.method == _EXACT for one in tied)
+    known = all(group.method == _EXACT for group in tied)
     return tied if known and tied[-1].rank > answer.worst else []
 
 
-def _names(groups: Sequence[Ranked]) -> str:
-    return ", ".join(words.named(one.group) for one in groups)
+def _list_groups(groups: Sequence[Ranked]) -> str:
+    return ", ".join(words.named(group.group) for group in groups)
 
 
-def _certainty(methods: set[str], level: float, *, ece: bool) -> str:
-    """How groups and their intervals are made, for a title; methods are those of uncertain ones."""
+def _describe_intervals(methods: set[str], level: float, *, ece: bool) -> str:
+    """How intervals of groups are made, for a title; methods are those of uncertain ones."""
     width = words.percent(level)
     if not methods:
         return ", exact"
@@ -215,38 +255,19 @@ def _certainty(methods: set[str], level: float, *, ece: bool) -> str:
     return f"{f', {only}' if only else ''}, {width} intervals"
 
 
-def _state(answer: Assessment, word: str) -> str:
-    return word if answer.decided else f"not {word} yet"
-
-
-def _more(answer: Assessment) -> str:
-    """How many labels are still expected."""
-    if answer.decided:
-        return ""
-    until = f"until {chance(answer.level)}"
+def _describe_needed_labels(answer: Assessment) -> str:
+    """How many labels are still expected to be needed."""
+    goal = f"a probability of {chance(answer.level)}"
     if answer.more is None:
-        return f"; more labels than can be said {until}"
-    return f"; about {words.roughly(answer.more)} more labels expected {until}"
+        return f"The number of labels needed for {goal} cannot be foreseen."
+    return f"About {words.roughly(answer.more)} more labels are expected to give {goal}."
 
 
-def _ranks(one: Ranked) -> str:
-    if one.rank_lower is None:
+def _rank_range(group: Ranked) -> str:
+    if group.rank_lower is None:
         return "-"
-    ends = dict.fromkeys((one.rank_lower, one.rank_upper))
+    ends = dict.fromkeys((group.rank_lower, group.rank_upper))
     return "-".join(map(words.count, ends))
-
-
-def _as_line(said: Ranked | Bin | Cell, level: float) -> EstimateRow:
-    """What the words of all estimates are made for."""
-    estimate = said.accuracy if isinstance(said, Bin) else said.estimate
-    method = _POSTERIOR if isinstance(said, Cell) else said.method
-    name = f"{said.truth} as {said.predicted}" if isinstance(said, Cell) else None
-    numbers = estimate, said.lower, said.upper, level
-    return EstimateRow("", method, *numbers, method, 0, 0, class_name=name)
-
-
-def _bin(one: Bin) -> str:
-    return f"{one.low:.1f}-{one.high:.1f}"
 
 
 def _axis(width: int) -> str:
@@ -254,15 +275,15 @@ def _axis(width: int) -> str:
     return f"0{'1':>{width - 1}}" if width > 1 else ""
 
 
-def _calibration(answer: Assessment) -> str:
+def _calibration_title(answer: Assessment) -> str:
     """Title of the reliability diagram."""
-    made = answer.reliability
     title = "reliability by confidence"
-    if made.ece is None:
+    ece = answer.reliability.ece if answer.reliability else None
+    if ece is None or ece.estimate is None:
         return title
-    doubt = None if made.lower is None else (made.upper - made.lower) / 2
-    said = f"{title}; calibration error {words.figure(made.ece, doubt)}"
-    if doubt is None:
-        return said
-    ends = (words.figure(end, doubt) for end in (made.lower, made.upper))
-    return f"{said} ({' to '.join(ends)})"
+    width = words.half_width(ece)
+    title += f"; calibration error {words.figure(ece.estimate, width)}"
+    if width is None:
+        return title
+    ends = (words.figure(end, width) for end in (ece.lower, ece.upper))
+    return f"{title} ({' to '.join(ends)})"

@@ -7,25 +7,28 @@ from activetest.render import _words as words
 from activetest.render._tables import Table
 
 
-def table(given: Sequence[Gate]) -> Table:
-    """One row per requirement; how many more labels only where somebody knows."""
+def table(gates: Sequence[Gate]) -> Table:
+    """One row per requirement; the column "more labels" only where a number is known."""
     headings = ("gate", "verdict", "estimate", "interval", "labels", "more labels")
     rows = (
-        (words.plain(gate.requirement.strip()), gate.verdict.upper(), words.estimate(gate))
-        + (words.interval(gate), words.count(gate.n_labeled))
-        + (f"about {words.roughly(gate.more)}" if gate.more is not None else "-",)
-        for gate in given
+        (
+            words.plain(gate.requirement.strip()),
+            gate.verdict.upper(),
+            words.estimate(gate),
+            words.interval(gate),
+            words.count(gate.n_labeled),
+            f"about {words.roughly(gate.more)}" if gate.more is not None else "-",
+        )
+        for gate in gates
     )
-    shown = len(headings) - all(gate.more is None for gate in given)
+    shown = len(headings) - all(gate.more is None for gate in gates)
     return Table("", headings[:shown], tuple(row[:shown] for row in rows))
 
 
 def verdict(gate: Gate) -> str:
     """What was decided on a gate, and on what grounds."""
-    known = f"{words.estimate(gate)}, {words.certainty(gate)}"
-    if gate.estimate is None:
-        known = "no estimate"
-    return f"{gate.verdict.upper()}: {known}, required {gate.op} {gate.threshold}"
+    known = "No estimate yet." if gate.estimate is None else words.sentence(gate)
+    return f"{gate.verdict.upper()}: {known} Required: {gate.requirement.strip()}"
 
 
 def grounds(gate: Gate) -> list[tuple[str, str]]:
@@ -44,14 +47,15 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
 
 
 def remarks(gates: Sequence[Gate]) -> list[str]:
-    """What else to know about gates; what holds for several of them is said once."""
-    named: dict[str, list[str]] = {}
+    """What else to know about gates; a reason that several of them have is given once."""
+    by_reason: dict[str, list[str]] = {}
     for gate in gates:
         if gate.reason:
-            named.setdefault(gate.reason, []).append(gate.requirement.strip())
+            by_reason.setdefault(gate.reason, []).append(gate.requirement.strip())
+    every = len(gates) if len(gates) > 1 else 0
     return [
-        words.plain(f"{'every gate' if 1 < len(gates) == len(names) else ', '.join(names)}: {said}")
-        for said, names in named.items()
+        words.plain(f"{'every gate' if len(names) == every else ', '.join(names)}: {reason}")
+        for reason, names in by_reason.items()
     ]
 
 

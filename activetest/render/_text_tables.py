@@ -1,5 +1,7 @@
 """Tables that fit a terminal: they fold names, drop columns, and stack what is still too wide."""
 
+from typing import Literal
+
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Grid
@@ -7,13 +9,18 @@ from rich.text import Text
 
 from activetest.render._tables import Matrix, Table
 
-# What a narrow terminal can do without, the first to go first; the second row only where every
-# line says the same.
-_SPARE = ("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-")
-_SPARE += ("P(best)", "ranks", "saved", "labels", "shrunk", "coverage")
+# Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
+# all of their cells are the same.
+_SPARE = (
+    *("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-"),
+    *("P(best)", "ranks", "saved", "labels", "shrunk", "coverage"),
+)
 _SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
-_LEFT = ("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict")
-_LEFT += ("difference", "differ", "truth", "truth as prediction")
+# Columns that are aligned to the left.
+_LEFT = (
+    *("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict"),
+    *("difference", "differ", "truth", "truth as prediction"),
+)
 # Columns that may be folded: down to how many characters before others are dropped, and after.
 _FOLDED = {"group": (28, 16), "difference": (28, 16), "gate": (32, 16), "metric": (28, 16)}
 _FOLDED |= {"interval": (22, 12), "truth as prediction": (28, 16)}
@@ -22,15 +29,15 @@ _STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 
 
 def show(console: Console, table: Table, *, gaps: bool = False, below: str = "") -> None:
-    """Print a table with the columns there is room for; cells under each other where there is none.
+    """Print a table with as many columns as fit; if hardly any do, print cells under each other.
 
     gaps puts an empty line wherever the first column changes; below is a line under the table.
     """
-    widths = _fitting(table, console.width)
+    widths = _fit_columns(table, console.width)
     if widths:
         _print(console, table, widths, gaps=gaps, below=below)
     else:
-        _stacked(console, table)
+        _print_stacked(console, table)
 
 
 def show_any(console: Console, table: Table | Matrix) -> None:
@@ -56,8 +63,8 @@ def show_matrix(console: Console, matrix: Matrix) -> None:
     cells = max(4, *(cell_len(cell) for row in short.rows for cell in row[1:]))
     folded = {column: min(width, cells) for column, width in _widths(short).items()}
     folded[0] = _widths(short)[0]
-    ways = ((whole, _widths(whole), _GAP), (short, _widths(short), _GAP), (short, folded, 1))
-    for table, widths, gap in ways:
+    layouts = ((whole, _widths(whole), _GAP), (short, _widths(short), _GAP), (short, folded, 1))
+    for table, widths, gap in layouts:
         if _excess(widths, console.width, gap) <= 0:
             _print(console, table, widths, gap=gap)
             return
@@ -74,11 +81,11 @@ def _print(
     below: str = "",
 ) -> None:
     """The columns that have a width."""
-    _title(console, table)
+    _print_title(console, table)
     grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     for column, width in widths.items():
         heading = table.headings[column]
-        justify = "left" if heading in (*_LEFT, *table.left) else "right"
+        justify: Literal["left", "right"] = "left" if heading in (*_LEFT, *table.left) else "right"
         grid.add_column(Text(heading), justify=justify, overflow="fold", width=width)
     for before, row in zip([None, *table.rows], table.rows, strict=False):
         if gaps and before is not None and before[0] != row[0]:
@@ -90,7 +97,7 @@ def _print(
     console.print()
 
 
-def _title(console: Console, table: Table) -> None:
+def _print_title(console: Console, table: Table) -> None:
     if table.title:
         console.print(Text(table.title, style="bold"), overflow="fold")
 
@@ -109,8 +116,8 @@ def _excess(widths: dict[int, int], room: int, gap: int = _GAP) -> int:
     return sum(width + gap for width in widths.values()) - gap - room
 
 
-def _fitting(table: Table, room: int) -> dict[int, int]:
-    """{column: width} of the columns to show; empty when even the necessary ones are too wide."""
+def _fit_columns(table: Table, room: int) -> dict[int, int]:
+    """{column: width} of the columns to show; empty if even the necessary ones are too wide."""
     widths = _widths(table)
     headings = table.headings
     cells = {name: {row[column] for row in table.rows} for column, name in enumerate(headings)}
@@ -133,8 +140,8 @@ def _cell(heading: str, text: str) -> Text:
     return Text(text, style=_STYLES.get(text, "") if heading == "verdict" else "")
 
 
-def _stacked(console: Console, table: Table) -> None:
-    _title(console, table)
+def _print_stacked(console: Console, table: Table) -> None:
+    _print_title(console, table)
     for row in table.rows:
         for number, (heading, cell) in enumerate(zip(table.headings, row, strict=True)):
             line = Text.assemble(f"  {heading} ", _cell(heading, cell))

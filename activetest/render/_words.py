@@ -1,14 +1,22 @@
 """How numbers and names are put into words, the same in every format that people read."""
 
 import math
+from decimal import Decimal
+from typing import TypeGuard
 
+from activetest import catalog
+from activetest.nouns.quantity import Measured, Quantity
 from activetest.nouns.report import Counts, EstimateRow, Gate, Report
 
-# Stands beside intervals that the labels do not carry yet.
+# Stands beside intervals that are not reliable yet.
 MARK = "(!)"
 _MOST_DECIMALS = 8
-_WITHOUT = "by the largest score, or between groups without a floor"
-_LEGEND = f"{MARK} marks what is not to be trusted yet: there are too few labels for it."
+_LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
+# Metrics that are shares of items, and how a sentence about them begins.
+_SHARES = {
+    "error": "The model is wrong on",
+    "accuracy": "The model is right on",
+}
 
 
 def plain(text: object) -> str:
@@ -16,27 +24,27 @@ def plain(text: object) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in str(text))
 
 
-def real(value: float | None) -> bool:
+def real(value: float | None) -> TypeGuard[float]:
     """Whether there is a finite number."""
     return value is not None and math.isfinite(value)
 
 
-def figure(value: float | None, doubt: float | None = None, beside: float | None = None) -> str:
+def figure(value: float | None, doubt: float | None = None, limit: float | None = None) -> str:
     """A number to two significant digits of its doubt (half the width of its interval).
 
-    More of them where rounding would move it to another side of the number beside.
+    More of them where rounding would move it to another side of the limit.
     """
-    if not real(value):
+    if value is None or not math.isfinite(value):
         return "-"
-    # Less doubt than can be written is what rounding left of none.
-    if not real(doubt) or doubt < 10**-_MOST_DECIMALS:
-        plainly = f"{value:.4g}"
-        if beside is not None and not _alike(float(plainly), value, beside):
+    # Below what can be written, doubt is a rounding error of none.
+    if doubt is None or not math.isfinite(doubt) or doubt < 10**-_MOST_DECIMALS:
+        short_form = f"{value:.4g}"
+        if limit is not None and not _same_side(float(short_form), value, limit):
             return repr(float(value))
-        return plainly
+        return short_form
     decimals = min(max(1 - math.floor(math.log10(doubt)), 0), _MOST_DECIMALS)
-    while beside is not None and decimals < _MOST_DECIMALS:
-        if _alike(round(value, decimals), value, beside):
+    while limit is not None and decimals < _MOST_DECIMALS:
+        if _same_side(round(value, decimals), value, limit):
             break
         decimals += 1
     # Adding zero turns -0.0 into 0.0.
@@ -73,11 +81,12 @@ def percent(level: float) -> str:
     return f"{written.rstrip('0').rstrip('.') if '.' in written else written} %"
 
 
-def doubt(line: EstimateRow | Gate) -> float | None:
-    """Half the width of the interval."""
-    if not (real(line.lower) and real(line.upper)):
+def half_width(quantity: Quantity) -> float | None:
+    """Half the width of the interval; None without one."""
+    lower, upper = quantity.lower, quantity.upper
+    if lower is None or upper is None or not math.isfinite(upper - lower):
         return None
-    return (line.upper - line.lower) / 2
+    return (upper - lower) / 2
 
 
 def pool(report: Report) -> str:
@@ -85,65 +94,81 @@ def pool(report: Report) -> str:
     return plain(report.pool.rstrip("/").rsplit("/", 1)[-1] or report.pool)
 
 
-def estimate(line: EstimateRow | Gate) -> str:
+def estimate(record: Measured) -> str:
     """The estimate, as precise as its interval lets it be."""
-    return figure(line.estimate, doubt(line), _beside(line))
+    return figure(record.estimate, half_width(record.quantity), _limit(record))
 
 
-def interval(line: EstimateRow | Gate) -> str:
-    """Both ends; one that is not there is written out, one that nothing holds up is marked."""
-    if line.method == "exact":
+def interval(record: Measured) -> str:
+    """Both ends; one that does not exist is written out, and what is not reliable is marked."""
+    if record.method == "exact":
         return "exact"
-    if line.lower is None and line.upper is None:
+    if record.lower is None and record.upper is None:
         return "-"
-    ends = (
-        figure(end, doubt(line), _beside(line)) if real(end) else "no limit"
-        for end in (line.lower, line.upper)
-    )
-    return " to ".join(ends) + (f" {MARK}" if doubtful(line) else "")
+    return " to ".join(_ends(record)) + (f" {MARK}" if not reliable(record) else "")
 
 
-def interval_or_reason(line: EstimateRow) -> str:
+def interval_or_reason(row: EstimateRow) -> str:
     """The interval, or why there is none."""
-    if line.estimate is None or line.lower is None:
-        return plain(line.reason or interval(line))
-    return interval(line)
+    if row.estimate is None or row.lower is None:
+        return plain(row.reason or interval(row))
+    return interval(row)
 
 
-def certainty(line: EstimateRow | Gate) -> str:
-    """What stands behind a number."""
-    if line.method == "exact":
-        return "exact: every answer is known"
-    if line.lower is None and line.upper is None:
-        return "no interval" + (f": {plain(line.reason)}" if line.reason else "")
-    return f"{percent(line.level)} interval {interval(line)}"
+def reliable(record: Measured) -> bool:
+    """Whether there are enough labels for the interval."""
+    return record.reliable or record.method == "exact"
 
 
-def doubtful(line: EstimateRow | Gate) -> bool:
-    """Whether the labels are too few for the line's interval."""
-    return isinstance(line, EstimateRow) and not line.reliable and line.method != "exact"
+def sentence(record: EstimateRow | Gate) -> str:
+    """The estimate and its interval as a sentence.
+
+    "The model is wrong on 6.4 % of items (95 % confidence: 3.1 % to 11.5 %)." and "Recall of fraud
+    is 0.81 (95 % confidence: 0.74 to 0.87)."
+    """
+    if record.estimate is None:
+        return f"No estimate yet{f': {plain(record.reason)}' if record.reason else ''}."
+    value, where = _with_unit(record, estimate(record)), named(record.group or {})
+    if record.metric in _SHARES:
+        items = f"items with {where}" if where else "items"
+        statement = f"{_SHARES[record.metric]} {value} of {items}"
+    else:
+        statement = f"{metric_title(record)}{f' for {where}' if where else ''} is {value}"
+    return f"{statement} ({_certainty(record)})."
 
 
-def differ(line: EstimateRow) -> str:
-    """Whether the interval of a difference leaves out zero; if not, nothing is shown either way."""
-    if not (real(line.lower) and real(line.upper)):
+def metric_title(record: EstimateRow | Gate) -> str:
+    """The metric in words, with its class: "Recall of fraud"."""
+    name, bracket, argument = record.metric.partition("[")
+    title = name.replace("-", " ")
+    if name in catalog.names("metrics"):
+        title = catalog.fact("metrics", name, "TITLE") or title
+    title = f"{title[:1].upper()}{title[1:]}" + (f" [{argument}" if bracket else "")
+    return plain(title if record.class_name is None else f"{title} of {record.class_name}")
+
+
+def differ(row: EstimateRow) -> str:
+    """Whether the interval of a difference leaves out zero."""
+    if row.lower is None or row.upper is None or math.isnan(row.lower + row.upper):
         return "-"
-    return "yes" if line.lower > 0 or line.upper < 0 else "not shown"
+    return "yes" if row.lower > 0 or row.upper < 0 else "no clear difference"
 
 
-def metric(line: EstimateRow | Gate) -> str:
-    """The metric, with its class where it has one."""
-    return plain(line.metric if line.class_name is None else f"{line.metric}[{line.class_name}]")
+def metric(record: EstimateRow | Gate) -> str:
+    """The metric as it is asked for, with its class where it has one."""
+    name = record.metric
+    return plain(name if record.class_name is None else f"{name}[{record.class_name}]")
 
 
-def group(line: EstimateRow) -> str:
+def group(row: EstimateRow) -> str:
     """The group as column=value, several joined by a comma; for a difference, both of them."""
-    one, other = line.group or {}, line.against
-    if other is None:
-        return named(one)
-    if list(one) == list(other):
-        return plain(f"{', '.join(one)}: ") + " minus ".join(map(_values, (one, other)))
-    return " minus ".join(named(each) or "all items" for each in (one, other))
+    group, against = row.group or {}, row.against
+    if against is None:
+        return named(group)
+    if list(group) == list(against):
+        values = (plain(", ".join(each.values())) for each in (group, against))
+        return plain(f"{', '.join(group)}: ") + " minus ".join(values)
+    return " minus ".join(named(each) or "all items" for each in (group, against))
 
 
 def named(group: dict[str, str]) -> str:
@@ -152,46 +177,52 @@ def named(group: dict[str, str]) -> str:
 
 
 def headline(report: Report) -> EstimateRow | None:
-    """The line to read first."""
-    marked = [line for line in report.estimates if line.headline]
-    return marked[0] if marked else None
+    """The row to read first."""
+    return next((row for row in report.estimates if row.headline), None)
 
 
 def title(report: Report) -> str:
-    """What the headline is about: its own metric, which need not be the one that draws aim at."""
-    line = headline(report)
-    return f"{plain(report.metric) if line is None else metric(line)} of {pool(report)}"
+    """What the headline is about: its own metric, which need not be the one that draws serve."""
+    row = headline(report)
+    return f"{plain(report.metric) if row is None else metric(row)} of {pool(report)}"
 
 
-def facts(report: Report, line: EstimateRow | None) -> list[tuple[str, str]]:
-    """What stands under the headline: what was spent, and what it was worth."""
+def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
+    """What stands under the headline: how many labels were used, and how many that saved."""
     counts = report.counts
-    if line is None:
-        return [("labels", f"{count(counts.labelled)} of {count(counts.n_pool)} items")]
-    used = count(line.n_labeled)
+    items = f"{count(counts.n_pool if row is None else row.n_pool)} items in {pool(report)}"
+    if row is None:
+        return [("labels", f"{count(counts.labelled)} of {items}")]
+    used = count(row.n_labeled)
     # Estimates from draws do not use them; the surrogate's own view does, and counts them itself.
-    if (deterministic := min(counts.deterministic, counts.labelled - line.n_labeled)) > 0:
-        used = f"{used} with a known chance, {count(deterministic)} without,"
-    rows = [("labels used", f"{used} of {count(line.n_pool)} items")]
-    if real(line.n_eff):
-        value = f"{count(line.n_eff)} (random labels that would be as good)"
-        rows.append(("effective sample size", value))
-    if real(line.labels_saved):
-        least = "at least " if line.variance_inflated else ""
-        saved = f"{least}{times(line.labels_saved)} against random labelling"
+    if (deterministic := min(counts.deterministic, counts.labelled - row.n_labeled)) > 0:
+        used = f"{used} drawn with known probabilities and {count(deterministic)} without,"
+    rows = [("labels used", f"{used} of {items}")]
+    if saved := labels_saved(row):
         rows.append(("labels saved", saved))
     return rows
 
 
+def labels_saved(row: EstimateRow) -> str:
+    """How many random labels would be as good, as text; empty where nobody can say."""
+    if row.n_eff is None or row.quantity.saved is None:
+        return ""
+    if not reliable(row):
+        return "too early to say what was saved"
+    about = "at least" if row.variance_inflated else "about"
+    labels = "1 random label" if count(row.n_eff) == "1" else f"{count(row.n_eff)} random labels"
+    return f"as good as {about} {labels} ({times(row.quantity.saved)})"
+
+
 def notes(report: Report) -> list[str]:
     """What to know before believing a number, and what the mark means where it stands."""
-    marked = any(doubtful(line) for line in report.estimates)
+    marked = not all(map(reliable, (*report.estimates, *report.gates)))
     return [plain(note) for note in report.notes] + [_LEGEND] * marked
 
 
 def made_by(report: Report) -> str:
     """One sentence on how items are chosen."""
-    how = f"floor {report.floor:g}" if report.selection == "draw" else "the largest scores picked"
+    how = f"floor {report.floor:g}" if report.selection == "draw" else "top scores, not drawn"
     note = f" ({report.surrogate_note})" if report.surrogate_note else ""
     power = f" to the power {report.power:g}" if report.power != 1 else ""
     return plain(
@@ -210,19 +241,16 @@ def drawing(result: dict) -> str:
 
 def standing(counts: Counts) -> list[tuple[str, str]]:
     """Where a study stands, one fact per row."""
-    rows = [
-        ("pool", f"{count(counts.n_pool)} items"),
-        ("rounds", count(counts.rounds)),
-        ("drawn", count(counts.drawn)),
-        *(
-            [("picked", f"{count(counts.deterministic)} ({_WITHOUT})")]
-            if counts.deterministic
-            else []
-        ),
+    rows = [("pool", f"{count(counts.n_pool)} items"), ("rounds", count(counts.rounds))]
+    rows.append(("drawn", count(counts.drawn)))
+    if counts.deterministic:
+        how = "top scores, or drawn between groups without a floor"
+        rows.append(("not drawn at random", f"{count(counts.deterministic)} ({how})"))
+    rows += [
         ("labelled", count(counts.labelled)),
         ("pending", count(counts.pending)),
         ("declined", count(counts.declined)),
-        ("brought", f"{count(counts.supplied)} (labels of items that were never drawn)"),
+        ("supplied", f"{count(counts.supplied)} (your labels of items that were never drawn)"),
     ]
     if counts.budget is not None:
         left = max(counts.budget - counts.labelled, 0)
@@ -230,17 +258,40 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
     return rows
 
 
-def _alike(rounded: float, value: float, beside: float) -> bool:
-    """Whether both lie on the same side of a number, or both on it."""
-    return (rounded > beside, rounded < beside) == (value > beside, value < beside)
+def _ends(record: Measured) -> list[str]:
+    """Both ends of the interval."""
+    width = half_width(record.quantity)
+    return [
+        figure(end, width, _limit(record)) if real(end) else "no limit"
+        for end in (record.lower, record.upper)
+    ]
 
 
-def _beside(line: EstimateRow | Gate) -> float | None:
-    """The number that decides what a line means: rounding must not hide on which side it is."""
-    if isinstance(line, Gate):
-        return line.threshold
-    return None if line.against is None else 0.0
+def _certainty(record: EstimateRow | Gate) -> str:
+    """How sure a number is."""
+    if record.method == "exact":
+        return "exact: every answer is known"
+    if record.lower is None and record.upper is None:
+        return "no interval" + (f": {plain(record.reason)}" if record.reason else "")
+    ends = " to ".join(_with_unit(record, end) for end in _ends(record))
+    mark = "" if reliable(record) else ", not reliable yet"
+    return f"{percent(record.level)} confidence: {ends}{mark}"
 
 
-def _values(group: dict[str, str]) -> str:
-    return plain(", ".join(group.values()))
+def _with_unit(record: EstimateRow | Gate, number: str) -> str:
+    """A figure of a share of items in percent; any other as it is."""
+    if record.metric not in _SHARES or number in ("-", "no limit"):
+        return number
+    return f"{Decimal(number).scaleb(2):f} %"
+
+
+def _same_side(rounded: float, value: float, limit: float) -> bool:
+    """Whether both lie on the same side of the limit, or both on it."""
+    return (rounded > limit, rounded < limit) == (value > limit, value < limit)
+
+
+def _limit(record: Measured) -> float | None:
+    """The number that decides what a record means: rounding must not hide on which side it is."""
+    if isinstance(record, Gate):
+        return record.threshold
+    return 0.0 if isinstance(record, EstimateRow) and record.against is not None else None

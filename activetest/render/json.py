@@ -3,12 +3,50 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from operator import attrgetter
+from typing import Any
 
-from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import SCHEMA_VERSION, Counts, EstimateRow, Gate, Report
+from activetest.nouns.group_report import (
+    Assessment,
+    Confusion,
+    Reliability,
+)
+from activetest.nouns.quantity import Measured
+from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Report
 from activetest.render import _assessment
+
+# Keys of each kind of record, in order.
+_ROW = (
+    *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
+    *("method", "n_labeled", "n_pool", "n_eff", "labels_saved", "max_weight_share"),
+    *("variance_inflated", "headline", "reason", "shrunk", "reliable"),
+)
+_GATE = (
+    *("requirement", "metric", "class", "group", "op", "threshold", "verdict", "level", "method"),
+    *("n_labeled", "estimate", "lower", "upper", "e_pass", "e_fail", "more", "reason"),
+)
+_GROUP = (
+    *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),
+    *("p_among_worst", "rank_lower", "rank_upper", "method"),
+)
+_COMPARISON = (
+    *("first", "second", "difference", "lower", "upper", "p_below", "p_within", "p_above"),
+    *("region", "words", "rope", "lambda"),
+)
+_CELL = ("truth", "predicted", "estimate", "lower", "upper")
+_BIN = (
+    *("low", "high", "n_pool", "n_labeled", "confidence", "accuracy", "lower", "upper", "method"),
+)
+# Where a value is found whose attribute is not called like its key.
+_ATTRIBUTES = {
+    "class": "class_name",
+    "labels_saved": "quantity.saved",
+    "difference": "estimate",
+    "lambda": "probability",
+    "accuracy": "estimate",
+}
 
 
 def render(report: Report) -> str:
@@ -26,11 +64,11 @@ def render(report: Report) -> str:
             "power": report.power,
             "surrogate_note": report.surrogate_note,
             "counts": asdict(report.counts),
-            "estimates": [_estimate(line) for line in report.estimates],
+            "estimates": [_read(row, _ROW) for row in report.estimates],
             "notes": list(report.notes),
-            "gates": [_gate(gate) for gate in report.gates],
+            "gates": [_write_gate(gate) for gate in report.gates],
         }
-        | _answer(report.assessment)
+        | _write_answer(report.assessment)
     )
 
 
@@ -44,50 +82,63 @@ def simulation(results: Sequence[dict]) -> str:
     return _document({"results": list(results)})
 
 
-def _answer(answer: Assessment | None) -> dict:
-    """The answer to the task; null for what it does not have."""
+def _write_answer(answer: Assessment | None) -> dict[str, Any]:
+    """The answer to the question about groups; null for what it does not have."""
     if answer is None:
-        return dict.fromkeys(("task", "groups", "comparison", "confusion", "reliability"))
+        return dict.fromkeys(("question", "groups", "comparison", "confusion", "reliability"))
     fields = asdict(answer)
-    parts = {name: fields.pop(name) for name in ("groups", "comparison", "confusion")}
-    parts["reliability"] = fields.pop("reliability")
-    if parts["comparison"]:
-        parts["comparison"]["lambda"] = parts["comparison"].pop("probability")
+    for name in ("groups", "comparison", "confusion", "reliability"):
+        del fields[name]
     fields["group"] = fields.pop("column")
-    return {"task": fields | {"answer": _assessment.sentence(answer)}} | parts
+    comparison, matrix, diagram = answer.comparison, answer.confusion, answer.reliability
+    return {
+        "question": fields | {"answer": _assessment.sentence(answer)},
+        "groups": [_read(group, _GROUP) for group in answer.groups],
+        "comparison": _read(comparison, _COMPARISON) if comparison else None,
+        "confusion": _write_confusion(matrix) if matrix else None,
+        "reliability": _write_reliability(diagram) if diagram else None,
+    }
 
 
-def _estimate(line: EstimateRow) -> dict:
-    return _in_order(line, "metric", "class", "group", "against")
-
-
-def _gate(gate: Gate) -> dict:
-    fields = _in_order(gate, "requirement", "metric", "class", "group")
+def _write_gate(gate: Gate) -> dict[str, Any]:
+    fields = _read(gate, _GATE)
     for name in ("e_pass", "e_fail"):
-        # Null says that there is no such number; beyond all bounds is a number for those who
-        # compare.
+        # Null says that there is no such number; an infinite one has to stay comparable.
         if fields[name] == math.inf:
             fields[name] = sys.float_info.max
     return fields
 
 
-def _in_order(said: EstimateRow | Gate, *first: str) -> dict:
-    """The fields, these first."""
-    fields = asdict(said)
-    fields["class"] = fields.pop("class_name")
-    return {name: fields.pop(name) for name in first} | fields
+def _write_confusion(matrix: Confusion) -> dict[str, Any]:
+    return asdict(matrix) | {"cells": [_read(cell, _CELL) for cell in matrix.cells]}
 
 
-def _document(content: dict) -> str:
-    document = {"schema_version": SCHEMA_VERSION} | content
+def _write_reliability(diagram: Reliability) -> dict[str, Any]:
+    return {
+        "bins": [_read(each, _BIN) for each in diagram.bins],
+        "ece": diagram.ece.estimate,
+        "lower": diagram.ece.lower,
+        "upper": diagram.ece.upper,
+        "method": diagram.ece.method,
+        "reason": diagram.reason,
+    }
+
+
+def _read(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
+    """{key: value} of a record and its quantity."""
+    return {key: attrgetter(_ATTRIBUTES.get(key, key))(record) for key in keys}
+
+
+def _document(content: Mapping[str, Any]) -> str:
+    document = {"schema_version": SCHEMA_VERSION} | dict(content)
     return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
 
-def _finite(value):
-    """The same with numpy's numbers made plain, and null where a number is not finite."""
+def _finite(value: Any) -> Any:
+    """The same with NumPy's numbers as plain ones, and None where a number is not finite."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]

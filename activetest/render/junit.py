@@ -1,4 +1,4 @@
-"""Gates as JUnit XML: one test case each. A gate that is undecided does not look green."""
+"""Gates as JUnit XML: one test case each. An undecided gate does not look green."""
 
 from xml.etree import ElementTree
 
@@ -10,12 +10,12 @@ from activetest.render import _words as words
 def render(report: Report) -> str:
     """One test suite with one case per gate, in the order asked.
 
-    Failed and undecided gates are both a <failure>, of that type: servers that know no third
-    verdict must not let what is undecided pass.
+    Failed and undecided gates are both a <failure>, with the verdict as its type: servers know no
+    third verdict, and an undecided gate must not pass.
     """
     suite = ElementTree.Element("testsuite", name=f"activetest report of {words.pool(report)}")
     for gate in report.gates:
-        suite.append(_case(gate))
+        suite.append(_build_case(gate))
     failures = sum(gate.verdict != PASS for gate in report.gates)
     counts = {"tests": str(len(report.gates)), "failures": str(failures)}
     counts |= {"errors": "0", "skipped": "0"}
@@ -27,13 +27,13 @@ def render(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _case(gate: Gate) -> ElementTree.Element:
+def _build_case(gate: Gate) -> ElementTree.Element:
     name = words.plain(gate.requirement.strip())
     case = ElementTree.Element("testcase", classname="activetest", name=name)
     if gate.verdict == PASS:
-        told = ElementTree.SubElement(case, "system-out")
+        result = ElementTree.SubElement(case, "system-out")
     else:
-        said = words.plain(_gates.verdict(gate))
-        told = ElementTree.SubElement(case, "failure", type=gate.verdict, message=said)
-    told.text = "\n".join(f"{name}: {value}" for name, value in _gates.grounds(gate))
+        message = words.plain(_gates.verdict(gate))
+        result = ElementTree.SubElement(case, "failure", type=gate.verdict, message=message)
+    result.text = "\n".join(f"{name}: {value}" for name, value in _gates.grounds(gate))
     return case

@@ -1,11 +1,11 @@
 """Reports as Markdown, for pull requests and job summaries."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, EstimateRow, Report, count_verdicts
+from activetest.nouns.report import Counts, Report, count_verdicts
 from activetest.render import _assessment, _gates, _tables
 from activetest.render import _words as words
 
@@ -17,88 +17,82 @@ _WIDEST_MATRIX = 30
 
 @dataclass(frozen=True)
 class _Part:
-    """A paragraph or the top of a table, and lines that may be left out from the end."""
+    """A paragraph or the top of a table, and lines of which the last may be left out."""
 
     head: str
     lines: tuple[str, ...] = ()
 
 
 def render(report: Report) -> str:
-    """Verdicts, headline, tables and notes; at most MOST_BYTES, without the last lines of tables.
+    """Verdicts, headline, tables and notes; at most MOST_BYTES.
 
-    What stands last in the tables goes first: groups before differences before the whole pool.
+    What is too much is left out from the end of the tables: groups before differences before the
+    whole pool.
     """
-    line = words.headline(report)
+    row = words.headline(report)
     parts = [_Part(f"## {_escape(words.title(report))}")]
     if report.gates:
-        behind = _gates.evidence(report.gates)
-        parts.append(
-            _Part(
-                f"**{count_verdicts(report.gates)}**" + (f" (intervals: {behind})" * bool(behind))
-            )
-        )
-        parts.append(_table(_gates.table(report.gates)))
+        verdicts = f"**{count_verdicts(report.gates)}**"
+        if intervals := _gates.evidence(report.gates):
+            verdicts += f" (intervals: {intervals})"
+        parts.append(_Part(verdicts))
+        parts.append(_write_table(_gates.table(report.gates)))
         if remarks := _gates.remarks(report.gates):
-            parts.append(_list(remarks))
-    parts += [_Part(_headline(line)), _list(map(": ".join, words.facts(report, line)))]
+            parts.append(_write_list(remarks))
+    headline = words.sentence(row) if row else "No estimate yet."
+    parts.append(_Part(f"**{_escape(headline)}**"))
+    parts.append(_write_list(map(": ".join, words.facts(report, row))))
     if report.assessment:
-        parts += _answer(report.assessment)
-    parts += map(_any_table, _tables.tables(report))
+        parts += _write_answer(report.assessment)
+    parts += map(_write_any, _tables.tables(report))
     notes = words.notes(report)
-    end = [_Part("### Notes"), _list(notes)] if notes else []
+    end = [_Part("### Notes"), _write_list(notes)] if notes else []
     made_by = f"<sub>{_escape(words.made_by(report))}</sub>"
-    below = _shortened(end, MOST_BYTES // 2) + [made_by]
+    below = [*_shorten(end, MOST_BYTES // 2), made_by]
     room = MOST_BYTES - sum(_size(text) for text in below)
-    return "\n\n".join(_shortened(parts, room) + below) + "\n"
+    return "\n\n".join(_shorten(parts, room) + below) + "\n"
 
 
 def status(counts: Counts, coming: str = "") -> str:
     """Where a study stands; coming says what `next` would do."""
     standing = _tables.Table("", ("", ""), tuple(words.standing(counts)))
-    parts = [_whole(_table(standing))] + ([_escape(coming)] if coming else [])
+    parts = [_join(_write_table(standing))] + ([_escape(coming)] if coming else [])
     return "\n\n".join(parts) + "\n"
 
 
 def simulation(results: Sequence[dict]) -> str:
     """One row per strategy, metric and budget."""
-    parts = [_table(_tables.strategies(results))]
+    parts = [_write_table(_tables.strategies(results))]
     if remarks := _tables.remarks(results):
-        parts.append(_list(remarks))
-    return "\n\n".join(map(_whole, parts)) + "\n"
+        parts.append(_write_list(remarks))
+    return "\n\n".join(map(_join, parts)) + "\n"
 
 
-def _headline(line: EstimateRow | None) -> str:
-    if line is None or line.estimate is None:
-        reason = "" if line is None or not line.reason else f": {_escape(line.reason)}"
-        return f"**Not estimable yet**{reason}"
-    return f"**{words.estimate(line)}** ({words.certainty(line)})"
-
-
-def _answer(answer: Assessment) -> list[_Part]:
-    """The answer to the task, and what it rests on."""
+def _write_answer(answer: Assessment) -> list[_Part]:
+    """The answer to the question about groups, and what it rests on."""
     parts = [_Part(f"**{_escape(_assessment.sentence(answer))}**")]
-    parts += map(_any_table, _assessment.tables(answer))
+    parts += map(_write_any, _assessment.tables(answer))
     if answer.reliability:
-        parts.append(_table(_assessment.bins(answer)))
+        parts.append(_write_table(_assessment.bins(answer)))
     if remarks := _assessment.remarks(answer):
-        parts.append(_list(remarks))
+        parts.append(_write_list(remarks))
     return parts
 
 
-def _any_table(table: _tables.Table | _tables.Matrix) -> _Part:
+def _write_any(table: _tables.Table | _tables.Matrix) -> _Part:
     if isinstance(table, _tables.Matrix):
         wide = len(table.classes) > _WIDEST_MATRIX
         table = table.largest() if wide else table.table(intervals=True)
-    return _table(table)
+    return _write_table(table)
 
 
-def _list(texts) -> _Part:
+def _write_list(texts: Iterable[str]) -> _Part:
     first, *others = (f"- {_escape(text)}" for text in texts)
     return _Part(first, tuple(others))
 
 
-def _table(table: _tables.Table) -> _Part:
-    def row(cells: Sequence[str]) -> str:
+def _write_table(table: _tables.Table) -> _Part:
+    def write(cells: Sequence[str]) -> str:
         shown = (
             f"**{_escape(cell)}**" if heading == "verdict" else _escape(cell)
             for heading, cell in zip(table.headings, cells, strict=True)
@@ -107,14 +101,14 @@ def _table(table: _tables.Table) -> _Part:
 
     title = f"### {_escape(table.title)}\n\n" if table.title else ""
     top = f"| {' | '.join(map(_escape, table.headings))} |"
-    return _Part(f"{title}{top}\n|{' --- |' * len(table.headings)}", tuple(map(row, table.rows)))
+    return _Part(f"{title}{top}\n|{' --- |' * len(table.headings)}", tuple(map(write, table.rows)))
 
 
-def _whole(part: _Part) -> str:
+def _join(part: _Part) -> str:
     return "\n".join((part.head, *part.lines))
 
 
-def _shortened(parts: Sequence[_Part], room: int) -> list[str]:
+def _shorten(parts: Sequence[_Part], room: int) -> list[str]:
     """The parts as texts, up to the first line for which there is no room, and what is missing."""
     missing = "<sub>{:,} more lines are left out here: --format json has them all.</sub>"
     room -= _size(missing) + 20
@@ -122,7 +116,7 @@ def _shortened(parts: Sequence[_Part], room: int) -> list[str]:
     for part in parts:
         kept = 0
         for line in (part.head, *part.lines):
-            # Whatever follows the first line left out is less important than that line.
+            # After the first line that is left out, all others are less important.
             if left_out or room < _size(line):
                 left_out += 1
             else:
@@ -139,5 +133,5 @@ def _size(text: str) -> int:
 
 
 def _escape(text: str) -> str:
-    """Nothing in a name may open a cell, a tag, an emphasis or a link."""
+    """Text in which no name opens a cell, a tag, an emphasis or a link."""
     return re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", words.plain(text))

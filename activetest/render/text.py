@@ -1,4 +1,4 @@
-"""Reports as text for a terminal, or for whatever stands behind a pipe.
+"""Reports as text for a terminal or a pipe.
 
 Colour only where standard output is a terminal that wants it; nothing wider than the terminal.
 """
@@ -19,26 +19,25 @@ from activetest.render import _words as words
 
 
 def render(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
-    """Verdicts, the headline, what it cost, every estimate, and what to know before believing it.
+    """Verdicts, the headline, its costs, every estimate, and what to know before believing it.
 
     width in columns and color are those of standard output unless given.
     """
 
-    def say(console: Console) -> None:
+    def write(console: Console) -> None:
         if report.gates:
-            _verdicts(console, report.gates)
-        line = words.headline(report)
-        console.print(_headline(report, line))
-        console.print()
-        _facts(console, words.facts(report, line))
+            _print_verdicts(console, report.gates)
+        row = words.headline(report)
+        _print_headline(console, row)
+        _print_facts(console, words.facts(report, row))
         if report.assessment:
-            _answer(console, report.assessment)
+            _print_answer(console, report.assessment)
         for table in _tables.tables(report):
             _text_tables.show_any(console, table)
-        _notes(console, words.notes(report))
+        _print_notes(console, words.notes(report))
         console.print(Text(words.made_by(report), style="dim"))
 
-    return _written(say, width, color)
+    return _capture(write, width, color)
 
 
 def status(
@@ -46,12 +45,12 @@ def status(
 ) -> str:
     """Where a study stands; coming says what `next` would do."""
 
-    def say(console: Console) -> None:
-        _facts(console, words.standing(counts))
+    def write(console: Console) -> None:
+        _print_facts(console, words.standing(counts))
         if coming:
             console.print(Text(words.plain(coming)))
 
-    return _written(say, width, color)
+    return _capture(write, width, color)
 
 
 def simulation(
@@ -59,21 +58,21 @@ def simulation(
 ) -> str:
     """One row per strategy, metric and budget, with a gap between metrics."""
 
-    def say(console: Console) -> None:
+    def write(console: Console) -> None:
         _text_tables.show(console, _tables.strategies(results), gaps=True)
-        _notes(console, _tables.remarks(results))
+        _print_notes(console, _tables.remarks(results))
 
-    return _written(say, width, color)
+    return _capture(write, width, color)
 
 
-def _written(say: Callable[[Console], None], width: int | None, color: bool | None) -> str:
-    """What say prints, without spaces at the ends of lines."""
-    wanted = _terminal_wants_color() if color is None else color
+def _capture(write: Callable[[Console], None], width: int | None, color: bool | None) -> str:
+    """The text that write prints, without spaces at the ends of lines."""
+    colored = _terminal_wants_color() if color is None else color
     console = Console(
-        width=width, force_terminal=wanted, highlight=False, markup=False, emoji=False
+        width=width, force_terminal=colored, highlight=False, markup=False, emoji=False
     )
     with console.capture() as capture:
-        say(console)
+        write(console)
     return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n")) + "\n"
 
 
@@ -82,51 +81,49 @@ def _terminal_wants_color() -> bool:
     return sys.stdout.isatty() and not plain
 
 
-def _verdicts(console: Console, given: Sequence[Gate]) -> None:
+def _print_verdicts(console: Console, gates: Sequence[Gate]) -> None:
     """The verdicts; under the table, what else to know about each."""
-    behind = _gates.evidence(given)
-    console.print(
-        Text.assemble((count_verdicts(given), "bold"), f" (intervals: {behind})" if behind else "")
-    )
+    verdicts = Text.assemble((count_verdicts(gates), "bold"))
+    if intervals := _gates.evidence(gates):
+        verdicts.append(f" (intervals: {intervals})")
+    console.print(verdicts)
     console.print()
-    _text_tables.show(console, _gates.table(given))
-    _notes(console, _gates.remarks(given))
+    _text_tables.show(console, _gates.table(gates))
+    _print_notes(console, _gates.remarks(gates))
 
 
-def _answer(console: Console, answer: Assessment) -> None:
-    """The answer to the task, and what it rests on."""
+def _print_headline(console: Console, row: EstimateRow | None) -> None:
+    exists = row is not None and row.estimate is not None
+    sentence = words.sentence(row) if row else "No estimate yet."
+    console.print(Text(sentence, style="bold green" if exists else "yellow"), overflow="fold")
+    console.print()
+
+
+def _print_answer(console: Console, answer: Assessment) -> None:
+    """The answer to the question about groups, and what it rests on."""
     style = "bold green" if answer.decided else "bold"
     console.print(Text(_assessment.sentence(answer), style=style), overflow="fold")
     console.print()
     for table in _assessment.tables(answer):
         _text_tables.show_any(console, table)
     if answer.reliability:
-        _reliability(console, answer)
-    _notes(console, _assessment.remarks(answer))
+        _print_diagram(console, answer)
+    _print_notes(console, _assessment.remarks(answer))
 
 
-def _reliability(console: Console, answer: Assessment) -> None:
-    """The diagram, as wide as there is room for, with fewer numbers where there is little."""
+def _print_diagram(console: Console, answer: Assessment) -> None:
+    """The reliability diagram, as wide as the terminal allows, if need be with fewer columns."""
     sizes = range(_assessment.WIDEST, _assessment.SMALL - 1, -1)
-    ways = [(width, without) for without in _assessment.LESS for width in sizes]
+    layouts = [(width, without) for without in _assessment.LESS for width in sizes]
     sizes = range(_assessment.WIDEST, _assessment.SMALLEST, -1)
-    ways += [(width, _assessment.LEAST) for width in sizes]
-    tables = (_assessment.bins(answer, *way) for way in ways)
+    layouts += [(width, _assessment.LEAST) for width in sizes]
+    tables = (_assessment.bins(answer, *layout) for layout in layouts)
     least = _assessment.bins(answer, _assessment.SMALLEST, _assessment.LEAST)
     fitting = (table for table in tables if _text_tables.fits(table, console.width))
     _text_tables.show(console, next(fitting, least), below=_assessment.LEGEND)
 
 
-def _headline(report: Report, line: EstimateRow | None) -> Text:
-    title = (f"{words.title(report)}: ", "bold")
-    if line is None or line.estimate is None:
-        reason = words.plain(line.reason) if line is not None and line.reason else "no labels yet"
-        return Text.assemble(title, (f"not estimable yet, {reason}", "yellow"))
-    number = (words.estimate(line), "bold green")
-    return Text.assemble(title, number, f", {words.certainty(line)}")
-
-
-def _facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
+def _print_facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
     if console.width < 50:
         for name, value in facts:
             console.print(Text.assemble((f"{name}: ", "dim"), value), overflow="fold")
@@ -141,8 +138,8 @@ def _facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
     console.print()
 
 
-def _notes(console: Console, notes: Sequence[str]) -> None:
-    """One under the other, the lines after the first as far to the right as its text."""
+def _print_notes(console: Console, notes: Sequence[str]) -> None:
+    """One under the other; further lines of a note are indented."""
     if not notes:
         return
     grid = Grid.grid(padding=(0, 1))

@@ -10,8 +10,8 @@ from activetest.bandits.credible import outcome_share_intervals, value_intervals
 from activetest.bandits.ranks import draw_values
 from activetest.estimation.view import View
 from activetest.intervals.group_t import NEEDS_INSIDE
-from activetest.item_statistics.calibration import in_bins
-from activetest.item_statistics.metric import Metric, fraction, linear
+from activetest.item_statistics.calibration import statistics_of_bins
+from activetest.item_statistics.metric import Metric, linear_metric, ratio_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.group_report import Bin, Cell, Column, Confusion, Reliability
@@ -87,7 +87,7 @@ def confusion_metrics(counts: GroupCounts, classes: tuple[str, ...]) -> dict[int
         predicted = classes[column]
         cells = [statistic(f"cell:{row}:{column}") for row in range(len(classes))]
         found[column] = [
-            linear("confusion", cell, class_name=f"{truth} as {predicted}")
+            linear_metric("confusion", cell, class_name=f"{truth} as {predicted}")
             for cell, truth in zip(cells, classes, strict=True)
         ]
         if arms.prior.shape[1] > len(classes):
@@ -95,16 +95,16 @@ def confusion_metrics(counts: GroupCounts, classes: tuple[str, ...]) -> dict[int
             above, below = (share, *[-1.0] * len(cells)), (1.0, *[0.0] * len(cells))
             name = f"{_OUTSIDE} as {predicted}"
             found[column].append(
-                fraction(name, cells, above=above, below=below, upper=float(share))
+                ratio_metric(name, cells, above=above, below=below, upper=float(share))
             )
     return found
 
 
 def bin_metrics(counts: GroupCounts) -> dict[int, Metric]:
     """{bin: share of all items that are right and in it} of bins not drawn uniformly."""
-    right = in_bins("right_in", np.array(counts.partition.strata[1:], np.float32))
+    right = statistics_of_bins("right_in", np.array(counts.partition.strata[1:], np.float32))
     return {
-        int(place): linear(f"right in bin {place}", right[place])
+        int(place): linear_metric(f"right in bin {place}", right[place])
         for place in np.flatnonzero(non_uniform(counts))
     }
 

@@ -11,7 +11,7 @@ from activetest.bandits.comparison import count_regions
 from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.planning import forecast_decision_labels
 from activetest.errors import ChoiceError
-from activetest.estimation.view import View, look
+from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.choices import Choices
@@ -25,7 +25,7 @@ from activetest.reporting import confusion as cells
 from activetest.reporting import group_notes as words
 from activetest.reporting.group_ranking import Standing, ranking, standing
 from activetest.reporting.rows import HEADLINE
-from activetest.rounds.fit import generator
+from activetest.rounds.fit import make_generator
 from activetest.sampling import between_groups
 
 
@@ -52,11 +52,11 @@ def assessment(
     cannot be answered for this pool: because of choices, or because so many items were declined
     that all remaining groups would be named.
     """
-    facts = specification.facts(cache.roles, choices.costs, cache)
-    metric, level = specification.one(choices.metric, facts), choices.level
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    metric, level = specification.find_metric(choices.metric, facts), choices.level
     counts = _count(log, cache, choices, facts, seed, surrogate)
-    bandit = between_groups.bandit(counts.groups, cache, choices)
-    rng = generator(seed, len(log.history) + 1, "groups")
+    bandit = between_groups.make_bandit(counts.groups, cache, choices)
+    rng = make_generator(seed, len(log.history) + 1, "groups")
     stands = standing(counts.groups, counts.view, metric, level, rng)
     _check_worst(choices, stands.n_answerable)
     groups, ranks = ranking(stands, choices.worst, level, rng)
@@ -107,14 +107,14 @@ def _count(
     groups = count_groups(log, cache, choices, kind=choices.metric)
     matrix = cells.by_class(log, cache, choices)
     bins = cells.by_confidence(log, cache, choices) if facts.probabilities else None
-    metrics = [specification.one(choices.metric, facts)] if groups.weighted.any() else []
+    metrics = [specification.find_metric(choices.metric, facts)] if groups.weighted.any() else []
     for column in cells.confusion_metrics(matrix, cache.classes).values():
         metrics += column
     if bins and cells.non_uniform(bins).any():
         metrics += [_ece(facts), *cells.bin_metrics(bins).values()]
     if not metrics:
         return _Counts(groups, matrix, bins, None)
-    view = look(log, cache, choices, metrics, seed=seed, own_view=False, surrogate=surrogate)
+    view = build_view(log, cache, choices, metrics, seed=seed, own_view=False, surrogate=surrogate)
     return _Counts(groups, matrix, bins, view)
 
 
@@ -129,7 +129,7 @@ def _check_worst(choices: Choices, n_answerable: int) -> None:
 
 
 def _ece(facts: Facts) -> Metric:
-    return specification.one(cells.BINS_KIND, facts)
+    return specification.find_metric(cells.BINS_KIND, facts)
 
 
 def _compare(

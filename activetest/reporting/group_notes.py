@@ -1,4 +1,4 @@
-"""What a report says about a task beside its numbers, in plain sentences."""
+"""Plain sentences about the answer to a question about groups."""
 
 from activetest.bandits.arms import ECE
 from activetest.bandits.bandit import ESTIMATE
@@ -8,86 +8,95 @@ from activetest.reporting.rows import HEADLINE
 
 # Names that a sentence lists.
 _LISTED = 8
-# Groups of which nothing is drawn.
-_SURE = (EXACT, NONE)
+# Methods of groups whose values are not drawn from a posterior.
+_CERTAIN = (EXACT, NONE)
 
 
-def compared(one: dict, two: dict, region: str, worse: int, rope: float) -> str:
+def compared(
+    first: dict[str, str], second: dict[str, str], region: str, worse: int, rope: float
+) -> str:
     """What a region says about the first of two groups; worse is 1 where a larger value is."""
-    first, second = named(one), named(two)
+    names = describe_group(first), describe_group(second)
     if region == "within":
-        return f"{first} and {second} differ by at most {rope:g}"
+        return f"{names[0]} and {names[1]} differ by at most {rope:g}"
     which = "worse" if (region == "above") == (worse > 0) else "better"
-    return f"{first} is {which} than {second} by more than {rope:g}"
+    return f"{names[0]} is {which} than {names[1]} by more than {rope:g}"
 
 
-def named(group: dict) -> str:
+def describe_group(group: dict[str, str]) -> str:
     """A group as column=value."""
     return ", ".join(f"{column}={value}" for column, value in group.items())
 
 
 def notes(answer: Assessment) -> list[str]:
-    """Which groups and parts are estimated otherwise than by their posterior, and why."""
-    said = _uneven(answer)
-    if answer.task == ESTIMATE:
-        said.append(
-            "Posteriors know each group by its own labels alone. Under `shrunk`, in the table of "
-            "groups, the others help, and simulations found it nearer to the truth in most cases."
+    """Which groups and parts are not estimated by their posterior, and why."""
+    sentences = _describe_weighted_groups(answer)
+    if answer.question == ESTIMATE:
+        sentences.append(
+            "The posterior of a group uses the labels of that group only. The column `shrunk` in "
+            "the table of groups also uses the other groups; in simulations it was nearer to the "
+            "truth in most cases."
         )
-    if answer.metric.startswith(ECE) and any(each.method not in _SURE for each in answer.groups):
-        said.append(
-            "P(worst), P(best) and ranks rest on draws of calibration errors, which lie above the "
-            "truth where labels are few: P(worst) leans towards groups with few labels."
+    if answer.metric.startswith(ECE) and any(each.method not in _CERTAIN for each in answer.groups):
+        sentences.append(
+            "P(worst), P(best) and ranks are computed from draws of calibration errors, which are "
+            "too large where labels are few: P(worst) is too large for groups with few labels."
         )
     if answer.confusion:
         columns = [(each.predicted, each.method) for each in answer.confusion.columns]
-        said += _parts("predicted classes", "columns of the confusion matrix for", columns)
+        sentences += _describe_weighted_parts(
+            "predicted classes", "columns of the confusion matrix for", columns
+        )
     if answer.reliability:
-        bins = answer.reliability.bins
-        named_bins = [(f"{each.low:.1f}-{each.high:.1f}", each.method) for each in bins]
-        said += _parts("bins of the confidence", "accuracies in", named_bins)
-    return said
+        bins = [
+            (f"{each.low:.1f}-{each.high:.1f}", each.method) for each in answer.reliability.bins
+        ]
+        sentences += _describe_weighted_parts("bins of the confidence", "accuracies in", bins)
+    return sentences
 
 
-def _parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[str]:
-    """What is estimated otherwise, of (name, method) of parts of the pool."""
-    made = {
-        method: listed([name for name, by in parts if by == method])
+def list_names(names: list[str]) -> str:
+    """The names, or the first of many."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _describe_weighted_parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[str]:
+    """Which parts of the pool have weighted estimates, of (name, method) of all parts."""
+    names = {
+        method: list_names([name for name, by in parts if by == method])
         for method in (HEADLINE, PSEUDO)
     }
-    ways = [
-        f"{what} {made[method]} {how}"
+    clauses = [
+        f"{what} {names[method]} {how}"
         for method, how in (
-            (HEADLINE, "are weighted (doubly-robust)"),
-            (PSEUDO, "come from a posterior of labels that count by weight (pseudo-posterior)"),
+            (HEADLINE, "are weighted estimates (doubly-robust)"),
+            (PSEUDO, "come from a posterior of weighted labels (pseudo-posterior)"),
         )
-        if made[method]
+        if names[method]
     ]
-    return [f"Labels were not drawn uniformly inside {inside}: {'; '.join(ways)}."] if ways else []
+    if not clauses:
+        return []
+    return [f"Labels were not drawn uniformly inside {inside}: {'; '.join(clauses)}."]
 
 
-def _uneven(answer: Assessment) -> list[str]:
+def _describe_weighted_groups(answer: Assessment) -> list[str]:
     weighted, few = (
-        [named(each.group) for each in answer.groups if each.method == method]
+        [describe_group(each.group) for each in answer.groups if each.method == method]
         for method in (HEADLINE, PSEUDO)
     )
     if not weighted and not few:
         return []
     count = len(weighted) + len(few)
     where, inside = ("1 group", "it") if count == 1 else (f"{count} groups", "them")
-    said = f"Labels in {where} were not drawn uniformly inside {inside}: "
-    parts = []
+    clauses = []
     if weighted:
-        parts.append(f"values of {listed(weighted)} are weighted instead (doubly-robust)")
-    if few:
-        parts.append(
-            f"{listed(few)} have fewer than 10 labelled draws, and a posterior in which these "
-            "count by weight (pseudo-posterior)"
+        clauses.append(
+            f"the values of {list_names(weighted)} are weighted estimates (doubly-robust)"
         )
-    return [f"{said}{'; '.join(parts)}."]
-
-
-def listed(names: list[str]) -> str:
-    """The names, or the first of many."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    if few:
+        clauses.append(
+            f"{list_names(few)} have fewer than 10 labelled draws, so their values come from a "
+            "posterior of weighted labels (pseudo-posterior)"
+        )
+    return [f"Labels in {where} were not drawn uniformly inside {inside}: {'; '.join(clauses)}."]

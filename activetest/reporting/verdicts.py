@@ -1,38 +1,42 @@
-"""Gates: what the log says of every requirement. One object decides text, JSON and exit code."""
+"""Gates: the verdict on every requirement. One object decides text, JSON and exit code."""
+
+from dataclasses import replace
 
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation.planning import gate_labels
+from activetest.estimation.planning import plan_gate
 from activetest.estimation.samples import Group
 from activetest.estimation.view import FIXED, View
 from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.reporting import requirements
-from activetest.reporting.notes import adding
+from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import HEADLINE, known_inside, labelled_inside, reliable
-from activetest.rounds.fit import generator
+from activetest.rounds.fit import make_generator
 
 
 def verdicts(
-    view: View, wanted: list[tuple[Requirement, Metric]], interval: str | None
+    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
 ) -> tuple[Gate, ...]:
     """One gate per requirement and its metric.
 
-    Raises ChoiceError for a group there is not, and for a threshold that the metric cannot reach.
+    Gates are anytime-valid unless `interval` is "fixed", which holds at a single look. A gate is
+    wrong with probability 1 - level at most. All gates have to pass, so a pass needs no
+    correction; a fail needs that probability divided by the number of gates.
 
-    Anytime-valid unless the interval asked for is "fixed": that one holds at a single look. The
-    error a gate may make is 1 - level. All gates have to pass, so passing any needs no correction;
-    failing any takes that error over the number of gates.
+    Raises ChoiceError for a group that does not exist, and for a threshold that the metric cannot
+    reach.
     """
-    if wanted and view.choices.level <= 0.5:
+    if required and view.choices.level <= 0.5:
         raise ChoiceError(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
             "activetest init POOL --level 0.95",
         )
-    for requirement, metric in wanted:
+    for requirement, metric in required:
         if not metric.lower <= requirement.threshold <= metric.upper:
             raise ChoiceError(
                 f"requirement {requirement.text!r}: {metric.title} is never below "
@@ -41,117 +45,119 @@ def verdicts(
             )
         if interval != FIXED and (reason := why_not_bettable(metric)):
             raise ChoiceError(
-                f"requirement {requirement.text!r}: there are no bets on it, for {reason}",
+                f"requirement {requirement.text!r}: no anytime-valid verdict, because {reason}",
                 "--interval fixed judges it, for one look"
                 + ("; --bound B says what one item can cost" if metric.ratio else ""),
             )
-    judge = _fixed if interval == FIXED else _anytime
+    judge = _judge_once if interval == FIXED else _judge_anytime
     return tuple(
-        judge(view, requirement, metric, _group(view, requirement), len(wanted))
-        for requirement, metric in wanted
+        judge(view, requirement, metric, _find_group(view, requirement), len(required))
+        for requirement, metric in required
     )
 
 
-def _anytime(
+def _judge_anytime(
     view: View, requirement: Requirement, metric: Metric, group: Group, count: int
 ) -> Gate:
-    evidence, error = view.evidence, 1 - view.choices.level
-    common = _common(view, requirement, metric, group)
+    """The verdict of the e-processes of one of `count` gates."""
+    whole, alpha = view.evidence.groups[0], 1 - view.choices.level
+    gate = _undecided_gate(view, requirement, metric, group)
     try:
-        made, found, (low, high) = view.judged(
-            metric, common["level"], group, requirement.threshold
+        increments, interval, (low, high) = view.bet_on_metric(
+            metric, gate.level, group, requirement.threshold
         )
-    except NotEstimable as reason:
-        return Gate(**common, verdict=UNDECIDED, method="none", reason=_hinted(reason))
-    verdict = betting.verdict(
-        made,
+    except NotEstimable as error:
+        return replace(gate, reason=_add_hint(error))
+    verdict = betting.decide_verdict(
+        increments,
         0.0,
         at_least=requirement.op == ">=",
-        alpha=error,
+        alpha=alpha,
         gates=count,
         low=low - requirement.threshold,
         high=high - requirement.threshold,
     )
     more = None
-    if verdict.word == UNDECIDED and len(made.value) > 1:
-        more = gate_labels(
-            made,
+    if verdict.word == UNDECIDED and len(increments.value) > 1:
+        more = plan_gate(
+            increments,
             0.0,
-            estimate=float((made.offset + made.value).mean()),
+            estimate=float((increments.offset + increments.value).mean()),
             at_least=requirement.op == ">=",
-            alpha=error,
+            alpha=alpha,
             gates=count,
-            remaining=evidence.groups[0].size - known_inside(view, evidence.groups[0]),
-            rng=generator(view.seed, len(view.log.history) + 1, "futures"),
+            remaining=whole.size - known_inside(view, whole),
+            rng=make_generator(view.seed, len(view.log.history) + 1, "futures"),
         )
-    return Gate(
-        **common,
+    estimate = _estimate_or_none(view, metric, group)
+    return replace(
+        gate,
+        quantity=Quantity(estimate, interval.lower, interval.upper, gate.level, interval.method),
         verdict=verdict.word,
-        method=found.method,
-        estimate=_estimate(view, metric, group),
-        lower=found.lower,
-        upper=found.upper,
         e_pass=verdict.e_pass,
         e_fail=verdict.e_fail,
         more=more,
     )
 
 
-def _fixed(view: View, requirement: Requirement, metric: Metric, group: Group, count: int) -> Gate:
-    common = _common(view, requirement, metric, group)
-    error = 1 - view.choices.level
+def _judge_once(
+    view: View, requirement: Requirement, metric: Metric, group: Group, count: int
+) -> Gate:
+    """The verdict of the fixed interval of one of `count` gates."""
+    gate = _undecided_gate(view, requirement, metric, group)
     try:
         value = view.value(metric, HEADLINE, group)
-    except NotEstimable as reason:
-        return Gate(**common, verdict=UNDECIDED, method="none", reason=_hinted(reason))
+    except NotEstimable as error:
+        return replace(gate, reason=_add_hint(error))
     if group.column is not None and labelled_inside(view, group) < NEEDS_INSIDE:
-        reason = f"a group needs {NEEDS_INSIDE} labels for a gate"
-        if not value.inner.exact:
-            return Gate(**common, verdict=UNDECIDED, method="none", reason=reason)
-    found = view.interval(value, common["level"], FIXED, group)
-    strict = view.interval(value, 1 - 2 * error / count, FIXED, group)
+        if not value.estimate.exact:
+            return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
+    interval = view.interval(value, gate.level, FIXED, group)
+    strict = view.interval(value, 1 - 2 * (1 - view.choices.level) / count, FIXED, group)
     verdict = requirements.from_interval(
-        requirement, found.lower, found.upper, strict=(strict.lower, strict.upper)
+        requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
     )
-    reason = None
-    if not reliable(value, found.method):
-        verdict, reason = UNDECIDED, "there are too few labels to trust its interval"
-    elif found.method != "exact":
+    enough, reason = reliable(value, interval.method), None
+    if not enough:
+        verdict, reason = UNDECIDED, "too few labels: its interval is not reliable yet"
+    elif interval.method != "exact":
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
-    return Gate(
-        **common,
+    return replace(
+        gate,
+        quantity=Quantity(
+            value.value, interval.lower, interval.upper, gate.level, interval.method, enough
+        ),
         verdict=verdict,
-        method=found.method,
-        estimate=value.value,
-        lower=found.lower,
-        upper=found.upper,
         reason=reason,
     )
 
 
-def _common(view: View, requirement: Requirement, metric: Metric, group: Group) -> dict:
-    return {
-        "requirement": requirement.text,
-        "metric": metric.name,
-        "class_name": metric.class_name,
-        "group": group.meaning,
-        "op": requirement.op,
-        "threshold": requirement.threshold,
-        # Each side errs with probability 1 - level: of an interval of this level, that is one end.
-        "level": round(2 * view.choices.level - 1, 12),
-        "n_labeled": labelled_inside(view, group),
-    }
+def _undecided_gate(view: View, requirement: Requirement, metric: Metric, group: Group) -> Gate:
+    """The gate before anything is known."""
+    # Each side errs with probability 1 - level: of an interval of this level, that is one end.
+    level = round(2 * view.choices.level - 1, 12)
+    return Gate(
+        quantity=Quantity(None, None, None, level, "none"),
+        requirement=requirement.text,
+        metric=metric.name,
+        class_name=metric.class_name,
+        group=group.meaning,
+        op=requirement.op,
+        threshold=requirement.threshold,
+        verdict=UNDECIDED,
+        n_labeled=labelled_inside(view, group),
+    )
 
 
-def _estimate(view: View, metric: Metric, group: Group) -> float | None:
+def _estimate_or_none(view: View, metric: Metric, group: Group) -> float | None:
     try:
         return view.value(metric, HEADLINE, group).value
     except NotEstimable:
         return None
 
 
-def _group(view: View, requirement: Requirement) -> Group:
-    """The group that is meant. Raises ChoiceError, naming what there is."""
+def _find_group(view: View, requirement: Requirement) -> Group:
+    """The group of a requirement. Raises ChoiceError, naming the groups that exist."""
     groups = view.evidence.groups
     if requirement.group is None:
         return groups[0]
@@ -159,7 +165,8 @@ def _group(view: View, requirement: Requirement) -> Group:
     for group in groups[1:]:
         if group.meaning == {column: value}:
             return group
-    values = [group.meaning[column] for group in groups[1:] if column in group.meaning]
+    meanings = [group.meaning or {} for group in groups[1:]]
+    values = [meaning[column] for meaning in meanings if column in meaning]
     if values:
         known = ", ".join(values[:12]) + (", ..." if len(values) > 12 else "")
         raise ChoiceError(
@@ -168,9 +175,10 @@ def _group(view: View, requirement: Requirement) -> Group:
         )
     raise ChoiceError(
         f"requirement {requirement.text!r}: {column!r} is not a group of this study",
-        adding(column, view.cache.group_names),
+        describe_group_option(column, view.cache.group_names),
     )
 
 
-def _hinted(reason: NotEstimable) -> str:
+def _add_hint(reason: NotEstimable) -> str:
+    """The reason in words, with its hint where that is an option of the report."""
     return reason.problem + (f" ({reason.hint})" if "--interval" in (reason.hint or "") else "")

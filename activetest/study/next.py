@@ -3,17 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
+from activetest import atomic
 from activetest.errors import ChoiceError, LabelError
 from activetest.labels import files
 from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.log import PENDING
-from activetest.sampling.plan import plan
-from activetest.study.study import Study, settled, storing
+from activetest.sampling.plan import plan_round
+from activetest.study.study import Study, raising_storage_errors, resolve_answers
 
 FORMATS = ("csv", "jsonl")
 
@@ -25,7 +25,8 @@ class Batch:
     round     number of the latest round among them; None when there are no items
     rows      one dict per item: id, label (empty), and the columns to show
     repeated  they were drawn before and are still waiting
-    deterministic    what is new is deterministic by the largest score, not drawn
+    columns   of the rows, in order
+    deterministic   new items are those with the largest scores, not drawn at random
     """
 
     round: int | None
@@ -52,9 +53,10 @@ class Batch:
         if not self.rows:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
         if self.repeated:
-            verb = "picks" if self.deterministic else "draws"
+            verb = "chooses" if self.deterministic else "draws"
             return f"{count} still waiting for labels (--new {verb} others)"
-        return f"round {self.round}: {count} {'picked' if self.deterministic else 'drawn'}"
+        how = "with the largest scores" if self.deterministic else "drawn"
+        return f"round {self.round}: {count} {how}"
 
     def to(self, format: str) -> str:
         """In one of FORMATS."""
@@ -81,7 +83,7 @@ def choose(study: Study, count: int, *, new: bool = False, show: Sequence[str] =
             continue
 
 
-def save(study: Study, path: Path, format: str, make) -> Batch:
+def save(study: Study, path: Path, format: str, make: Callable[[], Batch]) -> Batch:
     """Write the batch that `make()` returns to a file, whole or not at all.
 
     A device or a pipe stays what it is and is written to. What cannot be written is found out
@@ -89,7 +91,7 @@ def save(study: Study, path: Path, format: str, make) -> Batch:
     that the study does not know.
     """
     _spare_labels(study, path)
-    with storing(path):
+    with raising_storage_errors(path):
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
         if path.exists() and not path.is_file():
@@ -99,15 +101,12 @@ def save(study: Study, path: Path, format: str, make) -> Batch:
             return batch
         # The file that a link points to is replaced, not the link.
         path = path.resolve()
-        building = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
-        try:
+        with atomic.replacing_file(path) as building:
             with open(building, "w", encoding="utf-8", newline="") as file:
                 batch = make()
                 file.write(batch.to(format))
-            if batch.rows:
-                building.replace(path)
-        finally:
-            building.unlink(missing_ok=True)
+            if not batch.rows:
+                building.unlink()
     return batch
 
 
@@ -126,7 +125,7 @@ def _check(study: Study, count: int, show: Sequence[str]) -> None:
 
 def _pending(record: Record) -> list[tuple[int, str]]:
     """(round, id) of the draws without an answer, in order."""
-    known = settled(record.answers)
+    known = resolve_answers(record.answers)
     return [(draw.round, draw.id) for draw in record.draws if draw.id not in known]
 
 
@@ -138,7 +137,7 @@ def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
     left = cache.size - len(log.rows) - len(log.supplied_rows)
     if not left:
         return []
-    drawn = plan(log, cache, study.choices, seed=study.seed, count=min(count, left))
+    drawn = plan_round(log, cache, study.choices, seed=study.seed, count=min(count, left))
     ids = cache.ids(drawn.rows)
     study.ledger.record_round(drawn, ids, revision=record.revision)
     return [(drawn.number, id) for id in ids]
@@ -162,7 +161,7 @@ def _spare_labels(study: Study, path: Path) -> None:
     if not path.is_file():
         return
     try:
-        rows = files.read(path)
+        rows = files.read_labels(path)
     except LabelError:
         return
     known = {(answer.id, answer.annotator) for answer in study.ledger.record().answers}

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from activetest import catalog
+from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
-from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, look
+from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
@@ -34,7 +35,7 @@ def report(
     half_width: float | None = None,
     bound: float | None = None,
 ) -> Report:
-    """Everything that is known about the model now. Computes, and changes nothing.
+    """Everything that is known about the model now. Changes nothing.
 
     estimators    names; default the doubly robust estimate and the surrogate's own view
     metrics       specifications, the headline first; default the study's. Groups are shown by the
@@ -43,13 +44,13 @@ def report(
     simultaneous  all intervals of a table of groups hold together, at the study's level
     differences   group columns whose groups are compared with each other
     interval      "fixed", "anytime" or "posterior"; default the study's, and anytime for gates
-    requirements  gates, as in gates.parse
-    bound         what one item can cost at most: losses beyond it count as it, and those without a
+    requirements  gates, written as reporting.requirements says
+    bound         what one item can cost at most: larger losses count as this, and losses without a
                   bound of their own get anytime-valid intervals
-    half_width    say how many more labels the headline's interval needs to be that narrow
+    half_width    adds a note: how many more labels the headline's interval needs for this half-width
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
-    estimate that does not exist is a line with a reason.
+    estimate that does not exist is a row with a reason.
     """
     estimators = estimators or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
     for name in estimators:
@@ -57,7 +58,7 @@ def report(
         if catalog.fact("estimators", name, "SIMULATION_ONLY"):
             raise ChoiceError(
                 f"the estimator {name!r} is for simulations only",
-                f"choose from {', '.join(_reported())}",
+                f"choose from {', '.join(_study_estimators())}",
             )
     if interval not in (None, *INTERVALS):
         raise ChoiceError(
@@ -67,42 +68,45 @@ def report(
         raise ChoiceError(f"--half-width is {half_width}", "it is above zero, for example 0.02")
     if bound is not None and not 0 < bound < float("inf"):
         raise ChoiceError(f"--bound is {bound}", "it is above zero, for example 10")
-    wanted = [gates.parse(text) for text in requirements]
+    parsed = [gates.parse(text) for text in requirements]
     cache, choices = study.cache(), study.choices
-    columns = _columns(cache, groups)
-    compared = _columns(cache, differences) if differences else ()
-    facts = specification.facts(cache.roles, choices.costs, cache)
+    columns = _group_columns(cache, groups)
+    compared = _group_columns(cache, differences) if differences else ()
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
     shown = _metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
     tabled = shown if metrics else shown[:1]
-    required = [specification.one(each.metric, facts) for each in wanted]
+    required = [specification.find_metric(each.metric, facts) for each in parsed]
     if bound is not None:
         shown, tabled, required = (
-            [specification.bounded(each, bound) for each in some]
-            for some in (shown, tabled, required)
+            [specification.bound_losses(metric, bound) for metric in metrics_of_use]
+            for metrics_of_use in (shown, tabled, required)
         )
     log = study.log(cache)
     own_view = OWN_VIEW in estimators and len(log.rows) + len(log.supplied_rows) > 0
-    view = look(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
+    view = build_view(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
     kind = interval or choices.interval
-    lines = rows.overall(view, shown, estimators, kind)
+    estimates = rows.overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = study.changes(cache) + _notes.notes(view, lines, shown[0], answers)
-    lines += rows.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
+    notes = study.changes(cache) + _notes.notes(view, estimates, shown[0], answers)
+    estimates += rows.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
+    grouped = any(row.group for row in estimates)
     apart = rows.differences(view, tabled, compared, simultaneous=simultaneous)
-    notes += _notes.compared(kind, compared, apart, grouped=any(each.group for each in lines))
-    lines += apart
-    judged = verdicts.verdicts(view, list(zip(wanted, required, strict=True)), interval)
-    several = annotators.agreement(answers, values=not cache.classes).items > 0
-    notes += _notes.bets(study.ledger.replaced(), [*lines, *judged], several=several)
+    notes += _notes.compared(kind, compared, apart, grouped=grouped)
+    estimates += apart
+    judged = verdicts.verdicts(view, list(zip(parsed, required, strict=True)), interval)
+    several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
+    notes += _notes.bets(
+        study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
+    )
     if bound is not None:
-        notes.append(f"Losses without a bound of their own are taken within {bound:g} (--bound).")
+        notes.append(f"Losses that have no bound of their own are capped at {bound:g} (--bound).")
     if half_width is not None:
-        notes.append(_notes.planned(view, shown[0], lines[0], half_width))
+        notes.append(_notes.planned(view, shown[0], estimates[0], half_width))
     answer = None
-    if choices.task:
-        learned = view.evidence.surrogate
-        answer, said = assessment(log, cache, choices, seed=study.seed, surrogate=learned)
-        notes += said
+    if choices.question:
+        surrogate = view.evidence.surrogate
+        answer, about = assessment(log, cache, choices, seed=study.seed, surrogate=surrogate)
+        notes += about
     counts, _ = status(study)
     return Report(
         pool=study.pool["uri"],
@@ -114,17 +118,17 @@ def report(
         selection=choices.selection,
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
-        # A study that serves bets chooses another for every round.
+        # With anytime-valid intervals every round chooses its own floor.
         floor=log.history[-1].choices["floor"] if log.history else choices.floor,
         counts=counts,
-        estimates=tuple(lines),
+        estimates=tuple(estimates),
         notes=tuple(notes),
         gates=judged,
         assessment=answer,
     )
 
 
-def _reported() -> list[str]:
+def _study_estimators() -> list[str]:
     """The estimators that a study can report."""
     return [
         name
@@ -134,24 +138,24 @@ def _reported() -> list[str]:
 
 
 def _metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:
-    """The metrics that are meant, each once, in order."""
+    """The metrics of the specifications, each once, in order."""
     found = {
         metric.title: metric
         for each in specifications
-        for metric in specification.metrics(each, facts)
+        for metric in specification.find_metrics(each, facts)
     }
     return list(found.values())
 
 
-def _columns(cache, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+def _group_columns(cache: Cache, names: tuple[str, ...] | None) -> tuple[str, ...]:
     """The group columns to show. Raises ChoiceError for one that the study lacks."""
-    if wanted is None:
+    if names is None:
         return cache.group_names
-    for name in wanted:
+    for name in names:
         if name not in cache.group_names:
             known = ", ".join(cache.group_names) or "none"
             raise ChoiceError(
                 f"{name!r} is not a group of this study, whose groups are: {known}",
-                _notes.adding(name, cache.group_names),
+                _notes.describe_group_option(name, cache.group_names),
             )
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(names))

@@ -1,16 +1,25 @@
-"""Reports to render, and answers to tasks."""
+"""Reports to render, and answers to questions about groups."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
-from activetest.nouns import group_report as told
+from activetest.nouns import group_report, quantity
 from activetest.nouns.report import Counts, EstimateRow, Gate, Report
 
+NUMBERS = {field.name for field in fields(quantity.Quantity)}
 
-def _line(**changes) -> EstimateRow:
-    fields = {
+
+def _split(values: dict) -> dict:
+    """The values with those of a quantity as one."""
+    numbers = {name: values[name] for name in NUMBERS & set(values)}
+    others = {name: value for name, value in values.items() if name not in NUMBERS}
+    return {"quantity": quantity.Quantity(**numbers), **others}
+
+
+def _row(**changes) -> EstimateRow:
+    values = {
         "metric": "error",
         "estimator": "doubly-robust",
         "estimate": 0.0531,
@@ -18,17 +27,17 @@ def _line(**changes) -> EstimateRow:
         "upper": 0.0822,
         "level": 0.95,
         "method": "korn-graubard",
+        "saved": 3.1,
         "n_labeled": 38,
         "n_pool": 1497,
         "n_eff": 118.4,
-        "labels_saved": 3.1,
         "max_weight_share": 0.05,
     }
-    return EstimateRow(**(fields | changes))
+    return EstimateRow(**_split(values | changes))
 
 
 def _gate(**changes) -> Gate:
-    fields = {
+    values = {
         "requirement": "error<=0.1",
         "metric": "error",
         "op": "<=",
@@ -43,10 +52,10 @@ def _gate(**changes) -> Gate:
         "e_pass": 27.5,
         "e_fail": 0.3,
     }
-    return Gate(**(fields | changes))
+    return Gate(**_split(values | changes))
 
 
-def _report(*lines: EstimateRow, notes=(), gates=()) -> Report:
+def _report(*rows: EstimateRow, notes=(), gates=()) -> Report:
     counts = Counts(
         n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, supplied=3, rounds=4, budget=200
     )
@@ -59,16 +68,16 @@ def _report(*lines: EstimateRow, notes=(), gates=()) -> Report:
         acquisition="optimal",
         floor=0.35,
         counts=counts,
-        estimates=lines,
+        estimates=rows,
         notes=notes,
         gates=gates,
     )
 
 
 @pytest.fixture
-def line() -> Callable[..., EstimateRow]:
-    """line(**changes) is the headline of `whole`, with changes."""
-    return _line
+def row() -> Callable[..., EstimateRow]:
+    """row(**changes) is the headline of `whole`, with changes to it or its quantity."""
+    return _row
 
 
 @pytest.fixture
@@ -79,13 +88,13 @@ def gate() -> Callable[..., Gate]:
 
 @pytest.fixture
 def nothing() -> dict:
-    """What a line without an estimate lacks."""
-    return dict.fromkeys(("estimate", "lower", "upper", "n_eff", "labels_saved"))
+    """What a row without an estimate lacks."""
+    return dict.fromkeys(("estimate", "lower", "upper", "n_eff", "saved"))
 
 
 @pytest.fixture
 def report() -> Callable[..., Report]:
-    """report(*lines, notes=(), gates=()) is a report of these lines."""
+    """report(*rows, notes=(), gates=()) is a report of these rows."""
     return _report
 
 
@@ -93,11 +102,11 @@ def report() -> Callable[..., Report]:
 def whole(nothing) -> Report:
     """A report of an early study with two groups."""
     return _report(
-        _line(headline=True),
-        _line(estimator="ase", method="credible", n_eff=None, labels_saved=None),
-        _line(metric="log-loss", estimate=0.3169, lower=0.1178, upper=float("inf")),
-        _line(group={"ink": "little"}, n_labeled=12, n_pool=499),
-        _line(
+        _row(headline=True),
+        _row(estimator="ase", method="credible", n_eff=None, saved=None),
+        _row(metric="log-loss", estimate=0.3169, lower=0.1178, upper=float("inf")),
+        _row(group={"ink": "little"}, n_labeled=12, n_pool=499),
+        _row(
             **nothing | {"group": {"ink": "much"}, "n_labeled": 3, "n_pool": 499},
             reason="fewer than 10 labels",
         ),
@@ -111,7 +120,7 @@ def judged(gate) -> Report:
     recall = {"requirement": "recall[cat]>=0.8", "metric": "recall", "class_name": "cat"}
     recall |= {"op": ">=", "threshold": 0.8, "verdict": "fail"}
     return _report(
-        _line(headline=True),
+        _row(headline=True),
         gates=(
             gate(),
             gate(**recall, estimate=0.61, lower=0.55, upper=0.68),
@@ -130,11 +139,11 @@ def judged(gate) -> Report:
 
 @pytest.fixture
 def confusion() -> Callable[..., list[EstimateRow]]:
-    """confusion(classes, **changes) is a line for each pair of classes; 0.1 on the diagonal."""
+    """confusion(classes, **changes) is a row for each pair of classes; 0.1 on the diagonal."""
 
-    def lines(classes, **changes):
+    def rows(classes, **changes):
         return [
-            _line(
+            _row(
                 metric="confusion",
                 class_name=f"{truth} as {prediction}",
                 **{"estimate": 0.1 if truth == prediction else 0.002 * (place + 1)} | changes,
@@ -143,7 +152,7 @@ def confusion() -> Callable[..., list[EstimateRow]]:
             for place, prediction in enumerate(classes)
         ]
 
-    return lines
+    return rows
 
 
 @pytest.fixture
@@ -174,14 +183,15 @@ def result() -> dict:
     }
 
 
-def _ranked(rank, value, **changes) -> told.Ranked:
-    fields = {
+def _ranked(rank, value, **changes) -> group_report.Ranked:
+    values = {
         "group": {"ink": value},
         "n_pool": 500,
         "n_labeled": 40,
         "estimate": 0.5 + rank / 10,
         "lower": 0.4 + rank / 10,
         "upper": 0.6 + rank / 10,
+        "level": 0.95,
         "rank": rank,
         "p_worst": 0.97 if rank == 1 else 0.03,
         "p_best": 0.001 if rank == 1 else 0.999,
@@ -190,53 +200,59 @@ def _ranked(rank, value, **changes) -> told.Ranked:
         "rank_upper": rank + 1,
         "method": "posterior",
     }
-    return told.Ranked(**fields | changes)
+    return group_report.Ranked(**_split(values | changes))
 
 
-def _matrix(classes, truths=()) -> told.Confusion:
+def _matrix(classes, truths=()) -> group_report.Confusion:
     truths = truths or classes
-    return told.Confusion(
+    return group_report.Confusion(
         classes=classes,
         truths=truths,
-        columns=tuple(told.Column(name, 100, 10, "posterior") for name in classes),
+        columns=tuple(group_report.Column(name, 100, 10, "posterior") for name in classes),
         cells=tuple(
-            told.Cell(truth, said, 0.9 if truth == said else 0.05, 0.01, 0.95)
-            for said in classes
+            group_report.Cell(
+                quantity=quantity.Quantity(
+                    0.9 if truth == predicted else 0.05, 0.01, 0.95, 0.95, "posterior"
+                ),
+                truth=truth,
+                predicted=predicted,
+            )
+            for predicted in classes
             for truth in truths
         ),
         complete=True,
     )
 
 
-def _one_bin(low, **changes) -> told.Bin:
-    fields = {"n_pool": 300, "n_labeled": 12, "confidence": low + 0.05, "method": "posterior"}
-    fields |= {"accuracy": low + 0.1, "lower": low, "upper": min(low + 0.3, 1.0)}
-    return told.Bin(low=low, high=low + 0.1, **fields | changes)
+def _one_bin(low, **changes) -> group_report.Bin:
+    values = {"n_pool": 300, "n_labeled": 12, "confidence": low + 0.05, "method": "posterior"}
+    values |= {"estimate": low + 0.1, "lower": low, "upper": min(low + 0.3, 1.0), "level": 0.95}
+    return group_report.Bin(low=low, high=low + 0.1, **_split(values | changes))
 
 
 @pytest.fixture
-def ranked() -> Callable[..., told.Ranked]:
+def ranked() -> Callable[..., group_report.Ranked]:
     """ranked(rank, value, **changes) is a group with this value of `ink`."""
     return _ranked
 
 
 @pytest.fixture
-def matrix() -> Callable[..., told.Confusion]:
+def matrix() -> Callable[..., group_report.Confusion]:
     """matrix(classes, truths=()) is a confusion matrix; 0.9 where they agree."""
     return _matrix
 
 
 @pytest.fixture
-def one_bin() -> Callable[..., told.Bin]:
+def one_bin() -> Callable[..., group_report.Bin]:
     """one_bin(low, **changes) is a bin of the confidence."""
     return _one_bin
 
 
 @pytest.fixture
-def answer() -> told.Assessment:
+def answer() -> group_report.Assessment:
     """The worst of two groups is identified."""
-    return told.Assessment(
-        task="identify",
+    return group_report.Assessment(
+        question="identify",
         metric="accuracy",
         target="",
         column="ink",
@@ -248,12 +264,9 @@ def answer() -> told.Assessment:
         groups=(_ranked(1, "much"), _ranked(2, "little")),
         comparison=None,
         confusion=_matrix(("cat", "dog")),
-        reliability=told.Reliability(
+        reliability=group_report.Reliability(
             (_one_bin(0.0, n_pool=0), *(_one_bin(low) for low in (0.5, 0.6, 0.7))),
-            0.031,
-            0.01,
-            0.06,
-            "posterior",
+            quantity.Quantity(0.031, 0.01, 0.06, 0.95, "posterior"),
         ),
         decided=True,
         probability=0.97,
@@ -263,14 +276,12 @@ def answer() -> told.Assessment:
 
 
 @pytest.fixture
-def compared(answer) -> told.Assessment:
+def compared(answer) -> group_report.Assessment:
     """Two groups are compared, and it is not decided."""
-    made = told.Comparison(
-        one={"ink": "much"},
-        two={"ink": "little"},
-        difference=-0.08,
-        lower=-0.2,
-        upper=0.04,
+    comparison = group_report.Comparison(
+        quantity=quantity.Quantity(-0.08, -0.2, 0.04, 0.95, "posterior"),
+        first={"ink": "much"},
+        second={"ink": "little"},
         p_below=0.71,
         p_within=0.271,
         p_above=0.019,
@@ -280,15 +291,15 @@ def compared(answer) -> told.Assessment:
         rope=0.05,
     )
     return replace(
-        answer, task="compare", comparison=made, decided=False, probability=0.71, more=128
+        answer, question="compare", comparison=comparison, decided=False, probability=0.71, more=128
     )
 
 
 @pytest.fixture
-def said(report, line):
-    """said(answer) is a report with that answer."""
+def answered(report, row):
+    """answered(answer, *rows) is a report with that answer."""
 
-    def made(answer, *lines):
-        return replace(report(line(headline=True), *lines), assessment=answer)
+    def build(answer, *rows):
+        return replace(report(row(headline=True), *rows), assessment=answer)
 
-    return made
+    return build

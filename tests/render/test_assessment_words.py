@@ -1,4 +1,4 @@
-"""What is said of an answer: never more than is known, and titles that are true of every row."""
+"""Answers in words: never more than is known, and titles that are true of every row."""
 
 from dataclasses import replace
 
@@ -18,17 +18,17 @@ def test_a_tie_of_groups_that_are_known_is_no_winner(answer, ranked):
     tied = replace(
         answer, groups=groups(ranked, 1 / 3, 0.1 + 0.7 / 3, 0.5, method="exact"), probability=1.0
     )
-    assert words.sentence(tied) == "worst group: tie: ink=a, ink=b, every label is known"
+    assert words.sentence(tied) == ("Worst group: ink=a, ink=b tie; every label is known.")
     last = groups(ranked, 0.2, 0.3, 0.3, method="exact")
     assert words.sentence(replace(tied, worst=2, groups=last)) == (
-        "2 worst groups: ink=a; tie: ink=b, ink=c, every label is known"
+        "2 worst groups: ink=a, then ink=b, ink=c tie; every label is known."
     )
     apart = groups(ranked, 0.3, 0.3, 0.4, method="exact")
     assert words.sentence(replace(tied, worst=2, groups=apart)) == (
-        "2 worst groups identified with probability 1.00: ink=a, ink=b"
+        "2 worst groups: ink=a, ink=b (probability 1.00)."
     )
     unknown = groups(ranked, 0.2, 0.2)
-    assert "identified with" in words.sentence(replace(tied, groups=unknown))
+    assert "tie" not in words.sentence(replace(tied, groups=unknown))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_tie_of_groups_that_are_known_is_no_winner(answer, ranked):
 def test_a_probability_is_not_rounded_to_certainty(answer, compared, probability, written):
     for decided in (True, False):
         one = replace(answer, probability=probability, decided=decided, more=9)
-        assert f"with probability {written}" in words.sentence(one)
+        assert f"(probability {written})" in words.sentence(one)
         two = replace(compared, probability=probability, decided=decided)
         assert f"(probability {written})" in words.sentence(two)
 
@@ -57,7 +57,7 @@ def test_titles_are_true_of_every_row(answer, ranked, methods, title):
     some = tuple(ranked(place + 1, str(place), method=by) for place, by in enumerate(methods))
     made = words.ranking(replace(answer, groups=some))
     assert made.title == f"accuracy by ink, worst first, {title}"
-    assert ("by" in made.headings) == (title == "95 % intervals")
+    assert ("method" in made.headings) == (title == "95 % intervals")
 
 
 def test_intervals_of_calibration_errors_are_not_called_credible(answer):

@@ -20,62 +20,63 @@ from activetest.render import markdown, text
 )
 def test_people_read_the_pool_s_name_and_programs_its_address(whole, address, name):
     elsewhere = replace(whole, pool=address)
-    assert text.render(elsewhere, width=80, color=False).startswith(f"error of {name}: 0.053,")
+    assert f"38 of 1,497 items in {name}\n" in text.render(elsewhere, width=80, color=False)
     assert markdown.render(elsewhere).startswith(f"## error of {name}\n")
     assert json.loads(as_json.render(elsewhere))["pool"] == address
 
 
-def test_a_pool_that_is_wholly_known_has_no_interval(line, report):
-    known = report(line(method="exact", lower=0.0531, upper=0.0531, headline=True, reliable=False))
+def test_a_pool_that_is_wholly_known_has_no_interval(row, report):
+    known = report(row(method="exact", lower=0.0531, upper=0.0531, headline=True, reliable=False))
     written = text.render(known, width=80, color=False)
-    assert written.startswith("error of digits.parquet: 0.0531, exact: every answer is known\n")
-    assert "(exact: every answer is known)" in markdown.render(known)
+    sentence = "The model is wrong on 5.31 % of items (exact: every answer is known)."
+    assert written.startswith(f"{sentence}\n")
+    assert f"**{sentence}**" in markdown.render(known)
     assert "(!)" not in written
 
 
-def test_before_the_first_estimate_there_is_one_reason_and_no_table_of_gaps(line, report, nothing):
-    reason = "an estimate from draws needs at least two labelled ones"
+def test_before_the_first_estimate_there_is_one_reason_and_no_table_of_gaps(row, report, nothing):
+    reason = "label at least 2 of the drawn items"
     lines = [
-        line(**nothing, headline=True, reason=reason, n_labeled=1),
-        line(**nothing, metric="brier", reason=reason, n_labeled=1),
-        line(**nothing, group={"ink": "much"}, reason=reason, n_labeled=0),
+        row(**nothing, headline=True, reason=reason, n_labeled=1),
+        row(**nothing, metric="brier", reason=reason, n_labeled=1),
+        row(**nothing, group={"ink": "much"}, reason=reason, n_labeled=0),
     ]
     assert (
         text.render(report(*lines), width=100, color=False)
         == f"""\
-error of digits.parquet: not estimable yet, {reason}
+No estimate yet: {reason}.
 
-  labels used  1 of 1,497 items
+  labels used  1 of 1,497 items in digits.parquet
 
 surrogate agreement, acquisition optimal for error, floor 0.35, seed 7
 """
     )
     assert "|" not in markdown.render(report(*lines))
-    view = line(estimator="ase", n_labeled=1, n_eff=None, labels_saved=None)
+    view = row(estimator="ase", n_labeled=1, n_eff=None, saved=None)
     assert "error   ase" in text.render(report(*lines, view), width=100, color=False)
     assert len(json.loads(as_json.render(report(*lines)))["estimates"]) == 3
 
 
-def test_names_from_a_pool_are_neither_markup_nor_commands_to_a_terminal(line, report):
-    odd = report(line(headline=True), line(group={"[red]x": "\x1b[2J|<b>_\n"}))
+def test_names_from_a_pool_are_neither_markup_nor_commands_to_a_terminal(row, report):
+    odd = report(row(headline=True), row(group={"[red]x": "\x1b[2J|<b>_\n"}))
     written = text.render(odd, width=120, color=False)
     assert "[red]x=\\x1b[2J|<b>_\\n" in written
     assert "\x1b" not in written
     assert "\\[red\\]x=\\\\x1b\\[2J\\|\\<b\\>\\_\\\\n" in markdown.render(odd)
 
 
-def test_names_of_classes_are_neither_markup_nor_commands_to_a_terminal(line, report, confusion):
-    odd = report(line(headline=True), *confusion(["[red]x", "\x1b[2J|\n"]))
+def test_names_of_classes_are_neither_markup_nor_commands_to_a_terminal(row, report, confusion):
+    odd = report(row(headline=True), *confusion(["[red]x", "\x1b[2J|\n"]))
     written = text.render(odd, width=120, color=False)
     assert "[red]x" in written and "\\x1b[2J|\\n" in written
     assert "\x1b" not in written
     assert "\\\\x1b\\[2J\\|\\\\n" in markdown.render(odd)
 
 
-def test_a_study_without_labels_has_no_number(line, report, nothing):
-    empty = report(line(**nothing, n_labeled=0, headline=True, reason="no labels yet"))
+def test_a_study_without_labels_has_no_number(row, report, nothing):
+    empty = report(row(**nothing, n_labeled=0, headline=True, reason="no labels yet"))
     for written in (text.render(empty, width=80, color=False), markdown.render(empty)):
-        assert "ot estimable yet" in written
+        assert "No estimate yet: no labels yet." in written
         assert "no labels yet" in written
         assert "nan" not in written.lower()
     assert json.loads(as_json.render(empty))["estimates"][0]["estimate"] is None
@@ -96,16 +97,16 @@ def test_reports_come_in_every_format_and_what_people_read_besides_in_three():
     assert all(callable(modules[name].status) for name in offered)
 
 
-def test_the_headline_may_be_about_another_metric_than_draws_aim_at(line, report):
-    asked = report(line(metric="recall", class_name="cat", headline=True))
+def test_the_headline_may_be_about_another_metric_than_draws_serve(row, report):
+    asked = report(row(metric="recall", class_name="cat", headline=True))
     for written in (text.render(asked, width=90, color=False), markdown.render(asked)):
         assert "optimal for error" in written
-    assert text.render(asked, width=90, color=False).startswith("recall[cat] of digits.parquet: ")
+    assert text.render(asked, width=90, color=False).startswith("Recall of cat is 0.053 (95 % ")
     assert markdown.render(asked).startswith("## recall\\[cat\\] of digits.parquet\n")
 
 
-def test_a_confusion_matrix_without_a_number_is_one_line_that_says_why(line, report, confusion):
+def test_a_confusion_matrix_without_a_number_is_one_line_that_says_why(row, report, confusion):
     few = {"estimate": None, "lower": None, "upper": None, "reason": "not enough labels (3 of 10)"}
-    said = report(line(headline=True), *confusion(("a", "b"), group={"ink": "little"}, **few))
+    said = report(row(headline=True), *confusion(("a", "b"), group={"ink": "little"}, **few))
     written = text.render(said, width=100, color=False)
     assert "\nconfusion, ink=little, doubly-robust  not enough labels (3 of 10)\n" in written

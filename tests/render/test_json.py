@@ -7,13 +7,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from activetest.nouns.report import EstimateRow, Gate, exit_code
+from activetest.nouns.quantity import Quantity
+from activetest.nouns.report import RENAMED_KEYS, EstimateRow, Gate, exit_code
 from activetest.render import json as as_json
 
 
 def test_the_report_has_the_documented_keys(whole):
     document = json.loads(as_json.render(whole))
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert {"estimates", "gates", "notes", "counts"} < set(document)
     assert list(document["estimates"][0]) == [
         "metric",
@@ -68,11 +69,32 @@ def test_gates_are_objects_in_the_order_asked(judged):
     assert (gates[0]["more"], gates[2]["more"]) == (None, 128)
 
 
-def test_nothing_that_a_line_or_a_gate_knows_is_left_out(judged):
+def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     document = json.loads(as_json.render(judged))
+    numbers = {field.name for field in fields(Quantity)} - {"saved"}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
-        assert set(document[key][0]) == names
+        expected = (names | numbers) - {"quantity"}
+        # Verdicts of gates that are not reliable are undecided, and say why.
+        expected = expected | {"labels_saved"} if kind is EstimateRow else expected - {"reliable"}
+        assert set(document[key][0]) == expected
+
+
+def _keys(value) -> set[str]:
+    """Every key in a document, however deep."""
+    if isinstance(value, list):
+        return set().union(*map(_keys, value))
+    if isinstance(value, dict):
+        return set(value).union(*map(_keys, value.values()))
+    return set()
+
+
+def test_no_key_of_an_older_version_is_left(judged, compared, answered, result):
+    documents = [as_json.render(judged), as_json.render(answered(compared))]
+    documents += [as_json.simulation([result]), as_json.status(judged.counts, "next draws")]
+    keys = set().union(*(_keys(json.loads(document)) for document in documents))
+    assert not keys & set(RENAMED_KEYS)
+    assert set(RENAMED_KEYS.values()) <= keys
 
 
 def test_the_exit_code_can_be_told_from_the_verdicts_in_the_document(judged):
@@ -80,10 +102,8 @@ def test_the_exit_code_can_be_told_from_the_verdicts_in_the_document(judged):
     assert "fail" in verdicts and exit_code(judged.gates) == 1
 
 
-def test_there_is_null_where_a_number_is_not_finite_and_numbers_where_numpy_had_them(line, report):
-    odd = report(
-        line(estimate=np.float32(0.5), lower=math.nan, upper=np.inf, n_labeled=np.int64(3))
-    )
+def test_there_is_null_where_a_number_is_not_finite_and_numbers_where_numpy_had_them(row, report):
+    odd = report(row(estimate=np.float32(0.5), lower=math.nan, upper=np.inf, n_labeled=np.int64(3)))
     first = json.loads(as_json.render(odd))["estimates"][0]
     assert (first["estimate"], first["lower"], first["upper"]) == (0.5, None, None)
     assert first["n_labeled"] == 3
@@ -91,13 +111,13 @@ def test_there_is_null_where_a_number_is_not_finite_and_numbers_where_numpy_had_
 
 def test_evidence_beyond_all_bounds_is_a_number_and_no_evidence_is_null(gate, report):
     sure = report(gates=(gate(e_pass=np.float64(np.inf)), gate(e_pass=None, e_fail=None)))
-    one, other = json.loads(as_json.render(sure))["gates"]
-    assert one["e_pass"] == sys.float_info.max
-    assert other["e_pass"] is other["e_fail"] is None
+    first, second = json.loads(as_json.render(sure))["gates"]
+    assert first["e_pass"] == sys.float_info.max
+    assert second["e_pass"] is second["e_fail"] is None
 
 
 def test_a_simulation_and_a_status(whole, result):
-    assert json.loads(as_json.simulation([result])) == {"schema_version": 1, "results": [result]}
+    assert json.loads(as_json.simulation([result])) == {"schema_version": 2, "results": [result]}
     status = json.loads(as_json.status(whole.counts, "next draws"))
     assert status["counts"]["pending"] == 2
     assert status["next"] == "next draws"

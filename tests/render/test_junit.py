@@ -30,8 +30,9 @@ interval: 0.031 to 0.082 (90 %, betting)
 labels used: 38</system-out>
     </testcase>
     <testcase classname="activetest" name="error@ink=much&lt;=0.1">
-      <failure type="undecided" message="UNDECIDED: 0.053, 90 % interval 0.017 to 0.134, \
-required &lt;= 0.1">required: error &lt;= 0.1
+      <failure type="undecided" message="UNDECIDED: The model is wrong on 5.3 % of \
+items with ink=much (90 % confidence: 1.7 % to 13.4 %). Required: \
+error@ink=much&lt;=0.1">required: error &lt;= 0.1
 group: ink=much
 verdict: UNDECIDED
 estimate: 0.053
@@ -78,10 +79,13 @@ def test_whatever_names_hold_the_document_is_well_formed(judged, gate):
 def test_a_gate_without_an_estimate_says_so(judged, gate):
     missing = gate(estimate=None, lower=None, upper=None, verdict="undecided", method="none")
     failure = read(replace(judged, gates=(missing,))).find("./testsuite/testcase/failure")
-    assert failure.get("message") == "UNDECIDED: no estimate, required <= 0.1"
+    assert failure.get("message") == "UNDECIDED: No estimate yet. Required: error<=0.1"
 
 
 def test_what_is_wholly_known_is_exact(judged, gate):
     known = gate(estimate=0.2, lower=0.2, upper=0.2, verdict="fail", method="exact")
     failure = read(replace(judged, gates=(known,))).find("./testsuite/testcase/failure")
-    assert failure.get("message") == "FAIL: 0.2, exact: every answer is known, required <= 0.1"
+    assert failure.get("message") == (
+        "FAIL: The model is wrong on 20 % of items (exact: every answer is known). "
+        "Required: error<=0.1"
+    )

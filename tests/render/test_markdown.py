@@ -24,7 +24,7 @@ def test_verdicts_come_first_and_read_like_this(judged):
 
 - error@ink=much\\<=0.1: Groups need more labels than the pool.
 
-**0.053** (95 % interval 0.031 to 0.082)
+**The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).**
 """
     )
 
@@ -38,18 +38,18 @@ def test_every_line_of_a_table_has_as_many_cells_as_its_heading(whole, result, c
         assert len({row.replace("\\|", "").count("|") for row in table}) == 1
 
 
-def test_many_classes_are_shown_by_their_largest_mistakes(line, report, confusion):
+def test_many_classes_are_shown_by_their_largest_mistakes(row, report, confusion):
     cells = confusion([f"class {number}" for number in range(31)])
-    written = markdown.render(report(line(headline=True), *cells))
+    written = markdown.render(report(row(headline=True), *cells))
     assert "mistakes, the 20 largest of 930" in written
     assert written.count(" as class ") == 20
 
 
 @pytest.fixture
-def crowded(judged, line):
+def crowded(judged, row):
     """Twenty metrics times a thousand groups with long names, and a note."""
     groups = [
-        line(metric=f"metric-{metric}", group={"column": f"é{group}".ljust(40, "_")})
+        row(metric=f"metric-{metric}", group={"column": f"é{group}".ljust(40, "_")})
         for metric in range(20)
         for group in range(1000)
     ]

@@ -38,12 +38,12 @@ def test_where_all_runs_are_one_study_a_note_says_so(result):
     alone = {"selection": "top", "labels_saved_se": None, "coverage": None}
     both = [result, result | alone | {"acquisition": "entropy"}]
     for written in (text.simulation(both, width=100, color=False), markdown.simulation(both)):
-        assert "entropy top: all runs are the same study" in written
+        assert "entropy top: nothing in these studies is random, so all runs" in written
     first, row = (each.split() for each in text.simulation(both, width=80).splitlines()[1:3])
     assert row[:6] == ["error", "100", "entropy", "top", "2.9x", "-"]
     assert "0.953" in first and "0.953" not in row and row.count("-") == 2
     assert "note" not in text.simulation([result], width=100, color=False)
-    assert "same study" not in markdown.simulation([result])
+    assert "the same study" not in markdown.simulation([result])
 
 
 def test_strategies_for_the_same_metric_and_budget_stand_together(result):

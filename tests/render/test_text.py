@@ -11,11 +11,10 @@ def test_the_report_reads_like_this(whole):
     assert (
         text.render(whole, width=90, color=False)
         == """\
-error of digits.parquet: 0.053, 95 % interval 0.031 to 0.082
+The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
 
-  labels used            38 of 1,497 items
-  effective sample size  118 (random labels that would be as good)
-  labels saved           3.1x against random labelling
+  labels used   38 of 1,497 items in digits.parquet
+  labels saved  as good as about 118 random labels (3.1x)
 
 metric    estimator      estimate  interval            labels  n_eff  saved
 error     doubly-robust     0.053  0.031 to 0.082          38    118   3.1x
@@ -47,7 +46,7 @@ error@ink=much<=0.1  UNDECIDED     0.053  0.017 to 0.134      38    about 130
 
 note: error@ink=much<=0.1: Groups need more labels than the pool.
 
-error of digits.parquet: 0.053, 95 % interval 0.031 to 0.082
+The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
 """
     )
 
@@ -66,11 +65,11 @@ def test_how_many_more_labels_is_a_column_only_where_somebody_knows(report, gate
     assert "more labels" not in text.render(report(gates=(gate(),)), width=90, color=False)
 
 
-def test_verdicts_have_the_colours_of_traffic_lights(judged, line, report):
+def test_verdicts_have_the_colours_of_traffic_lights(judged, row, report):
     written = text.render(judged, width=90, color=True)
     for verdict, color in (("PASS", 32), ("FAIL", 31), ("UNDECIDED", 33)):
         assert f"\x1b[1;{color}m{verdict}" in written
-    named = report(line(headline=True), line(group={"ink": "FAIL"}))
+    named = report(row(headline=True), row(group={"ink": "FAIL"}))
     assert "\x1b[1;31m" not in text.render(named, width=90, color=True)
 
 
@@ -85,7 +84,7 @@ def test_the_status_reads_like_this(whole):
   labelled  38
   pending   2
   declined  0
-  brought   3 (labels of items that were never drawn)
+  supplied  3 (your labels of items that were never drawn)
   budget    200 labels, 162 left
 
 next shows the 2 pending items again
@@ -93,13 +92,13 @@ next shows the 2 pending items again
     )
 
 
-def test_groups_are_shown_by_metric_with_what_all_lines_share_in_the_title(line, report):
+def test_groups_are_shown_by_metric_with_what_all_lines_share_in_the_title(row, report):
     lines = [
-        line(metric=metric, class_name=name, group={"ink": value}, level=level, shrunk=0.0602)
+        row(metric=metric, class_name=name, group={"ink": value}, level=level, shrunk=0.0602)
         for value in ("little", "much")
         for metric, name, level in (("error", None, 0.95), ("recall", "cat", 0.999))
     ]
-    written = text.render(report(line(headline=True), *lines), width=90, color=False)
+    written = text.render(report(row(headline=True), *lines), width=90, color=False)
     assert (
         """\
 error by group, doubly-robust
@@ -116,12 +115,12 @@ ink=much       0.053  0.031 to 0.082   0.060      38  1,497
     )
 
 
-def test_differences_between_groups_have_a_table_of_their_own(line, report):
+def test_differences_between_groups_have_a_table_of_their_own(row, report):
     both = {"group": {"ink": "much"}, "against": {"ink": "little"}}
     lines = [
-        line(headline=True),
-        line(**both, estimate=0.21, lower=0.02, upper=0.4),
-        line(**both, metric="brier", estimate=0.21, lower=-0.02, upper=0.44),
+        row(headline=True),
+        row(**both, estimate=0.21, lower=0.02, upper=0.4),
+        row(**both, metric="brier", estimate=0.21, lower=-0.02, upper=0.44),
     ]
     written = text.render(report(*lines), width=90, color=False)
     assert (
@@ -131,81 +130,85 @@ difference              estimate  interval      differ  labels
 ink: much minus little      0.21  0.02 to 0.40  yes         38
 
 differences in brier, doubly-robust
-difference              estimate  interval       differ     labels
-ink: much minus little      0.21  -0.02 to 0.44  not shown      38
+difference              estimate  interval       differ               labels
+ink: much minus little      0.21  -0.02 to 0.44  no clear difference      38
 """
         in written
     )
     assert "by group" not in written
 
 
-def test_an_interval_that_the_labels_do_not_carry_is_marked_and_the_mark_explained(line, report):
-    legend = "(!) marks what is not to be trusted yet"
-    written = text.render(report(line(headline=True, reliable=False)), width=90, color=False)
-    assert written.startswith("error of digits.parquet: 0.053, 95 % interval 0.031 to 0.082 (!)\n")
-    assert written.count("(!)") == 3
+def test_an_interval_that_the_labels_do_not_carry_is_marked_and_the_mark_explained(row, report):
+    legend = "(!) marks an interval that is not reliable yet"
+    written = text.render(report(row(headline=True, reliable=False)), width=90, color=False)
+    assert written.startswith(
+        "The model is wrong on 5.3 % of items "
+        "(95 % confidence: 3.1 % to 8.2 %, not reliable yet).\n"
+    )
+    assert written.count("(!)") == 2
     assert legend in written
-    assert legend not in text.render(report(line(headline=True)), width=90, color=False)
+    assert legend not in text.render(report(row(headline=True)), width=90, color=False)
 
 
-def test_a_confusion_matrix_is_a_matrix(line, report, confusion):
+def test_a_confusion_matrix_is_a_matrix(row, report, confusion):
     cells = confusion(("cat", "dog"), lower=None, upper=None)
     assert """\
 confusion, doubly-robust: truth in rows, prediction in columns
 truth    cat    dog
 cat      0.1  0.004
 dog    0.002    0.1
-""" in text.render(report(line(headline=True), *cells), width=70, color=False)
+""" in text.render(report(row(headline=True), *cells), width=70, color=False)
     bounded = confusion(("cat", "dog"), lower=0.001, upper=0.2)
-    written = text.render(report(line(headline=True), *bounded), width=60, color=False)
+    written = text.render(report(row(headline=True), *bounded), width=60, color=False)
     assert "\ncat    0.100 (0.001 to 0.200)  0.004 (0.001 to 0.200)\n" in written
 
 
-def test_each_group_has_its_own_confusion_matrix(line, report, confusion):
+def test_each_group_has_its_own_confusion_matrix(row, report, confusion):
     cells = [
         cell for ink in ("much", "little") for cell in confusion(("a", "b"), group={"ink": ink})
     ]
-    written = text.render(report(line(headline=True), *cells), width=60, color=False)
+    written = text.render(report(row(headline=True), *cells), width=60, color=False)
     assert written.count("\ntruth") == 2
     assert "confusion, ink=little, doubly-robust: truth in rows" in written
 
 
-def test_differences_of_a_confusion_matrix_are_a_matrix(line, report, confusion):
+def test_differences_of_a_confusion_matrix_are_a_matrix(row, report, confusion):
     both = {"group": {"ink": "much"}, "against": {"ink": "little"}}
     cells = confusion(("a", "b"), lower=None, upper=None, **both)
-    written = text.render(report(line(headline=True), *cells), width=90, color=False)
+    written = text.render(report(row(headline=True), *cells), width=90, color=False)
     assert "confusion, ink: much minus little, doubly-robust: truth in rows" in written
     assert "differences in" not in written
 
 
-def test_one_cell_that_is_known_very_well_does_not_widen_a_matrix(line, report, confusion):
+def test_one_cell_that_is_known_very_well_does_not_widen_a_matrix(row, report, confusion):
     first, *others = confusion(("a", "b"), lower=0.0, upper=0.5)
-    sure = replace(first, estimate=0.1234567, lower=0.1234566, upper=0.1234568)
-    written = text.render(report(line(headline=True), sure, *others), width=30, color=False)
+    narrow = replace(first.quantity, estimate=0.1234567, lower=0.1234566, upper=0.1234568)
+    sure = replace(first, quantity=narrow)
+    written = text.render(report(row(headline=True), sure, *others), width=30, color=False)
     assert "\na      0.1235  0.00\n" in written
 
 
 @pytest.mark.parametrize(
     "names", [("cat", "cat as dog"), ("as", "as as"), (" as ", "x"), ("", "y")]
 )
-def test_class_names_may_hold_the_word_between_them(line, report, confusion, names):
+def test_class_names_may_hold_the_word_between_them(row, report, confusion, names):
     cells = confusion(names, lower=None, upper=None)
-    written = text.render(report(line(headline=True), *cells), width=80, color=False)
+    written = text.render(report(row(headline=True), *cells), width=80, color=False)
     assert "truth in rows" in written
 
 
-def test_a_matrix_with_gaps_is_a_list_of_its_lines(line, report, confusion):
+def test_a_matrix_with_gaps_is_a_list_of_its_lines(row, report, confusion):
     cells = confusion(("cat", "dog"))[:-1]
-    written = text.render(report(line(headline=True), *cells), width=90, color=False)
+    written = text.render(report(row(headline=True), *cells), width=90, color=False)
     assert "truth in rows" not in written
     assert "confusion[dog as cat]" in written
 
 
 def test_a_matrix_that_is_too_wide_loses_intervals_then_gaps_then_all_but_the_largest_mistakes(
-    line, report, confusion
+    row, report, confusion
 ):
     names = [f"class {number}" for number in range(8)]
-    made = report(line(headline=True), *confusion(names, lower=0.001, upper=0.2))
+    made = report(row(headline=True), *confusion(names, lower=0.001, upper=0.2))
     wide, narrow, narrower = (
         text.render(made, width=width, color=False) for width in (250, 80, 60)
     )
@@ -230,12 +233,12 @@ def widest(lines: str) -> int:
 
 @pytest.mark.parametrize("width", [20, 30, 44, 60, 72, 80, 120])
 def test_text_never_passes_the_edge_of_the_terminal(
-    whole, judged, line, report, confusion, result, width
+    whole, judged, row, report, confusion, result, width
 ):
     crowded = report(
-        line(headline=True),
-        line(group={"a long column name": "and a long value"}, shrunk=0.05),
-        line(group={"a": "x"}, against={"a": "a rather long value"}, reason="word " * 20),
+        row(headline=True),
+        row(group={"a long column name": "and a long value"}, shrunk=0.05),
+        row(group={"a": "x"}, against={"a": "a rather long value"}, reason="word " * 20),
         *confusion([f"class {number}" for number in range(5)]),
     )
     for made in (whole, judged, crowded):
@@ -253,37 +256,38 @@ def test_estimators_stay_told_apart_however_narrow_the_terminal_is(whole, width)
 
 @pytest.mark.parametrize("width", [20, 40, 60, 120])
 def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
-    judged, line, report, width
+    judged, row, report, width
 ):
     written = " ".join(text.render(judged, width=width, color=False).split())
     assert all(word in written for word in ("PASS", "FAIL", "UNDECIDED", "0.55", "0.68"))
-    groups = [line(group={"ink": f"number {number}"}) for number in range(40)]
-    written = text.render(report(line(headline=True), *groups), width=width, color=False)
+    groups = [row(group={"ink": f"number {number}"}) for number in range(40)]
+    written = text.render(report(row(headline=True), *groups), width=width, color=False)
     assert written.count("number ") == 40
-    assert " ".join(written.split()).count("0.031 to 0.082") == 42
+    assert " ".join(written.split()).count("0.031 to 0.082") == 41
 
 
-def test_labels_that_were_picked_are_told_apart_from_drawn_ones(line, report):
+def test_labels_that_were_picked_are_told_apart_from_drawn_ones(row, report):
     def used(n_labeled: int, **counts) -> str:
-        made = report(line(headline=True, n_labeled=n_labeled))
+        made = report(row(headline=True, n_labeled=n_labeled))
         made = replace(made, counts=replace(made.counts, **counts))
         return next(
             each.split("  ")[-1]
-            for each in text.render(made, width=90, color=False).splitlines()
+            for each in text.render(made, width=110, color=False).splitlines()
             if "labels used" in each
         ).strip()
 
-    assert used(38, labelled=38) == "38 of 1,497 items"
+    assert used(38, labelled=38) == "38 of 1,497 items in digits.parquet"
     assert (
         used(0, drawn=0, deterministic=10, labelled=10)
-        == "0 with a known chance, 10 without, of 1,497 items"
+        == "0 drawn with known probabilities and 10 without, of 1,497 items in digits.parquet"
     )
     assert (
         used(20, drawn=20, deterministic=12, labelled=30)
-        == "20 with a known chance, 10 without, of 1,497 items"
+        == "20 drawn with known probabilities and 10 without, of 1,497 items in digits.parquet"
     )
-    # Picked, but not answered yet.
-    assert used(20, drawn=20, deterministic=12, labelled=20) == "20 of 1,497 items"
+    # Chosen, but not answered yet.
+    in_pool = "20 of 1,497 items in digits.parquet"
+    assert used(20, drawn=20, deterministic=12, labelled=20) == in_pool
 
 
 def test_color_is_only_for_terminals_that_want_it(judged, monkeypatch):

@@ -30,7 +30,7 @@ def test_figures_are_as_precise_as_their_doubt(value, doubt, written):
 
 
 @pytest.mark.parametrize(
-    ("value", "doubt", "beside", "written"),
+    ("value", "doubt", "limit", "written"),
     [
         (0.8996, 0.05, 0.9, "0.8996"),
         (0.9004, 0.05, 0.9, "0.9004"),
@@ -42,10 +42,8 @@ def test_figures_are_as_precise_as_their_doubt(value, doubt, written):
         (0.85, None, 0.9, "0.85"),
     ],
 )
-def test_rounding_never_moves_a_figure_across_the_number_that_decides(
-    value, doubt, beside, written
-):
-    assert words.figure(value, doubt, beside) == written
+def test_rounding_never_moves_a_figure_across_the_number_that_decides(value, doubt, limit, written):
+    assert words.figure(value, doubt, limit) == written
 
 
 @pytest.mark.parametrize(
@@ -69,12 +67,12 @@ def test_the_ends_of_a_gate_s_interval_show_on_which_side_of_the_threshold_they_
     assert words.interval(close) == "0.000 to 0.10004"
 
 
-def test_a_difference_that_excludes_zero_says_so_and_nothing_is_claimed_of_others(line):
+def test_a_difference_that_excludes_zero_says_so_and_nothing_is_claimed_of_others(row):
     against = {"group": {"ink": "much"}, "against": {"ink": "little"}}
-    apart = line(**against, estimate=-0.2, lower=-0.4, upper=-0.003)
+    apart = row(**against, estimate=-0.2, lower=-0.4, upper=-0.003)
     assert (words.differ(apart), words.interval(apart)) == ("yes", "-0.40 to -0.003")
-    assert words.differ(line(**against, lower=-0.1, upper=0.2)) == "not shown"
-    assert words.differ(line(**against, lower=None, upper=None)) == "-"
+    assert words.differ(row(**against, lower=-0.1, upper=0.2)) == "no clear difference"
+    assert words.differ(row(**against, lower=None, upper=None)) == "-"
 
 
 @pytest.mark.parametrize(
@@ -87,20 +85,77 @@ def test_a_difference_that_excludes_zero_says_so_and_nothing_is_claimed_of_other
         ({"ink": "much"}, {}, "ink=much minus all items"),
     ],
 )
-def test_groups_and_differences_of_groups(line, group, against, written):
-    assert words.group(line(group=group, against=against)) == written
+def test_groups_and_differences_of_groups(row, group, against, written):
+    assert words.group(row(group=group, against=against)) == written
 
 
-def test_an_estimate_without_an_interval_says_why(line):
-    bare = line(lower=None, upper=None, method="none", reason="the loss has no bound")
-    assert words.certainty(bare) == "no interval: the loss has no bound"
+@pytest.mark.parametrize(
+    ("changes", "written"),
+    [
+        ({}, "The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %)."),
+        (
+            {"metric": "accuracy", "estimate": 0.936, "lower": 0.885, "upper": 1.0},
+            "The model is right on 93.6 % of items (95 % confidence: 88.5 % to 100.0 %).",
+        ),
+        (
+            {"group": {"ink": "much"}},
+            "The model is wrong on 5.3 % of items with ink=much (95 % confidence: 3.1 % to 8.2 %).",
+        ),
+        (
+            {"metric": "recall", "class_name": "{fraud}", "estimate": 0.81, "upper": 0.87},
+            "Recall of {fraud} is 0.81 (95 % confidence: 0.03 to 0.87).",
+        ),
+        (
+            {"metric": "rmse", "estimate": 2.1, "upper": math.inf, "group": {"a": "b"}},
+            "RMSE for a=b is 2.1 (95 % confidence: 0.0312 to no limit).",
+        ),
+        ({"metric": "false-positive-rate"}, "False positive rate is 0.053 (95 % confidence: "),
+        ({"metric": "ece[10]"}, "Calibration error [10] is 0.053 (95 % confidence: "),
+        ({"metric": "of-a-plugin"}, "Of a plugin is 0.053 (95 % confidence: "),
+        ({"estimate": None, "reason": "no labels"}, "No estimate yet: no labels."),
+    ],
+)
+def test_an_estimate_is_a_sentence(row, changes, written):
+    sentence = words.sentence(row(**changes))
+    assert sentence == written if written.endswith(".") else sentence.startswith(written)
+
+
+@pytest.mark.parametrize("estimate", [0.09996, 0.1, 0.10004])
+def test_percentages_show_on_which_side_of_the_threshold_a_gate_s_estimate_is(gate, estimate):
+    sentence = words.sentence(gate(estimate=estimate, lower=0.05, upper=0.15))
+    shown = float(sentence.removeprefix("The model is wrong on ").split()[0])
+    assert (shown > 10, shown < 10) == (estimate > 0.1, estimate < 0.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "written"),
+    [
+        ({}, "as good as about 118 random labels (3.1x)"),
+        ({"saved": 0.45, "n_eff": 9.0}, "as good as about 9 random labels (0.45x)"),
+        ({"variance_inflated": True}, "as good as at least 118 random labels (3.1x)"),
+        ({"n_eff": 1.2, "saved": 0.03}, "as good as about 1 random label (0.03x)"),
+        ({"reliable": False}, "too early to say what was saved"),
+        ({"n_eff": None, "saved": None}, ""),
+    ],
+)
+def test_labels_saved_are_said_also_when_they_are_bad_news(row, changes, written):
+    assert words.labels_saved(row(**changes)) == written
+
+
+def test_an_estimate_without_an_interval_says_why(row):
+    bare = row(
+        estimate=0.05312, lower=None, upper=None, method="none", reason="the loss has no bound"
+    )
+    assert words.sentence(bare) == (
+        "The model is wrong on 5.312 % of items (no interval: the loss has no bound)."
+    )
     assert words.interval_or_reason(bare) == "the loss has no bound"
 
 
 def test_what_a_surrogate_says_of_itself_stands_beside_its_name(report):
     assert words.made_by(report()).startswith("surrogate agreement, acquisition optimal")
-    told = replace(report(), surrogate="stack", surrogate_note="agreement 74 %, external 26 %")
-    assert words.made_by(told).startswith(
+    stacked = replace(report(), surrogate="stack", surrogate_note="agreement 74 %, external 26 %")
+    assert words.made_by(stacked).startswith(
         "surrogate stack (agreement 74 %, external 26 %), acquisition optimal"
     )
-    assert json.loads(as_json.render(told))["surrogate_note"] == "agreement 74 %, external 26 %"
+    assert json.loads(as_json.render(stacked))["surrogate_note"] == "agreement 74 %, external 26 %"
