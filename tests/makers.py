@@ -13,7 +13,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.rows import Outputs
 from activetest.pool.pool import Pool
-from activetest.rounds.fit import unseen
+from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 
@@ -68,7 +68,7 @@ def write_pool(path: Path, rows: int, *, seed: int = 0) -> Path:
 
 def build_cache(path: Path, folder: Path, **choices) -> cache.Cache:
     """The cache, in the folder, of the pool in a file; choices are those of `Pool.open`."""
-    return cache.build(Pool.open(str(path), **choices), folder)
+    return cache.build_cache(Pool.open(str(path), **choices), folder)
 
 
 def build_pool(folder: Path, rows: int, *, seed: int = 0, groups=()) -> cache.Cache:
@@ -96,7 +96,7 @@ def play_rounds(
     """The log after rounds of (choices, count), every draw of which got its true label."""
     log = Log.empty() if log is None else log
     for choices, count in rounds:
-        log = answered(log, plan.plan(log, pool, choices, seed=seed, count=count), truth)
+        log = answered(log, plan.plan_round(log, pool, choices, seed=seed, count=count), truth)
     return log
 
 
@@ -128,4 +128,4 @@ def supply_labels(
 
 def supply_first(log: Log, pool: cache.Cache, truth: np.ndarray, count: int) -> Log:
     """The log after the user labelled the first `count` rows that have no label yet."""
-    return supply_labels(log, np.flatnonzero(unseen(log, pool.size))[:count], truth)
+    return supply_labels(log, np.flatnonzero(find_free_items(log, pool.size))[:count], truth)

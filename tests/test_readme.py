@@ -122,7 +122,7 @@ def test_every_requirement_that_is_shown_can_be_read():
     shown += re.findall(r"`(\S+@\S+[<>]=\S+)`", README)
     assert shown
     for requirement in shown:
-        name, _ = specification.split(parse(requirement).metric)
+        name, _ = specification.split_specification(parse(requirement).metric)
         assert name in catalog.names("metrics")
 
 
@@ -137,7 +137,7 @@ def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     init(
         ROOT / "sample_data" / "digits.parquet",
-        task="compare",
+        question="compare",
         compare="3,8",
         groups=("predicted",),
         seed=1,

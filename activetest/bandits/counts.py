@@ -122,7 +122,7 @@ def task_group(choices: Choices) -> str:
 
 def _check_kind(specified: str, cache: PoolView, choices: Choices) -> str:
     """The kind of a specification. Raises ChoiceError if the pool does not allow it."""
-    kind, _ = specification.split(specified)
+    kind, _ = specification.split_specification(specified)
     if kind not in KINDS:
         raise ChoiceError(
             f"groups cannot be judged by {specified!r}", f"choose from {', '.join(KINDS)}"
@@ -133,12 +133,14 @@ def _check_kind(specified: str, cache: PoolView, choices: Choices) -> str:
             "leave the task out; report gives metrics of groups",
         )
     if kind != CONFUSION:
-        specification.one(specified, specification.facts(cache.roles, choices.costs, cache))
+        specification.find_metric(
+            specified, specification.describe_pool(cache.roles, choices.costs, cache)
+        )
     return kind
 
 
 def _choose_partition(specified: str, cache: PoolView, group: str) -> Partition:
-    kind, argument = specification.split(specified)
+    kind, argument = specification.split_specification(specified)
     if kind == ECE:
         return Partition(group, (EDGES, *_find_edges(cache, argument)))
     if kind in (COST, CONFUSION) and not _is_class(group, cache):
@@ -151,8 +153,8 @@ def _find_edges(cache: PoolView, argument: str | None) -> tuple[float, ...]:
     """(B + 1,) edges of bins of the confidence; kept, since equal counts need a pass."""
 
     def find() -> tuple[float, ...]:
-        facts = specification.facts(cache.roles, None, cache)
-        return tuple(map(float, calibration.edges(ECE, facts, argument)))
+        facts = specification.describe_pool(cache.roles, None, cache)
+        return tuple(map(float, calibration.find_edges(ECE, facts, argument)))
 
     return cache.compute_once(("edges", argument), find)
 

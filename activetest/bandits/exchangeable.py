@@ -7,7 +7,7 @@ sources as well.
 import numpy as np
 
 from activetest.bandits.partition import Partition
-from activetest.nouns.log import LABELLED, Log, Round, used
+from activetest.nouns.log import LABELLED, Log, Round, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 
@@ -47,7 +47,7 @@ def exchangeable_counts(
     weights. Other labels after all draws that are used count as unknown, since they changed what
     the unlabelled rest consists of. Labels of incomplete rounds are not used yet.
     """
-    count, complete = len(size), used(log)[0]
+    count, complete = len(size), count_usable_draws(log)[0]
     uniform, weights = _weigh_draws(log, cache, partition)
     drawn = len(log.rows)
     labelled = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.estimation.bets import TestedMean, increments
-from activetest.estimation.inversion import first_standing
+from activetest.estimation.bets import TestedMean, compute_increments
+from activetest.estimation.inversion import find_first_unrefuted
 from activetest.estimation.samples import Evidence, Group
 from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
@@ -22,21 +22,21 @@ from activetest.nouns.rows import Array
 _GRID = 9
 
 
-def balance(
+def compute_increments_at(
     evidence: Evidence, cache, metric: Metric, group: Group, values: Sequence[float], *, seed: int
 ) -> list[Increments]:
     """For each value t, increments on a mean that is at least 0 where the metric is at least t.
 
     Raises NotEstimable for a metric that is no ratio of means, or without bounds.
     """
-    _refuse(metric)
+    _refuse_unbettable(metric)
     above, below = np.array(metric.ratio)
     weights = above - np.asarray(values)[:, None] * below
-    tested = _tested_mean(evidence, metric, group, weights)
-    return increments(evidence.log, cache, tested, used=evidence.used, seed=seed)
+    tested = _weigh_statistics(evidence, metric, group, weights)
+    return compute_increments(evidence.log, cache, tested, used=evidence.used, seed=seed)
 
 
-def sequence(
+def confidence_sequence(
     evidence: Evidence, cache, metric: Metric, group: Group, level: float, limits, *, seed: int
 ) -> Interval:
     """The interval that holds at every look; limits are what is known for certain of the metric.
@@ -45,41 +45,43 @@ def sequence(
     """
     if limits[0] == limits[1]:
         return Interval(*limits, level, "exact", 0.0)
-    return judged(evidence, cache, metric, group, level, limits, limits[0], seed=seed)[1]
+    return bet_on_threshold(evidence, cache, metric, group, level, limits, limits[0], seed=seed)[1]
 
 
-def judged(
+def bet_on_threshold(
     evidence: Evidence, cache, metric: Metric, group: Group, level, limits, threshold, *, seed: int
 ) -> tuple[Increments, Interval]:
     """The increments of balance at a threshold and the interval of sequence, from one pass."""
-    _refuse(metric)
+    _refuse_unbettable(metric)
     low, high = limits
     # Of a mean itself, one bet serves every value.
     single = low == high or not (any(metric.ratio[1][1:]) or evidence.log.declined)
     grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
-    at, *made = balance(evidence, cache, metric, group, [threshold, *grid], seed=seed)
+    at, *made = compute_increments_at(evidence, cache, metric, group, [threshold, *grid], seed=seed)
     if low == high:
         return at, Interval(low, high, level, "exact", 0.0)
     if single:
         return at, betting.interval(made[0], level, low=low, high=high)
-    return at, _inverted(grid, made, level)
+    return at, _invert_bets(grid, made, level)
 
 
-def _inverted(grid: Array, made: list[Increments], level: float) -> Interval:
+def _invert_bets(grid: Array, made: list[Increments], level: float) -> Interval:
     """The values of a ratio that no bettor has refuted, from increments at those of a grid."""
     limit = np.log(2 / (1 - level))
-    lower, upper = (first_standing(grid, made, limit, up=up) for up in (True, False))
+    lower, upper = (find_first_unrefuted(grid, made, limit, up=up) for up in (True, False))
     if lower is None or upper is None or lower > upper:
         lower, upper = grid[0], grid[-1]
     return Interval(float(lower), float(upper), level, "betting", np.nan)
 
 
-def _refuse(metric: Metric) -> None:
+def _refuse_unbettable(metric: Metric) -> None:
     if reason := why_not_bettable(metric):
         raise NotEstimable(f"no anytime-valid interval: {reason}", hint="use --interval fixed")
 
 
-def _tested_mean(evidence: Evidence, metric: Metric, group: Group, weights: Array) -> TestedMean:
+def _weigh_statistics(
+    evidence: Evidence, metric: Metric, group: Group, weights: Array
+) -> TestedMean:
     """The (S, 1 + d) weighted sums of 1 and the metric's statistics; nothing for declined items."""
     names = [each.name for each in evidence.statistics]
     columns = [-1, *(names.index(each.name) for each in metric.statistics)]
@@ -87,6 +89,6 @@ def _tested_mean(evidence: Evidence, metric: Metric, group: Group, weights: Arra
         group,
         metric.statistics,
         weights,
-        weights @ evidence.stats[:, columns].T * group.holds(evidence.drawn.codes),
-        weights @ evidence.supplied_stats[:, columns].T * group.holds(evidence.supplied.codes),
+        weights @ evidence.stats[:, columns].T * group.membership(evidence.drawn.codes),
+        weights @ evidence.supplied_stats[:, columns].T * group.membership(evidence.supplied.codes),
     )

@@ -18,9 +18,9 @@ from activetest.nouns.log import Log, Round
 from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds import race
-from activetest.rounds.fit import known_before, restored
-from activetest.rounds.objectives import linearised_statistic
-from activetest.rounds.scores import scorer
+from activetest.rounds.fit import list_known_before, restore_surrogate
+from activetest.rounds.objectives import linearise_objective
+from activetest.rounds.scores import make_scorer
 
 # Sums up to which rows are looked at one by one: more are cheaper kind by kind.
 _FEW = 2
@@ -58,7 +58,7 @@ class IncrementRange:
     guess: Array
 
 
-def increments(log: Log, cache, tested: TestedMean, *, used: int, seed: int) -> list[Increments]:
+def compute_increments(log: Log, cache, tested: TestedMean, *, used: int, seed: int) -> list[Increments]:
     """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
     Raises NotEstimable for a statistic without bounds, and for rounds that an older version drew,
@@ -81,14 +81,14 @@ def increments(log: Log, cache, tested: TestedMean, *, used: int, seed: int) -> 
         return [Increments(*np.empty((6, 0))) for _ in tested.weights]
     # A label may be of a class that was never predicted, also where one class was.
     sums = _Sums(tested, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
-    scenes = [_Scene(each, log, cache, sums, seed) for each in history]
+    scenes = [_ReplayedRound(each, log, cache, sums, seed) for each in history]
 
     def on_piece(piece):
         rows = cache.rows(*piece)
-        member, kinds = tested.group.holds(rows.codes) > 0, sums.by_kind(rows)
+        member, kinds = tested.group.membership(rows.codes) > 0, sums.by_kind(rows)
         return [scene.increment_range(slice(*piece), rows, member, kinds) for scene in scenes]
 
-    reached = map_reduce(cache.chunks(), on_piece, _joined)
+    reached = map_reduce(cache.chunks(), on_piece, _merge_ranges)
     parts = [
         scene.increments(increment_range, used)
         for scene, increment_range in zip(scenes, reached, strict=True)
@@ -105,7 +105,7 @@ class _Sums:
     classes: int
     declined: bool
 
-    def ends(self, rows: Rows) -> Array:
+    def range_by_row(self, rows: Rows) -> Array:
         """(2, S, R) smallest and largest sum of every row."""
         ends, kinds = self.by_kind(rows)
         return ends if kinds is None else ends[..., kinds]
@@ -134,24 +134,24 @@ class _Sums:
         return np.vstack([np.ones(mean.shape[1]), mean])
 
 
-class _Scene:
+class _ReplayedRound:
     """One round as it was when it was drawn from."""
 
     def __init__(self, each: Round, log: Log, cache, sums: _Sums, seed: int):
         self.round, self.log, self.cache, self.sums = each, log, cache, sums
-        self.surrogate = restored(each, cache)
-        self.choices = Choices(**each.choices)
+        self.surrogate = restore_surrogate(each, cache)
+        self.choices = Choices.from_record(each.choices)
         # A round that chose between groups gave rows no scores of their own.
         self.scorer = (
             None
             if each.allocation
-            else scorer(self.surrogate, self.choices, seed=seed, number=each.number)
+            else make_scorer(self.surrogate, self.choices, seed=seed, number=each.number)
         )
-        self.targets = tuple(map(linearised_statistic, each.objectives))
+        self.targets = tuple(map(linearise_objective, each.objectives))
         self.totals = np.array([objective.total for objective in each.objectives])
         self.peaks = np.array([objective.peak for objective in each.objectives])
         self.free = np.ones(cache.size, bool)
-        self.free[known_before(log, each.number)] = False
+        self.free[list_known_before(log, each.number)] = False
         self.stays = self.free.copy()
         self.stays[each.rows] = False
 
@@ -164,7 +164,7 @@ class _Scene:
         ends, kind = kinds
         if kind is not None and len(weights) > _FEW:
             scaled = np.vstack([np.ones(len(rest)), guess[:, rest]]) / weight[rest]
-            reached = _reached(ends, kind[rest], weights, scaled)
+            reached = _ratio_range(ends, kind[rest], weights, scaled)
             sums = ends @ np.bincount(kind, inside, minlength=ends.shape[2])
         else:
             ends = ends if kind is None else ends[..., kind]
@@ -181,9 +181,9 @@ class _Scene:
         log, at = self.log, np.flatnonzero(self.log.round == self.round.number)
         tested = self.sums.tested
         rows = self.cache.take(log.rows[at])
-        member = tested.group.holds(rows.codes)
+        member = tested.group.membership(rows.codes)
         guess = tested.weights @ self.sums.guess(self.surrogate, rows) * member
-        ends = self.sums.ends(rows) * member
+        ends = self.sums.range_by_row(rows) * member
         weight = self._weight(rows, np.ones(len(at), bool))
         left = weight / log.prob[at]
         # What was left at a draw is what was left at the one before, less what that one took.
@@ -202,11 +202,11 @@ class _Scene:
         here = tested.drawn[:, at]
         before = tested.drawn[:, : at[0]].sum(axis=1)
         before += tested.supplied[:, log.supplied_round <= self.round.number].sum(axis=1)
-        sums = increment_range.guess[:, None] - _before(guess)
+        sums = increment_range.guess[:, None] - _sum_before(guess)
         value = (here - guess) * left / weight + sums
         offset, rest = (
-            before[:, None] + _before(here),
-            increment_range.rest[..., None] - _before(ends),
+            before[:, None] + _sum_before(here),
+            increment_range.rest[..., None] - _sum_before(ends),
         )
         parts = (value, lowest * left + sums, highest * left + sums, offset, *rest)
         return tuple(part[:, at < used] / tested.group.size for part in parts)
@@ -216,12 +216,12 @@ class _Scene:
         if self.round.allocation:
             return np.where(free, row_weights(self.round.allocation, rows, self.cache), 0.0)
         scores = self.scorer(rows, self.targets)
-        scores = np.where(free, race.sharpened(scores, self.peaks, self.choices.power), 0.0)
+        scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)
         count = int(self.round.count[0])
-        return race.blended(scores, free, self.choices.floor, self.totals, count)
+        return race.blend_scores(scores, free, self.choices.floor, self.totals, count)
 
 
-def _reached(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Array]:
+def _ratio_range(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Array]:
     """(S,) smallest and largest of (h - g) / weight, h from ends (2, S, K) by kind (n,).
 
     scaled (2 + d, n) are 1, 1 and the expected statistics, over weight: one product of matrices
@@ -236,12 +236,12 @@ def _reached(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Ar
     return [lowest, highest]
 
 
-def _before(values: Array) -> Array:
+def _sum_before(values: Array) -> Array:
     """Sums over earlier draws, along the last axis."""
     return np.cumsum(values, axis=-1) - values
 
 
-def _joined(one: list[IncrementRange], more: list[IncrementRange]) -> list[IncrementRange]:
+def _merge_ranges(one: list[IncrementRange], more: list[IncrementRange]) -> list[IncrementRange]:
     """What two chunks come to together, for every round."""
     return [
         IncrementRange(

@@ -10,7 +10,7 @@ from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
 
-def over_answerable(metric: Metric, smooth, sample: Sample) -> Metric:
+def divide_by_answered(metric: Metric, smooth, sample: Sample) -> Metric:
     """The map of (d,) means to what is estimated; with declined items, of ratios to the last."""
     declined = sample.stats.shape[1] > len(metric.statistics)
 
@@ -21,7 +21,7 @@ def over_answerable(metric: Metric, smooth, sample: Sample) -> Metric:
     return replace(metric, smooth=ratio if declined else smooth)
 
 
-def linear(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
+def linearise_metric(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
     """The estimate (d = 1) of what the metric's map makes of (d,) means.
 
     The variance is that of gradient . mean. Raises NotEstimable where the map has no value.
@@ -57,10 +57,10 @@ def linear(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
         draws=draws,
         exact=exact,
     )
-    return made if draws is not None else _expected(made, sample, slope, mean, doubt)
+    return made if draws is not None else _add_model_variance(made, sample, slope, mean, doubt)
 
 
-def _expected(
+def _add_model_variance(
     linear: Estimate, sample: Sample, slope: Array, mean: Array, doubt: float
 ) -> Estimate:
     """The estimate with what the surrogate and the labels say about its variance.
@@ -86,11 +86,11 @@ def _expected(
         variance=linear.variance + doubt,
         model_variance=model + doubt,
         one_draw=float(one),
-        minority_count=min(_effective(pull[side]) for side in sides),
-        weighted_minority_count=min(_effective((pull * inverse)[side]) for side in sides),
+        minority_count=min(_effective_count(pull[side]) for side in sides),
+        weighted_minority_count=min(_effective_count((pull * inverse)[side]) for side in sides),
     )
 
 
-def _effective(pulls: Array) -> float:
+def _effective_count(pulls: Array) -> float:
     """How many equal pulls these are worth."""
     return float(pulls.sum() ** 2 / (pulls @ pulls)) if len(pulls) else 0.0

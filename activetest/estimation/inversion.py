@@ -18,7 +18,9 @@ from activetest.nouns.rows import Array
 _PIECES, _HALVINGS = 16, 24
 
 
-def first_standing(grid: Array, made: list[Increments], limit: float, *, up: bool) -> float | None:
+def find_first_unrefuted(
+    grid: Array, made: list[Increments], limit: float, *, up: bool
+) -> float | None:
     """The value up to which all are refuted; None if all of the grid are.
 
     grid (G,), and the increments at its values: large values are refuted last (up), or small ones.
@@ -67,7 +69,7 @@ class _Bets:
         if (np.maximum(ends[0][2], ends[1][2]) < -self.rounding).any():
             return True
         paths = [np.cumsum(betting.log_factors(gain, room, spread), axis=0) for gain, *_ in ends]
-        return bool((betting.together_between(*paths) >= limit).any())
+        return bool((betting.bound_log_capital_between(*paths) >= limit).any())
 
     def _lines(self, share: float) -> tuple[Array, Array, Array]:
         """(M,) gain and room of a unit bet, and how far the mean 0 is from being impossible."""

@@ -11,7 +11,7 @@ from activetest.nouns.rows import Array
 _FUTURES, _BLOCK, _HORIZON = 200, 50, 10_000
 
 
-def half_width_labels(
+def plan_half_width(
     estimate: Estimate, *, half_width: float, wanted: float, size: int, level: float
 ) -> int:
     """Labels still to buy until the half-width of a fixed interval has fallen to `wanted`.
@@ -61,7 +61,7 @@ def _half_width(spread: Array, size: int, level: float) -> Array:
     return np.where(left > 1, width, 0.0)
 
 
-def gate_labels(
+def plan_gate(
     increments: Increments,
     threshold: float,
     *,
@@ -89,7 +89,7 @@ def gate_labels(
     rooms = (mean - increments.low[late], increments.high[late] - mean)
     spread = betting.deviations(increments)[-1:]
     capital = [
-        np.tile(betting.capital(increments, threshold, up=up)[-1], (_FUTURES, 1))
+        np.tile(betting.log_capital(increments, threshold, up=up)[-1], (_FUTURES, 1))
         for up in (True, False)
     ]
     horizon, decided = min(remaining, _HORIZON), np.zeros(_FUTURES, bool)
@@ -100,7 +100,7 @@ def gate_labels(
             factors = betting.log_factors(sign * gain[pick], rooms[side][pick], spread)
             paths = capital[side][:, None] + np.cumsum(factors, axis=1)
             capital[side] = paths[:, -1]
-            reached |= betting.together(paths) >= limits[side]
+            reached |= betting.combine_log_capital(paths) >= limits[side]
         reached = np.logical_or.accumulate(reached, axis=1) | decided[:, None]
         half = np.flatnonzero(reached.mean(axis=0) >= 0.5)
         if len(half):

@@ -13,8 +13,8 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import Log, Round
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
-from activetest.rounds.fit import known_before, restored
-from activetest.rounds.group_sums import by_group, group_names
+from activetest.rounds.fit import list_known_before, restore_surrogate
+from activetest.rounds.group_sums import list_group_names, sum_by_group
 
 
 def repredict(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
@@ -23,7 +23,7 @@ def repredict(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
     Rounds that recorded them for all groups stay as they are, and so do those of older versions and
     those whose items were deterministic, for estimates need nothing from them.
     """
-    names, groups = {each.name for each in statistics}, group_names(cache)
+    names, groups = {each.name for each in statistics}, list_group_names(cache)
     # A round without aims was drawn by an older version, whose surrogates cannot be asked any more.
     lacking = {
         each.number
@@ -32,10 +32,10 @@ def repredict(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
         and not each.deterministic
         and (each.groups != groups or not names <= set(each.statistics))
     }
-    sources = {each: _source(each, log.history) for each in lacking}
-    wholes = _wholes(cache, {each.number: each for each in sources.values()}, statistics)
+    sources = {each: _find_source(each, log.history) for each in lacking}
+    wholes = _sum_over_pool(cache, {each.number: each for each in sources.values()}, statistics)
     history = [
-        _again(each, log, cache, sources[each.number], wholes, statistics, groups)
+        _repredict_round(each, log, cache, sources[each.number], wholes, statistics, groups)
         if each.number in lacking
         else each
         for each in log.history
@@ -43,22 +43,22 @@ def repredict(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
     return replace(log, history=tuple(history))
 
 
-def _source(number: int, history: Sequence[Round]) -> Round:
+def _find_source(number: int, history: Sequence[Round]) -> Round:
     """The last of rounds 1, 2, 4, 8, ... that is not after this one; itself if that is too old."""
     source = history[(1 << (number.bit_length() - 1)) - 1]
     return source if source.objectives else history[number - 1]
 
 
-def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
+def _sum_over_pool(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
     """{number: (G, T + 1)} sums of what each surrogate expects of every row of the pool.
 
     The last column counts rows.
     """
-    surrogates = {number: restored(each, cache) for number, each in sources.items()}
+    surrogates = {number: restore_surrogate(each, cache) for number, each in sources.items()}
 
     def on_piece(piece):
         rows = cache.rows(*piece)
-        return [_summed(each, cache, rows, statistics) for each in surrogates.values()]
+        return [_sum_expectations(each, cache, rows, statistics) for each in surrogates.values()]
 
     if not surrogates:
         return {}
@@ -70,20 +70,22 @@ def _wholes(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
     return dict(zip(surrogates, sums, strict=True))
 
 
-def _summed(surrogate, cache, rows, statistics) -> Array:
+def _sum_expectations(surrogate, cache, rows, statistics) -> Array:
     """(G, T + 1) sums over rows of what a surrogate expects, and their number."""
     terms = [*surrogate.expected(rows, statistics), np.ones(len(rows.index))]
-    return by_group(cache, rows.codes, terms)
+    return sum_by_group(cache, rows.codes, terms)
 
 
-def _again(each: Round, log: Log, cache, source: Round, wholes, statistics, groups) -> Round:
+def _repredict_round(
+    each: Round, log: Log, cache, source: Round, wholes, statistics, groups
+) -> Round:
     """The round, with the predictions of the source's surrogate where it has none of its own.
 
     What it recorded for all these groups stays: no number depends on what else is asked for.
     """
-    surrogate = restored(source, cache)
-    known = cache.take(known_before(log, each.number))
-    left = wholes[source.number] - _summed(surrogate, cache, known, statistics)
+    surrogate = restore_surrogate(source, cache)
+    known = cache.take(list_known_before(log, each.number))
+    left = wholes[source.number] - _sum_expectations(surrogate, cache, known, statistics)
     drawn = surrogate.expected(cache.take(each.rows), statistics).T.astype(float)
     names = tuple(one.name for one in statistics)
     if each.groups == groups:

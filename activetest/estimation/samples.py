@@ -11,15 +11,15 @@ import numpy as np
 from activetest.estimation.recorded_predictions import RecordedPredictions, collect_recorded
 from activetest.estimation.repredict import repredict
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.statistic import Statistic, combined
+from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Sample
-from activetest.nouns.log import LABELLED, PENDING, Log, used
+from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
 from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
-from activetest.rounds.fit import labelled, observed, surrogate_of
-from activetest.rounds.group_sums import group_names
+from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
+from activetest.rounds.group_sums import list_group_names
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Group:
     code: int | None = None
     meaning: dict[str, str] | None = None
 
-    def holds(self, codes: Array) -> Array:
+    def membership(self, codes: Array) -> Array:
         """(R,) 1.0 where rows with these codes (R, columns) belong to the group."""
         if self.column is None:
             return np.ones(len(codes))
@@ -75,14 +75,14 @@ class Evidence:
     recorded: RecordedPredictions
 
 
-def gather(
+def collect_evidence(
     log: Log,
     cache,
     choices: Choices,
     metrics: Sequence[Metric],
     *,
     seed: int,
-    again: bool = True,
+    predict_again: bool = True,
     surrogate=None,
 ) -> Evidence:
     """Everything that samples of these metrics need, looked up once.
@@ -92,28 +92,30 @@ def gather(
     then estimated without.
     """
     statistics = tuple({each.name: each for one in metrics for each in one.statistics}.values())
-    if again:
+    if predict_again:
         log = repredict(log, cache, statistics)
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
-    count, whole = used(log)
-    groups = groups_of(cache)
+    count, whole = count_usable_draws(log)
+    groups = list_groups(cache)
     return Evidence(
         log=log,
         used=count,
         steps=np.flatnonzero(~log.deterministic[:count]),
         whole=whole,
         drawn=drawn,
-        stats=_answered(drawn, log.labels, log.status, statistics),
-        supplied_stats=_answered(supplied, log.supplied_labels, log.supplied_status, statistics),
+        stats=_statistics_of_labelled(drawn, log.labels, log.status, statistics),
+        supplied_stats=_statistics_of_labelled(
+            supplied, log.supplied_labels, log.supplied_status, statistics
+        ),
         supplied=supplied,
         statistics=statistics,
         groups=groups,
-        surrogate=surrogate or surrogate_of(log, cache, choices, seed=seed),
+        surrogate=surrogate or get_surrogate(log, cache, choices, seed=seed),
         recorded=collect_recorded(log, statistics, groups),
     )
 
 
-def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sample:
+def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sample:
     """The sample for one metric, over the whole pool unless a group is given.
 
     Its d statistics are the metric's and, where any item was declined, whether one was answered.
@@ -122,13 +124,13 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     names = [each.name for each in evidence.statistics]
     columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
     member, supplied_member = (
-        group.holds(evidence.drawn.codes),
-        group.holds(evidence.supplied.codes),
+        group.membership(evidence.drawn.codes),
+        group.membership(evidence.supplied.codes),
     )
     stats = evidence.stats[:, columns] * member[:, None]
     supplied = evidence.supplied_stats[:, columns] * supplied_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
-    before += _supplied_before(log, supplied)
+    before += _sum_supplied_before(log, supplied)
     place = [each.name for each in evidence.groups].index(group.name)
     imputed, imputed_sum, left = evidence.recorded.of(place, member, columns)
     _, _, remaining = evidence.recorded.of(0, np.ones(len(member)), [])
@@ -138,7 +140,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
 
     def expect(weights: Array) -> tuple[Array, Array]:
         rows = evidence.drawn[steps]
-        objective = combined(metric.statistics, weights[: len(metric.statistics)])
+        objective = combine_statistics(metric.statistics, weights[: len(metric.statistics)])
         mean, variance = moments(evidence.surrogate.beliefs(rows, (objective,)))
         # A last statistic, whether an item can be answered, is taken to be certain.
         mean = mean[0] + weights[len(metric.statistics) :].sum()
@@ -150,7 +152,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
     return Sample(
         stats=stats[steps],
         prob=log.prob[steps],
-        weights=_weights(evidence.groups[0].size, len(steps)),
+        weights=_lure_weights(evidence.groups[0].size, len(steps)),
         known_sum=before[steps],
         imputed=imputed[steps],
         imputed_sum=imputed_sum[steps],
@@ -162,7 +164,7 @@ def sample(evidence: Evidence, metric: Metric, group: Group | None = None) -> Sa
         # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
         uniform=bool(np.allclose(log.prob[steps] * remaining[steps], 1, rtol=1e-6)),
-        limits=_limits(metric, total, unknown, group.size, log.declined),
+        limits=_possible_means(metric, total, unknown, group.size, log.declined),
         expect=expect,
         label_variance=label_variance,
     )
@@ -175,10 +177,10 @@ def known_weights(log: Log, size: int, inside: Array, supplied_inside: Array):
     each draw after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave
     out.
     """
-    count, _ = used(log)
+    count, _ = count_usable_draws(log)
     steps = np.flatnonzero(~log.deterministic[:count])
     weights = np.zeros(count)
-    weights[steps] = _weights(size, len(steps))
+    weights[steps] = _lure_weights(size, len(steps))
     ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
     drawn[:count] = ahead[1:]
@@ -190,7 +192,7 @@ def known_weights(log: Log, size: int, inside: Array, supplied_inside: Array):
         drawn, supplied = np.ones(len(drawn)), np.ones(len(supplied))
     drawn, supplied = drawn * inside, supplied * supplied_inside
     some, more = log.status == LABELLED, log.supplied_status == LABELLED
-    return *labelled(log), np.concatenate([drawn[some], supplied[more]])
+    return *list_labelled(log), np.concatenate([drawn[some], supplied[more]])
 
 
 def _label_variance(evidence, metric: Metric, weights: Array, member, supplied_member) -> float:
@@ -202,7 +204,7 @@ def _label_variance(evidence, metric: Metric, weights: Array, member, supplied_m
     some, more = log.status == LABELLED, log.supplied_status == LABELLED
     outputs = [evidence.drawn.outputs[some], evidence.supplied.outputs[more]]
     soft = np.concatenate([log.soft[some], log.supplied_soft[more]])
-    objective = combined(metric.statistics, weights[: len(metric.statistics)])
+    objective = combine_statistics(metric.statistics, weights[: len(metric.statistics)])
     # A label may also be of a class that is none of the pool's.
     soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
     tables = np.concatenate(
@@ -220,26 +222,26 @@ def _label_variance(evidence, metric: Metric, weights: Array, member, supplied_m
     return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
 
 
-def _answered(rows: Rows, labels: Array, status: Array, statistics) -> Array:
+def _statistics_of_labelled(rows: Rows, labels: Array, status: Array, statistics) -> Array:
     """(R, T + 1) statistics of labelled rows and a 1; zeros for the others."""
     stats = np.zeros((len(labels), len(statistics) + 1))
     told = status == LABELLED
     if told.any():
-        stats[told, :-1] = observed(rows[told], labels[told], statistics)
+        stats[told, :-1] = observe_statistics(rows[told], labels[told], statistics)
         stats[told, -1] = 1
     return stats
 
 
-def _supplied_before(log: Log, supplied: Array) -> Array:
+def _sum_supplied_before(log: Log, supplied: Array) -> Array:
     """(D, d) sum of the statistics (B, d) of supplied items that the draw's round knew."""
     order = np.argsort(log.supplied_round, kind="stable")
     sums = np.concatenate([np.zeros((1, supplied.shape[1])), np.cumsum(supplied[order], axis=0)])
     return sums[np.searchsorted(log.supplied_round[order], log.round, side="right")]
 
 
-def groups_of(cache) -> tuple[Group, ...]:
+def list_groups(cache) -> tuple[Group, ...]:
     """The whole pool, then every value of every group column: the order in which rounds record."""
-    groups, recorded = [Group("", cache.size)], group_names(cache)
+    groups, recorded = [Group("", cache.size)], list_group_names(cache)
     for column, (name, values) in enumerate(
         zip(cache.group_names, cache.group_values, strict=True)
     ):
@@ -255,7 +257,7 @@ def groups_of(cache) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _weights(size: int, used: int) -> Array:
+def _lure_weights(size: int, used: int) -> Array:
     """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
 
     Brought and deterministic items do not count: weights that reacted to them would react to labels.
@@ -266,7 +268,7 @@ def _weights(size: int, used: int) -> Array:
     return weights / weights.sum() if used else weights
 
 
-def _limits(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
+def _possible_means(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
     """(2, d) means that what is known leaves possible: the rest at its lower and upper bound."""
     bounds = np.array([[each.lower, each.upper] for each in metric.statistics]).T
     if declined:

@@ -7,15 +7,15 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
-from activetest.estimation.anytime import judged, sequence
+from activetest.estimation.anytime import bet_on_threshold, confidence_sequence
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Increments, Interval, Sample
 from activetest.nouns.log import Log
-from activetest.rounds.fit import restored
-from activetest.rounds.objectives import believed
+from activetest.rounds.fit import restore_surrogate
+from activetest.rounds.objectives import expand_beliefs
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
 OWN_VIEW = "ase"
@@ -45,64 +45,68 @@ class View:
         refined = self.metrics[metric.title]
         if metric.refine and not whole:
             # A curve has another shape in every group; no round can have predicted it.
-            refined = linearised(metric, self.log, self.cache, group)
-            evidence = samples.gather(
-                self.log, self.cache, self.choices, [refined], seed=self.seed, again=False
+            refined = linearise_curve(metric, self.log, self.cache, group)
+            evidence = samples.collect_evidence(
+                self.log, self.cache, self.choices, [refined], seed=self.seed, predict_again=False
             )
-        sample = samples.sample(evidence, refined, group)
+        sample = samples.build_sample(evidence, refined, group)
         if estimator == OWN_VIEW:
             if not whole or self.imputation is None:
                 raise NotEstimable(
-                    "the surrogate was not asked about the pool", "activetest report"
+                    "the surrogate's own view was not computed", "activetest report"
                 )
-            sample = estimate.told(sample, refined, self.imputation)
+            sample = estimate.add_imputation(sample, refined, self.imputation)
         elif sample.unknown and len(sample.prob) < 2 and self.log.deterministic.any():
-            raise _nothing_drawn(self.log, len(sample.prob))
-        return estimate.estimate(sample, refined, estimator)
+            raise _explain_missing_draws(self.log, len(sample.prob))
+        return estimate.estimate_metric(sample, refined, estimator)
 
     def interval(
         self, value: Value, level: float, kind: str = FIXED, group: Group | None = None
     ) -> Interval:
         """The interval of a value, of one of INTERVALS. Raises NotEstimable, with the reason."""
         group = group or self.evidence.groups[0]
-        if kind == ANYTIME and value.inner.draws is None:
-            return self.sequence(value.metric, level, group)
-        return estimate.interval(value, level, group=group.column is not None)
+        if kind == ANYTIME and value.estimate.draws is None:
+            return self.confidence_sequence(value.metric, level, group)
+        return estimate.build_interval(value, level, group=group.column is not None)
 
-    def sequence(self, metric: Metric, level: float, group: Group | None = None) -> Interval:
+    def confidence_sequence(
+        self, metric: Metric, level: float, group: Group | None = None
+    ) -> Interval:
         """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
         group = group or self.evidence.groups[0]
-        limits = certain(samples.sample(self.evidence, metric, group), metric)
-        return sequence(self.evidence, self.cache, metric, group, level, limits, seed=self.seed)
+        limits = find_possible_range(samples.build_sample(self.evidence, metric, group), metric)
+        return confidence_sequence(
+            self.evidence, self.cache, metric, group, level, limits, seed=self.seed
+        )
 
-    def judged(
+    def bet_on_metric(
         self, metric: Metric, level: float, group: Group, threshold: float
     ) -> tuple[Increments, Interval, tuple[float, float]]:
         """Wagers on the metric being at least a threshold, its interval, and its certain range.
 
         Raises NotEstimable.
         """
-        limits = certain(samples.sample(self.evidence, metric, group), metric)
+        limits = find_possible_range(samples.build_sample(self.evidence, metric, group), metric)
         about = (self.evidence, self.cache, metric, group, level, limits, threshold)
-        return *judged(*about, seed=self.seed), limits
+        return *bet_on_threshold(*about, seed=self.seed), limits
 
 
-def _nothing_drawn(log: Log, drawn: int) -> NotEstimable:
+def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:
     """Why there is no estimate from draws where items have no probabilities."""
     if any(each.deterministic and each.allocation for each in log.history):
         return NotEstimable(
-            "no estimate from draws exists, because items were drawn between groups without a "
-            f"floor and {drawn} with probabilities: two are needed",
+            "items were drawn between groups without a floor, and an estimate needs at least 2 that "
+            f"were drawn with known probabilities ({drawn} so far)",
             "read the groups or ase, or give every item a chance: activetest init POOL --floor 0.1",
         )
     return NotEstimable(
-        "no estimate from draws exists, because items were picked by the largest score "
-        f"and {drawn} drawn: two are needed",
+        "items were chosen by the largest score, and an estimate needs at least 2 that were drawn "
+        f"at random ({drawn} so far)",
         "read ase, or draw: activetest init POOL --selection draw",
     )
 
 
-def certain(sample: Sample, metric: Metric) -> tuple[float, float]:
+def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:
     """The metric's range, as far as what is known leaves it possible."""
     count = len(metric.statistics)
     if count and sample.unknown == 0:
@@ -116,7 +120,7 @@ def certain(sample: Sample, metric: Metric) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def look(
+def build_view(
     log: Log,
     cache,
     choices: Choices,
@@ -131,29 +135,29 @@ def look(
     surrogate is what rounds_learn.surrogate_of gives, where that is at hand.
     """
     refined = {
-        metric.title: linearised(metric, log, cache) if metric.refine else metric
+        metric.title: linearise_curve(metric, log, cache) if metric.refine else metric
         for metric in metrics
     }
-    evidence = samples.gather(
+    evidence = samples.collect_evidence(
         log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
     )
-    imputation = estimate.impute(evidence, cache, seed=seed) if own_view else None
+    imputation = estimate.impute_unknown(evidence, cache, seed=seed) if own_view else None
     return View(log, cache, choices, seed, evidence, imputation, refined)
 
 
-def linearised(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
+def linearise_curve(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
     """A curve's metric as one mean, linear around what the labels say.
 
     Where all were deterministic their labels say nothing about the pool: then around what the surrogate of
     the last round believes.
     """
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
-    inside = (Group("", cache.size) if group is None else group).holds
+    inside = (Group("", cache.size) if group is None else group).membership
     rows, labels, weights = samples.known_weights(
         log, cache.size, inside(drawn.codes), inside(supplied.codes)
     )
     if group is None and not weights.any() and log.deterministic.any():
-        made = metric.refine(*believed(cache, restored(log.history[-1], cache)))
+        made = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
     else:
         made = metric.refine(cache.take(rows).outputs, labels, weights)
     statistics = tuple(replace(each, name=metric.title) for each in made.statistics)

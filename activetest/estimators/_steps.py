@@ -7,7 +7,9 @@ from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
 
-def weighted(terms: Array, guess: Array, sample: Sample, *, replaced: bool = False) -> Estimate:
+def weighted_mean(
+    terms: Array, guess: Array, sample: Sample, *, replaced: bool = False
+) -> Estimate:
     """Weighted mean of (M, d) terms with its martingale variance.
 
     guess (M, d) is what each term took the drawn item's statistics to be. The terms are
@@ -25,7 +27,7 @@ def weighted(terms: Array, guess: Array, sample: Sample, *, replaced: bool = Fal
     weights, exact = sample.weights, sample.unknown == 0
     if len(terms) < 2 and not exact:
         raise NotEstimable(
-            "an estimate from draws needs at least two labelled ones", hint="activetest next --n 10"
+            "label at least 2 of the drawn items", hint="activetest next --n 10"
         )
     if exact:
         mean = sample.total / sample.size

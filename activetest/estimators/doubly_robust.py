@@ -8,7 +8,7 @@ surrogate's expectation, levelled and scaled by what earlier draws said about it
 
 import numpy as np
 
-from activetest.estimators._steps import weighted
+from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
@@ -29,7 +29,7 @@ def estimate(sample: Sample) -> Estimate:
     guess = inside * (level + slope * (sample.imputed - center))
     rest = sample.left[:, None] * level
     terms = (sample.known_sum + rest + (sample.stats - guess) / sample.prob[:, None]) / sample.size
-    return weighted(terms, guess, sample)
+    return weighted_mean(terms, guess, sample)
 
 
 def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
@@ -43,19 +43,19 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     recorded = sample.inside * (sample.left > 0)
     weight = (recorded / (np.maximum(sample.left, 1) * sample.prob))[:, None]
     residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
-    level = center + _before(residual) / (_PSEUDO_DRAWS + _before(weight))
+    level = center + _sum_before(residual) / (_PSEUDO_DRAWS + _sum_before(weight))
     across = weight * (sample.imputed - center) * sample.inside[:, None]
     along = weight * (sample.stats - center) * sample.inside[:, None]
     count = np.arange(len(weight))[:, None]
-    prior = _PSEUDO_DRAWS * _before(across**2) / np.maximum(count, 1)
-    shrunk = prior + _before(across**2)
+    prior = _PSEUDO_DRAWS * _sum_before(across**2) / np.maximum(count, 1)
+    shrunk = prior + _sum_before(across**2)
     slope = np.where(
-        shrunk > 0, (prior + _before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
+        shrunk > 0, (prior + _sum_before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
     )
     # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
     return np.where(sample.left[:, None] > 0, level, 0.0), np.clip(slope, 0.0, 1.0)
 
 
-def _before(values: Array) -> Array:
+def _sum_before(values: Array) -> Array:
     """(M, d) sum over earlier draws."""
     return np.cumsum(values, axis=0) - values

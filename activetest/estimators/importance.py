@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from activetest.estimators._steps import weighted
+from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 
 SIMULATION_ONLY = True
@@ -19,4 +19,4 @@ def estimate(sample: Sample) -> Estimate:
     shares = 1 / sample.prob
     shares = shares / shares.sum()
     weighed = replace(sample, weights=shares)
-    return weighted(sample.stats, np.zeros_like(sample.stats), weighed, replaced=True)
+    return weighted_mean(sample.stats, np.zeros_like(sample.stats), weighed, replaced=True)

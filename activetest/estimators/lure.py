@@ -7,11 +7,11 @@ number of items left: this is identical to the papers' weights v_m.
 
 import numpy as np
 
-from activetest.estimators._steps import weighted
+from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,), unbiased for any draws of known positive probability; uses no surrogate."""
     terms = (sample.known_sum + sample.stats / sample.prob[:, None]) / sample.size
-    return weighted(terms, np.zeros_like(sample.stats), sample)
+    return weighted_mean(terms, np.zeros_like(sample.stats), sample)

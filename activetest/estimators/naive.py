@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from activetest.estimators._steps import weighted
+from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 
 SIMULATION_ONLY = True
@@ -17,4 +17,4 @@ SIMULATION_ONLY = True
 def estimate(sample: Sample) -> Estimate:
     """Means (d,) of the drawn items, as if every draw had been uniform; biased when it was not."""
     even = np.full(len(sample.stats), 1 / max(len(sample.stats), 1))
-    return weighted(sample.stats, np.zeros_like(sample.stats), replace(sample, weights=even))
+    return weighted_mean(sample.stats, np.zeros_like(sample.stats), replace(sample, weights=even))

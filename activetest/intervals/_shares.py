@@ -16,14 +16,14 @@ def effective_size(share: float, variance: float, *, otherwise: float) -> float:
     return inner * (1 - inner) / variance
 
 
-def limits(
+def binomial_limits(
     share: float,
     size: float,
     freedom: float,
     level: float,
     *,
     minority_count: float,
-    half: bool = False,
+    jeffreys: bool = False,
 ) -> tuple[float, float]:
     """Lower and upper limit of a share: Clopper and Pearson's at a size that Student's t shrinks.
 
@@ -34,7 +34,7 @@ def limits(
     tail = (1 - level) / 2
     size *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     hits, misses = share * size, (1 - share) * size
-    if half:
+    if jeffreys:
         lower, upper = betaincinv(hits + 0.5, misses + 0.5, [tail, 1 - tail])
     else:
         lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0

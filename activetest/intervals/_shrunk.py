@@ -6,7 +6,7 @@ from activetest.nouns.estimate import RARE, Estimate
 _PSEUDO_DRAWS = 20
 
 
-def shrunk(estimate: Estimate) -> float:
+def shrink_variance(estimate: Estimate) -> float:
     """The observed variance, drawn towards the surrogate's as 20 draws would."""
     draws = len(estimate.terms)
     observed, expected = estimate.variance[0, 0], estimate.model_variance

@@ -45,23 +45,27 @@ def interval(increments: Increments, level: float, *, low: float, high: float) -
     slack = rounding(increments)
     floor = max(low, (increments.offset + increments.least).max(initial=low) - slack)
     ceiling = min(high, (increments.offset + increments.most).min(initial=high) + slack)
-    lower = _end(lambda theta: _largest(increments, theta, up=True) >= limit, floor, ceiling)
-    upper = _end(lambda theta: _largest(increments, theta, up=False) >= limit, ceiling, floor)
+    lower = _bisect_end(
+        lambda theta: _largest_log_capital(increments, theta, up=True) >= limit, floor, ceiling
+    )
+    upper = _bisect_end(
+        lambda theta: _largest_log_capital(increments, theta, up=False) >= limit, ceiling, floor
+    )
     if lower is None or upper is None or lower > upper:
         lower, upper = sorted((floor, ceiling))
     return Interval(float(lower), float(upper), level, "betting", np.nan)
 
 
-def e_values(increments: Increments, theta: float) -> tuple[Array, Array]:
+def log_e_values(increments: Increments, theta: float) -> tuple[Array, Array]:
     """(M,) log capital against "the mean is at most theta", and against "at least theta".
 
     Each is a test martingale's logarithm under its hypothesis: by chance it ever reaches log(1/a)
     with probability a at most. Infinite from the draw on that made the hypothesis impossible.
     """
-    return tuple(_against(increments, theta, up=up) for up in (True, False))
+    return tuple(_log_capital_against(increments, theta, up=up) for up in (True, False))
 
 
-def capital(increments: Increments, theta: float, *, up: bool) -> Array:
+def log_capital(increments: Increments, theta: float, *, up: bool) -> Array:
     """(M, outcome_values) log capital of the bettors on a mean above theta (up), or below it."""
     mean = theta - increments.offset
     gain, room = increments.value - mean, mean - increments.low if up else increments.high - mean
@@ -69,19 +73,19 @@ def capital(increments: Increments, theta: float, *, up: bool) -> Array:
     return np.cumsum(factors, axis=0)
 
 
-def together(capital: Array) -> Array:
+def combine_log_capital(capital: Array) -> Array:
     """(...) log capital of all bettors, from that of each (..., outcome_values)."""
     return np.logaddexp.reduce(capital + np.log(_SHARES), axis=-1)
 
 
-def together_between(one: Array, two: Array) -> Array:
+def bound_log_capital_between(one: Array, two: Array) -> Array:
     """(...) what the log capital of all is at least, everywhere between two values of the mean.
 
     one, two   (..., outcome_values) log capital of each at these values, and concave between them
 
     It is at least that of the chords, which is convex, and so above its tangents at both ends.
     """
-    ends, slope = (together(one), together(two)), two - one
+    ends, slope = (combine_log_capital(one), combine_log_capital(two)), two - one
     turns = [
         (np.exp(each + np.log(_SHARES) - all_[..., None]) * slope).sum(axis=-1)
         for each, all_ in zip((one, two), ends, strict=True)
@@ -159,7 +163,7 @@ class Verdict:
     e_fail: float
 
 
-def verdict(
+def decide_verdict(
     increments: Increments,
     threshold: float,
     *,
@@ -177,9 +181,12 @@ def verdict(
     have to pass, so passing needs no correction, and failing does. Should both happen at one draw,
     it fails. low and high are what is known for certain now; they decide where draws did not.
     """
-    good, bad = e_values(increments, threshold)[:: 1 if at_least else -1]
-    passed, failed = _first(good, np.log(1 / alpha)), _first(bad, np.log(gates / alpha))
-    most = (_finite(good), _finite(bad))
+    good, bad = log_e_values(increments, threshold)[:: 1 if at_least else -1]
+    passed, failed = (
+        _find_crossing(good, np.log(1 / alpha)),
+        _find_crossing(bad, np.log(gates / alpha)),
+    )
+    most = (_largest_capital(good), _largest_capital(bad))
     if min(passed, failed) < len(good):
         word = "pass" if passed < failed else "fail"
         return Verdict(word, int(min(passed, failed)) + 1, *most)
@@ -196,31 +203,31 @@ def verdict(
 _LARGEST = 700.0
 
 
-def _against(increments: Increments, theta: float, *, up: bool) -> Array:
+def _log_capital_against(increments: Increments, theta: float, *, up: bool) -> Array:
     """(M,) log capital of all bettors on one side."""
-    path = together(capital(increments, theta, up=up))
+    path = combine_log_capital(log_capital(increments, theta, up=up))
     gap = theta - increments.offset - (increments.least if up else increments.most)
     impossible = (gap if up else -gap) < -rounding(increments)
     return np.where(np.logical_or.accumulate(impossible), np.inf, path)
 
 
-def _largest(increments: Increments, theta: float, *, up: bool) -> float:
+def _largest_log_capital(increments: Increments, theta: float, *, up: bool) -> float:
     """The largest log capital so far of all bettors on one side."""
-    return float(_against(increments, theta, up=up).max(initial=0.0))
+    return float(_log_capital_against(increments, theta, up=up).max(initial=0.0))
 
 
-def _finite(path: Array) -> float:
+def _largest_capital(path: Array) -> float:
     """Largest capital on a path of logarithms, at most 1e304."""
     return float(np.exp(min(path.max(initial=0.0), _LARGEST)))
 
 
-def _first(path: Array, limit: float) -> int:
+def _find_crossing(path: Array, limit: float) -> int:
     """Position of the first value that reaches the limit; the length where none does."""
     reached = path >= limit
     return int(np.argmax(reached)) if reached.any() else len(path)
 
 
-def _end(refuted, outer: float, inner: float) -> float | None:
+def _bisect_end(refuted, outer: float, inner: float) -> float | None:
     """The last refuted value on the way from outer, refuted first, to inner; None if all are."""
     if not refuted(outer):
         return outer

@@ -37,33 +37,33 @@ def interval(estimate: Estimate, level: float) -> Interval:
 
     It holds T. Needs no draws in a bin; then the noise is what the claim makes it.
     """
-    found = gaps(estimate)
+    found = estimate_gaps(estimate)
     total = float(np.abs(found.mean).sum())
     if estimate.exact:
         return Interval(total, total, level, "exact", 0.0)
     freedom = min(estimate.freedom, max(np.count_nonzero(estimate.inside), 3) - 1)
     times, rarely = -stdtrit(freedom, np.array([1 - level, (1 - level) / 2]) / 2)
-    upper = max(total, _behind(total, np.sqrt(found.variance), times))
+    upper = max(total, _find_sum_behind(total, np.sqrt(found.variance), times))
     # An error that no draw has met yet is in the claim.
     careful = np.maximum(found.variance, found.claimed)
-    noise = np.sqrt(careful).sum() * _folded(0.0)
-    noise += times * np.sqrt(careful.sum() * (1 - _folded(0.0) ** 2))
+    noise = np.sqrt(careful).sum() * _folded_normal_mean(0.0)
+    noise += times * np.sqrt(careful.sum() * (1 - _folded_normal_mean(0.0) ** 2))
     # Two ways to be too high share their error, and this one can be so on both sides of zero.
     overall = abs(found.mean.sum()) - rarely * np.sqrt(max(careful.sum(), found.overall))
     lower = max(0.0, total - noise, overall)
     return Interval(float(lower), float(upper), level, "calibration", float(found.variance.sum()))
 
 
-def debiased(estimate: Estimate) -> float:
+def remove_bias(estimate: Estimate) -> float:
     """The sum of gaps to which noise adds, on average, what makes the estimated sum T.
 
     At least the gap between the overall shares, at most T, and in the interval of every level.
     """
-    found = gaps(estimate)
+    found = estimate_gaps(estimate)
     total = float(np.abs(found.mean).sum())
     if estimate.exact:
         return total
-    return max(_behind(total, np.sqrt(found.variance), 0.0), abs(float(found.mean.sum())))
+    return max(_find_sum_behind(total, np.sqrt(found.variance), 0.0), abs(float(found.mean.sum())))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Gaps:
     overall: float
 
 
-def gaps(estimate: Estimate, *, blocks: int = 2) -> Gaps:
+def estimate_gaps(estimate: Estimate, *, blocks: int = 2) -> Gaps:
     """The gaps of B bins; of several blocks of B means the first two are compared."""
     weights, bins = estimate.weights, len(estimate.mean) // blocks
     happened, claimed = slice(bins), slice(bins, 2 * bins)
@@ -101,7 +101,9 @@ def gaps(estimate: Estimate, *, blocks: int = 2) -> Gaps:
     overall = scale * (residual.sum(axis=1) ** 2).sum()
     claims = estimate.guess[:, claimed]
     count = (claims > _ROUNDING).sum(axis=0)
-    uniform = _uniform(estimate.mean[claimed], claims, count) / max(estimate.inside.sum(), 1)
+    uniform = _uniform_variance(estimate.mean[claimed], claims, count) / max(
+        estimate.inside.sum(), 1
+    )
     if not uniform.any():
         return Gaps(mean, observed, observed, overall)
     noise = np.clip(observed.sum() / uniform.sum(), _LEAST, _MOST)
@@ -112,7 +114,7 @@ def gaps(estimate: Estimate, *, blocks: int = 2) -> Gaps:
     return Gaps(mean, steadied(noise), steadied(max(noise, 1.0)), overall)
 
 
-def _uniform(claimed: Array, claims: Array, count: Array) -> Array:
+def _uniform_variance(claimed: Array, claims: Array, count: Array) -> Array:
     """(B,) variance of one uniform draw where what is claimed (B,) is right.
 
     claims (M, B) at the drawn items, above zero in their bin; count (B,) how many. A bin that no
@@ -126,7 +128,7 @@ def _uniform(claimed: Array, claims: Array, count: Array) -> Array:
     return share * rate * (1 - rate)
 
 
-def _behind(total: float, deviation: Array, times: float) -> float:
+def _find_sum_behind(total: float, deviation: Array, times: float) -> float:
     """The sum of gaps, in proportion to deviation (B,), whose noisy sum is `total` at its low end.
 
     The low end is the mean less `times` standard deviations; 0 where no sum is that small.
@@ -136,7 +138,7 @@ def _behind(total: float, deviation: Array, times: float) -> float:
         return total
 
     def low(gap: float) -> float:
-        mean = _folded(gap)
+        mean = _folded_normal_mean(gap)
         return scale * mean - times * np.sqrt(variance * max(1 + gap**2 - mean**2, 0.0))
 
     inner, outer = 0.0, (total + times * np.sqrt(variance)) / scale
@@ -146,6 +148,6 @@ def _behind(total: float, deviation: Array, times: float) -> float:
     return scale * outer if inner > 0 else 0.0
 
 
-def _folded(gap: float) -> float:
+def _folded_normal_mean(gap: float) -> float:
     """Mean of |gap + standard normal noise|."""
     return float(np.sqrt(2 / np.pi) * np.exp(-(gap**2) / 2) + gap * (1 - 2 * ndtr(-gap)))

@@ -7,7 +7,7 @@ The square of an estimated gap is on average too large by the gap's variance (Ku
 import numpy as np
 from scipy.special import stdtrit
 
-from activetest.intervals.calibration import gaps
+from activetest.intervals.calibration import estimate_gaps
 from activetest.nouns.estimate import Estimate, Interval
 from activetest.nouns.rows import Array
 
@@ -19,7 +19,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     error that no draw has met yet is in what is claimed.
     """
     mean, variance, share = _squares(estimate)
-    value = debiased(estimate)
+    value = remove_bias(estimate)
     if estimate.exact:
         return Interval(value, value, level, "exact", 0.0)
     freedom = min(estimate.freedom, max(np.count_nonzero(estimate.inside), 3) - 1)
@@ -29,7 +29,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     return Interval(max(value - half, 0.0), value + half, level, "calibration-squared", total)
 
 
-def debiased(estimate: Estimate) -> float:
+def remove_bias(estimate: Estimate) -> float:
     """The sum of squares, less what estimation errors add to it on average; at least 0."""
     mean, variance, share = _squares(estimate)
     return max(float(((mean**2 - variance) / share).sum()), 0.0)
@@ -37,7 +37,7 @@ def debiased(estimate: Estimate) -> float:
 
 def _squares(estimate: Estimate) -> tuple[Array, Array, Array]:
     """Gap, its variance and share of every bin that holds an item."""
-    found, bins = gaps(estimate, blocks=3), len(estimate.mean) // 3
+    found, bins = estimate_gaps(estimate, blocks=3), len(estimate.mean) // 3
     share = estimate.mean[2 * bins : 3 * bins]
     some = share > 1e-9
     variance = np.maximum(found.variance, found.claimed)

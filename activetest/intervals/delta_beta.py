@@ -8,7 +8,7 @@ and carries no more degrees of freedom than rare events do, two for each (Garwoo
 
 import numpy as np
 
-from activetest.intervals._shares import effective_size, limits
+from activetest.intervals._shares import binomial_limits, effective_size
 from activetest.nouns.estimate import Estimate, Interval
 
 
@@ -23,6 +23,6 @@ def interval(estimate: Estimate, level: float) -> Interval:
     share, draws = (value - low) / (high - low), estimate.inside.sum()
     size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
     size = min(size, draws) if estimate.minority_count == 0 else size
-    ends = limits(share, size, freedom, level, minority_count=estimate.minority_count)
+    ends = binomial_limits(share, size, freedom, level, minority_count=estimate.minority_count)
     lower, upper = (low + (high - low) * end for end in ends)
     return Interval(float(lower), float(upper), level, "delta-beta", variance)

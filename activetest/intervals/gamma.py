@@ -8,7 +8,7 @@ small far more often than too large, and these limits lean that way; Student's t
 import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
-from activetest.intervals._shrunk import shrunk
+from activetest.intervals._shrunk import shrink_variance
 from activetest.nouns.estimate import Estimate, Interval
 
 
@@ -21,7 +21,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
-    variance, tail = shrunk(estimate), (1 - level) / 2
+    variance, tail = shrink_variance(estimate), (1 - level) / 2
     freedom = min(estimate.freedom, max(2 * estimate.minority_count, 2.0))
     if mean <= 0 or variance <= 0:
         lower, upper = estimate.limits[:, 0]

@@ -5,7 +5,7 @@ Korn and Graubard 1998.
 
 import numpy as np
 
-from activetest.intervals._shares import effective_size, limits
+from activetest.intervals._shares import binomial_limits, effective_size
 from activetest.nouns.estimate import RARE, Estimate, Interval
 
 
@@ -24,7 +24,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     if not 0 < mean < 1 or estimate.minority_count < RARE:
         plain = mean * (1 - mean) / variance if variance > 0 else 0.0
         size = min(size, max(estimate.inside.sum(), plain))
-    lower, upper = limits(
+    lower, upper = binomial_limits(
         mean, size, estimate.freedom, level, minority_count=estimate.minority_count
     )
     lower, upper = np.clip([lower, upper], floor, ceiling)

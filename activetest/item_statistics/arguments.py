@@ -10,13 +10,13 @@ _LISTED = 12
 _MOST_CLASSES = 100
 
 
-def nothing(name: str, argument: str | None) -> None:
+def refuse_argument(name: str, argument: str | None) -> None:
     """Raises ChoiceError where something stands in the brackets."""
     if argument is not None:
         raise ChoiceError(f"{name!r} takes nothing in brackets, not {argument!r}", f"write {name}")
 
 
-def number(name: str, text: str, low: float, high: float, example: str) -> float:
+def parse_number(name: str, text: str, low: float, high: float, example: str) -> float:
     """The number, between low and high. Raises ChoiceError for anything else."""
     try:
         value = float(text)
@@ -30,7 +30,7 @@ def number(name: str, text: str, low: float, high: float, example: str) -> float
     return value
 
 
-def whole(name: str, text: str, low: int, high: int, example: str) -> int:
+def parse_whole_number(name: str, text: str, low: int, high: int, example: str) -> int:
     """The whole number, from low to high. Raises ChoiceError for anything else."""
     value = int(text) if text.isdecimal() else low - 1
     if not low <= value <= high:
@@ -41,7 +41,7 @@ def whole(name: str, text: str, low: int, high: int, example: str) -> int:
     return value
 
 
-def classes(
+def parse_classes(
     name: str, facts: Facts, argument: str | None, averages: tuple[str, ...]
 ) -> tuple[int, ...] | str:
     """Codes of the classes that are meant, or one of the averages over classes.
@@ -60,16 +60,16 @@ def classes(
         return argument
     raise ChoiceError(
         f"{name!r}: no class is called {argument!r}",
-        f"choose from {listed(facts.classes)}; or {', '.join(averages)} or *",
+        f"choose from {list_names(facts.classes)}; or {', '.join(averages)} or *",
     )
 
 
-def listed(names: tuple[str, ...]) -> str:
+def list_names(names: tuple[str, ...]) -> str:
     """The names, or the first of many."""
     return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
 
 
-def needs_probabilities(name: str, facts: Facts) -> None:
+def require_probabilities(name: str, facts: Facts) -> None:
     """Raises ChoiceError for pools of hard labels."""
     if not facts.probabilities:
         raise ChoiceError(
@@ -78,7 +78,7 @@ def needs_probabilities(name: str, facts: Facts) -> None:
         )
 
 
-def needs_deviation(name: str, facts: Facts) -> None:
+def require_deviation(name: str, facts: Facts) -> None:
     """Raises ChoiceError for pools that do not say how sure their predictions are."""
     if not facts.deviation:
         raise ChoiceError(
@@ -87,7 +87,7 @@ def needs_deviation(name: str, facts: Facts) -> None:
         )
 
 
-def few_classes(name: str, count: int) -> None:
+def require_few_classes(name: str, count: int) -> None:
     """Raises ChoiceError where an average over all classes is of more than can be kept apart."""
     if count > _MOST_CLASSES:
         raise ChoiceError(

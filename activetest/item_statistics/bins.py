@@ -14,49 +14,51 @@ from activetest.nouns.rows import Array, Outputs
 def right_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the prediction is the label and its confidence in the bin."""
     right = outputs.pred[:, None] == codes(outputs, labels)
-    return (right & _inside(outputs.confidence, low, high)[:, None]).astype(float)
+    return (right & _is_inside(outputs.confidence, low, high)[:, None]).astype(float)
 
 
 def conf_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the confidence where it is in the bin, else 0, whatever the label."""
-    return _spread(_kept(outputs.confidence, low, high), outputs, labels)
+    return _repeat_for_labels(_values_inside(outputs.confidence, low, high), outputs, labels)
 
 
 def in_bin(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the confidence is in the bin, whatever the label."""
-    return _spread(_inside(outputs.confidence, low, high).astype(float), outputs, labels)
+    return _repeat_for_labels(
+        _is_inside(outputs.confidence, low, high).astype(float), outputs, labels
+    )
 
 
-def right_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
+def right_in_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) right_in when the prediction is right, and when it is wrong."""
-    inside = _inside(outputs.confidence, low, high)
+    inside = _is_inside(outputs.confidence, low, high)
     return inside, np.zeros(len(inside), bool)
 
 
-def conf_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
+def conf_in_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) conf_in, right or wrong."""
-    kept = _kept(outputs.confidence, low, high)
+    kept = _values_inside(outputs.confidence, low, high)
     return kept, kept
 
 
-def bin_sides(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
+def in_bin_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) in_bin, right or wrong."""
-    inside = _inside(outputs.confidence, low, high)
+    inside = _is_inside(outputs.confidence, low, high)
     return inside, inside
 
 
 def true_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the label is the class and the class's probability in the bin."""
-    inside = _inside(outputs.probs[:, code], low, high)
+    inside = _is_inside(outputs.probs[:, code], low, high)
     return (inside[:, None] & (codes(outputs, labels) == code)).astype(float)
 
 
 def prob_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the class's probability where it is in the bin, else 0, whatever the label."""
-    return _spread(_kept(outputs.probs[:, code], low, high), outputs, labels)
+    return _repeat_for_labels(_values_inside(outputs.probs[:, code], low, high), outputs, labels)
 
 
-def _inside(values: Array, low: float, high: float) -> Array:
+def _is_inside(values: Array, low: float, high: float) -> Array:
     """(R,) whether the bin holds them."""
     inside = np.ones(len(values), bool)
     if low > 0:
@@ -66,12 +68,12 @@ def _inside(values: Array, low: float, high: float) -> Array:
     return inside
 
 
-def _kept(values: Array, low: float, high: float) -> Array:
+def _values_inside(values: Array, low: float, high: float) -> Array:
     """(R,) the values in the bin, 0 for others."""
-    return np.where(_inside(values, low, high), values, 0).astype(float)
+    return np.where(_is_inside(values, low, high), values, 0).astype(float)
 
 
-def _spread(values: Array, outputs: Outputs, labels: Array | None) -> Array:
+def _repeat_for_labels(values: Array, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the values (R,) under every label."""
     width = codes(outputs, labels).shape[1]
     return np.broadcast_to(values[:, None], (len(values), width))

@@ -16,9 +16,9 @@ _BINS, _MOST = 15, 100
 _WIDTH, _COUNT = "equal-width", "equal-count"
 
 
-def asked(name: str, argument: str | None) -> tuple[str, int]:
+def parse_bins(name: str, argument: str | None) -> tuple[str, int]:
     """Kind and number of bins. Raises ChoiceError for an argument that is no such thing."""
-    parts = [] if argument is None else _parts(argument)
+    parts = [] if argument is None else _split_parts(argument)
     kinds = [part for part in parts if part in (_WIDTH, _COUNT)]
     counts = [part for part in parts if part not in kinds]
     if len(kinds) > 1 or len(counts) > 1:
@@ -28,17 +28,17 @@ def asked(name: str, argument: str | None) -> tuple[str, int]:
         )
     kind = kinds[0] if kinds else _WIDTH
     example = f"{name}[10], {name}[{_COUNT}] or {name}[{_COUNT},10]"
-    count = arguments.whole(name, counts[0], 2, _MOST, example) if counts else _BINS
+    count = arguments.parse_whole_number(name, counts[0], 2, _MOST, example) if counts else _BINS
     return kind, count
 
 
-def edges(name: str, facts: Facts, argument: str | None, code: int | None = None) -> Array:
+def find_edges(name: str, facts: Facts, argument: str | None, code: int | None = None) -> Array:
     """(B + 1,) float32 edges of bins of the confidence, or of the probability of a class.
 
     Equal counts: the edges inside are quantiles that are values of the pool (Hyndman and Fan 1996,
     definition 1); equal values stay together, so there may be fewer bins. Raises ChoiceError.
     """
-    kind, count = asked(name, argument)
+    kind, count = parse_bins(name, argument)
     if kind == _WIDTH:
         return np.linspace(0, 1, count + 1).astype(np.float32)
     if facts.scores is None:
@@ -51,12 +51,12 @@ def edges(name: str, facts: Facts, argument: str | None, code: int | None = None
     return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
 
 
-def named(name: str, argument: str | None) -> str:
+def add_bins_to_name(name: str, argument: str | None) -> str:
     """The metric's name with what was asked for."""
-    return name if argument is None else f"{name}[{','.join(_parts(argument))}]"
+    return name if argument is None else f"{name}[{','.join(_split_parts(argument))}]"
 
 
-def in_bins(word: str, edges: Array) -> tuple[Statistic, ...]:
+def statistics_of_bins(word: str, edges: Array) -> tuple[Statistic, ...]:
     """(B,) the statistic of that word, such as right_in or true_in:3, in each bin."""
     # str of a single-precision number has as many digits as tell it from its neighbours.
     return tuple(
@@ -65,5 +65,5 @@ def in_bins(word: str, edges: Array) -> tuple[Statistic, ...]:
     )
 
 
-def _parts(argument: str) -> list[str]:
+def _split_parts(argument: str) -> list[str]:
     return [part.strip() for part in argument.split(",")]

@@ -11,22 +11,22 @@ from activetest.nouns.rows import Array, Outputs
 
 def tp(code: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of the class is predicted as it."""
-    return _both(outputs.pred == code, codes(outputs, labels) == code)
+    return _indicate_both(outputs.pred == code, codes(outputs, labels) == code)
 
 
 def fp(code: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of another class is predicted as it."""
-    return _both(outputs.pred == code, codes(outputs, labels) != code)
+    return _indicate_both(outputs.pred == code, codes(outputs, labels) != code)
 
 
 def fn(code: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of the class is predicted as another."""
-    return _both(outputs.pred != code, codes(outputs, labels) == code)
+    return _indicate_both(outputs.pred != code, codes(outputs, labels) == code)
 
 
 def cell(truth: int, said: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of class truth is predicted as class said."""
-    return _both(outputs.pred == said, codes(outputs, labels) == truth)
+    return _indicate_both(outputs.pred == said, codes(outputs, labels) == truth)
 
 
 def cost(costs: Array, outputs: Outputs, labels: Array | None) -> Array:
@@ -39,7 +39,7 @@ def cost(costs: Array, outputs: Outputs, labels: Array | None) -> Array:
     return known[outputs.pred[:, None], codes(outputs, labels).astype(np.intp, copy=False)]
 
 
-def _both(rows: Array, labels: Array) -> Array:
+def _indicate_both(rows: Array, labels: Array) -> Array:
     return (rows[:, None] & labels).astype(float)
 
 
@@ -54,12 +54,12 @@ def curve(code: int, scores, others, hits, outputs: Outputs, labels: Array | Non
     return np.where(labels == code, hit[:, None], other[:, None])
 
 
-def tp_sides(code: int, outputs: Outputs) -> tuple[Array, Array]:
+def tp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) tp when the prediction is right, and when it is wrong."""
     called = outputs.pred == code
     return called, np.zeros(len(called), bool)
 
 
-def fp_sides(code: int, outputs: Outputs) -> tuple[Array, Array]:
+def fp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) fp when the prediction is right, and when it is wrong."""
-    return tp_sides(code, outputs)[::-1]
+    return tp_by_correctness(code, outputs)[::-1]

@@ -13,7 +13,7 @@ import numpy as np
 
 from activetest.item_statistics import arguments
 from activetest.item_statistics.losses import codes
-from activetest.item_statistics.metric import Facts, Metric, first, within
+from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, take_mean
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.rows import Array, Outputs
 
@@ -58,11 +58,11 @@ def metrics(
     area gives None where there is none, for the reason undefined, in which {} stands for the class.
     The macro average is over the classes that have an area.
     """
-    arguments.needs_probabilities(name, facts)
-    meant = arguments.classes(name, facts, argument, ("macro",))
+    arguments.require_probabilities(name, facts)
+    meant = arguments.parse_classes(name, facts, argument, ("macro",))
     if isinstance(meant, str):
         every = tuple(range(len(facts.classes)))
-        named, reason = within(name, meant), undefined.format("any class")
+        named, reason = add_to_brackets(name, meant), undefined.format("any class")
         return (_metric(named, area, every, undefined=reason),)
     found = []
     for code in meant:
@@ -77,7 +77,8 @@ def _metric(name: str, area, meant: tuple[int, ...], **described) -> Metric:
 
     def refine(outputs: Outputs, labels: Array, weights: Array) -> Metric:
         found = {
-            code: area(_steps(outputs.probs[:, code], labels == code, weights)) for code in meant
+            code: area(_count_steps(outputs.probs[:, code], labels == code, weights))
+            for code in meant
         }
         there = {code: each for code, each in found.items() if each is not None}
         value = np.mean([each.value for each in there.values()]) if there else np.nan
@@ -91,12 +92,14 @@ def _metric(name: str, area, meant: tuple[int, ...], **described) -> Metric:
             return total / max(len(there), 1)
 
         statistic = Statistic("", influence, -np.inf, np.inf)
-        return Metric(name, (statistic,), lambda mean: value + first(mean), upper=1.0, **described)
+        return Metric(
+            name, (statistic,), lambda mean: value + take_mean(mean), upper=1.0, **described
+        )
 
-    return Metric(name, (), first, upper=1.0, refine=refine, **described)
+    return Metric(name, (), take_mean, upper=1.0, refine=refine, **described)
 
 
-def sketched(metric: Metric, code: int, scores: Array) -> Statistic:
+def approximate_influence(metric: Metric, code: int, scores: Array) -> Statistic:
     """A refined metric's influence function as a statistic with a name, from a few of the scores.
 
     metric is about one class, of this code; scores (M,) are probabilities of it.
@@ -110,7 +113,7 @@ def sketched(metric: Metric, code: int, scores: Array) -> Statistic:
     return statistic(":".join(["curve", *(json.dumps(part) for part in parts)]))
 
 
-def _steps(scores: Array, hits: Array, weights: Array) -> Steps:
+def _count_steps(scores: Array, hits: Array, weights: Array) -> Steps:
     """Of M items: scores, whether each is a hit, weights; items without weight do not count."""
     there = weights > 0
     found, place = np.unique(scores[there], return_inverse=True)

@@ -31,14 +31,14 @@ def zero_one(outputs: Outputs, labels: Array | None) -> Array:
     return (codes(outputs, labels) != outputs.pred[:, None]).astype(float)
 
 
-def zero_one_sides(outputs: Outputs) -> tuple[Array, Array]:
+def zero_one_by_correctness(outputs: Outputs) -> tuple[Array, Array]:
     """(R,) zero_one when the prediction is right, and when it is wrong."""
     return np.zeros(len(outputs.pred), bool), np.ones(len(outputs.pred), bool)
 
 
 def log_loss(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) negative log-probability of the label, in nats; below 1e-12 it counts as 1e-12."""
-    return -np.log(np.maximum(_at(outputs.probs, labels), LOG_LOSS_FLOOR))
+    return -np.log(np.maximum(_take_at_labels(outputs.probs, labels), LOG_LOSS_FLOOR))
 
 
 def brier(outputs: Outputs, labels: Array | None) -> Array:
@@ -46,7 +46,7 @@ def brier(outputs: Outputs, labels: Array | None) -> Array:
 
     In [0, 2]: Brier 1950.
     """
-    return 1 + (outputs.probs**2).sum(axis=1)[:, None] - 2 * _at(outputs.probs, labels)
+    return 1 + (outputs.probs**2).sum(axis=1)[:, None] - 2 * _take_at_labels(outputs.probs, labels)
 
 
 def missed_top(count: int, outputs: Outputs, labels: Array | None) -> Array:
@@ -59,7 +59,7 @@ def missed_top(count: int, outputs: Outputs, labels: Array | None) -> Array:
     above, equal = probs > least, probs == least
     room = count - above.sum(axis=1, keepdims=True)
     top = above | (equal & (np.cumsum(equal[:, ::-1], axis=1)[:, ::-1] <= room))
-    return 1 - _at(top.astype(float), labels)
+    return 1 - _take_at_labels(top.astype(float), labels)
 
 
 def squared(outputs: Outputs, labels: Array) -> Array:
@@ -109,7 +109,7 @@ def inside(level: float, outputs: Outputs, labels: Array) -> Array:
     return (np.abs(labels - outputs.pred[:, None]) <= reach[:, None]).astype(float)
 
 
-def _at(table: Array, labels: Array | None) -> Array:
+def _take_at_labels(table: Array, labels: Array | None) -> Array:
     """(R, K) entry of (R, C) at each label; 0 at classes that are not in the table."""
     if labels is None:
         return table

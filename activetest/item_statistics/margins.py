@@ -29,7 +29,7 @@ class Margins(NamedTuple):
 
 def statistics(name: str, classes: int) -> tuple[Statistic, ...]:
     """(3 C,) tp of every class, then fp, then fn. Raises ChoiceError where classes are too many."""
-    arguments.few_classes(name, classes)
+    arguments.require_few_classes(name, classes)
     return tuple(
         statistic(f"{word}:{code}") for word in ("tp", "fp", "fn") for code in range(classes)
     )

@@ -72,7 +72,7 @@ class Metric:
     @property
     def title(self) -> str:
         """The name with the class, as a specification is written."""
-        return self.name if self.class_name is None else within(self.name, self.class_name)
+        return self.name if self.class_name is None else add_to_brackets(self.name, self.class_name)
 
     def gradient(self, mean: Array) -> Array:
         """(d,) derivative of the smooth map at mean, by central differences."""
@@ -82,7 +82,7 @@ class Metric:
         return (self.smooth(mean + moves) - self.smooth(mean - moves)) / (2 * steps)
 
 
-def linear(
+def linear_metric(
     name: str,
     statistic: Statistic,
     *,
@@ -95,7 +95,7 @@ def linear(
     return Metric(
         name,
         (statistic,),
-        lambda mean: shift + slope * first(mean),
+        lambda mean: shift + slope * take_mean(mean),
         lower,
         upper,
         class_name,
@@ -103,7 +103,7 @@ def linear(
     )
 
 
-def fraction(
+def ratio_metric(
     name: str,
     statistics: Sequence[Statistic],
     *,
@@ -113,11 +113,11 @@ def fraction(
 ) -> Metric:
     """The metric (above . (1, means)) / (below . (1, means)); rest are fields of Metric."""
     above, below = tuple(map(float, above)), tuple(map(float, below))
-    smooth = partial(_fraction, np.array(above), np.array(below))
+    smooth = partial(_ratio, np.array(above), np.array(below))
     return Metric(name, tuple(statistics), smooth, ratio=(above, below), **rest)
 
 
-def first(mean: Array) -> Array:
+def take_mean(mean: Array) -> Array:
     """The smooth map of a metric that is a mean itself: (..., 1) means -> (...) values."""
     return np.moveaxis(mean, -1, 0)[0]
 
@@ -128,7 +128,7 @@ def divide(above: Array, below: Array) -> Array:
     return np.where(there, above / np.where(there, below, 1.0), np.nan)[()]
 
 
-def within(name: str, part: str) -> str:
+def add_to_brackets(name: str, part: str) -> str:
     """The name with something more in its brackets."""
     return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"
 
@@ -144,5 +144,5 @@ def evaluate(metric: Metric, outputs: Outputs, labels: Array) -> float:
     return float(metric.smooth(np.array(means)))
 
 
-def _fraction(above: Array, below: Array, mean: Array) -> Array:
+def _ratio(above: Array, below: Array, mean: Array) -> Array:
     return divide(above[0] + mean @ above[1:], below[0] + mean @ below[1:])

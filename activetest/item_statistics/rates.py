@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, divide, fraction, within
+from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, divide, ratio_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Array
 
@@ -46,24 +46,24 @@ class Rate:
 
 def metrics(rate: Rate, facts: Facts, argument: str | None) -> tuple[Metric, ...]:
     """The rate of a class, of every class (*), or averaged; see _arguments.classes."""
-    meant = arguments.classes(rate.name, facts, argument, AVERAGES)
+    meant = arguments.parse_classes(rate.name, facts, argument, AVERAGES)
     if meant == "micro":
         return (_micro(rate, len(facts.classes)),)
     if isinstance(meant, str):
-        return (average(rate, len(facts.classes), within(rate.name, meant), meant),)
+        return (average(rate, len(facts.classes), add_to_brackets(rate.name, meant), meant),)
     return tuple(_of_class(rate, code, facts.classes[code]) for code in meant)
 
 
 def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:
     """The macro or weighted average over all classes."""
-    arguments.few_classes(name, classes)
+    arguments.require_few_classes(name, classes)
     importance = _IMPORTANCE[kind]
     rows = np.array([rate.above, rate.below, importance], float)
-    kept = _used(rows)
+    kept = _columns_with_weight(rows)
     return Metric(
         name,
         tuple(statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept for code in range(classes)),
-        partial(_averaged, rows[:, [0, *kept]]),
+        partial(_average_rates, rows[:, [0, *kept]]),
         upper=1.0,
         undefined=rate.empty.format("any class"),
     )
@@ -71,9 +71,9 @@ def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:
 
 def _of_class(rate: Rate, code: int, name: str) -> Metric:
     rows = np.array([rate.above, rate.below], float)
-    kept = _used(rows)
+    kept = _columns_with_weight(rows)
     above, below = rows[:, [0, *kept]]
-    return fraction(
+    return ratio_metric(
         rate.name,
         [statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept],
         above=above,
@@ -92,16 +92,16 @@ def _micro(rate: Rate, classes: int) -> Metric:
     # Its errors cancel below, and below a mean stands 1 alone.
     scale = below[0] or 1.0
     above, below = above / scale, below / scale
-    name = within(rate.name, "micro")
-    return fraction(name, [statistic("zero_one")], above=above, below=below, upper=1.0)
+    name = add_to_brackets(rate.name, "micro")
+    return ratio_metric(name, [statistic("zero_one")], above=above, below=below, upper=1.0)
 
 
-def _used(rows: Array) -> list[int]:
+def _columns_with_weight(rows: Array) -> list[int]:
     """Which of the columns after the first have a weight."""
     return [int(k) for k in np.flatnonzero(rows.any(axis=0)) if k]
 
 
-def _averaged(rows: Array, mean: Array) -> Array:
+def _average_rates(rows: Array, mean: Array) -> Array:
     """(...) average; rows (3, 1 + S) weights above, below and of a class; mean (..., S * C)."""
     counts = mean.reshape(*mean.shape[:-1], rows.shape[1] - 1, -1)
     above, below, importance = (

@@ -11,7 +11,7 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.rows import Array, Outputs
 
 
-def split(specification: str) -> tuple[str, str | None]:
+def split_specification(specification: str) -> tuple[str, str | None]:
     """Name and argument. Raises ChoiceError for brackets that do not match."""
     name, bracket, rest = specification.partition("[")
     if not bracket:
@@ -24,28 +24,29 @@ def split(specification: str) -> tuple[str, str | None]:
     return name.strip(), rest[:-1].strip()
 
 
-def metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
+def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
     """What the specification means in a pool with these facts: usually one metric.
 
     Raises UnknownMethod for a name that no metric has, ChoiceError for one that this pool lacks.
     """
-    name, argument = split(specification)
+    name, argument = split_specification(specification)
     if name not in catalog.names("metrics"):
         raise UnknownMethod(
-            f"there is no metric {name!r}", f"choose from {', '.join(names(facts.task))}"
+            f"there is no metric {name!r}",
+            f"choose from {', '.join(list_metric_names(facts.task))}",
         )
     module = catalog.load("metrics", name)
     if facts.task != module.TASK:
         raise ChoiceError(
             f"a {facts.task} pool has no metric {name!r}",
-            f"choose from {', '.join(names(facts.task))}",
+            f"choose from {', '.join(list_metric_names(facts.task))}",
         )
     return module.metrics(facts, argument)
 
 
-def one(specification: str, facts: Facts) -> Metric:
+def find_metric(specification: str, facts: Facts) -> Metric:
     """The one metric that is meant. Raises ChoiceError where it is several."""
-    found = metrics(specification, facts)
+    found = find_metrics(specification, facts)
     if len(found) != 1:
         raise ChoiceError(
             f"{specification!r} is {len(found)} metrics, and one is needed",
@@ -54,9 +55,9 @@ def one(specification: str, facts: Facts) -> Metric:
     return found[0]
 
 
-def objective(specification: str, facts: Facts) -> Metric:
+def find_objective_metric(specification: str, facts: Facts) -> Metric:
     """The one metric that draws can aim at. Raises ChoiceError for an average of curves."""
-    metric = one(specification, facts)
+    metric = find_metric(specification, facts)
     if metric.refine and metric.class_name is None:
         raise ChoiceError(
             f"draws cannot aim at {specification!r}, an average of curves",
@@ -74,12 +75,12 @@ def why_not_bettable(metric: Metric) -> str | None:
     return None
 
 
-def bounded(metric: Metric, bound: float) -> Metric:
+def bound_losses(metric: Metric, bound: float) -> Metric:
     """The metric with losses beyond the bound counted as the bound; itself where it has its own.
 
     Only for a mean: a map of one, such as rmse, has no bets whatever its bound.
     """
-    statistics = tuple(_at_most(each, bound) for each in metric.statistics)
+    statistics = tuple(_clip_losses(each, bound) for each in metric.statistics)
     if metric.ratio is None or statistics == metric.statistics:
         return metric
     above = np.array(metric.ratio[0])
@@ -87,12 +88,12 @@ def bounded(metric: Metric, bound: float) -> Metric:
     return replace(metric, statistics=statistics, lower=float(ends.min()), upper=float(ends.max()))
 
 
-def names(task: str) -> list[str]:
+def list_metric_names(task: str) -> list[str]:
     """The metrics of a task."""
     return [name for name in catalog.names("metrics") if task == catalog.load("metrics", name).TASK]
 
 
-def facts(pool: dict, costs=None, cache=None) -> Facts:
+def describe_pool(pool: dict, costs=None, cache=None) -> Facts:
     """What a pool with these roles allows one to ask for; its scores are read from the cache.
 
     pool is what a study keeps of it, costs (C, C) or None. Without a cache any scores will do: the
@@ -120,7 +121,7 @@ def _any_scores(code: int | None) -> np.ndarray:
     return np.linspace(0, 1, 101)
 
 
-def _at_most(each: Statistic, bound: float) -> Statistic:
+def _clip_losses(each: Statistic, bound: float) -> Statistic:
     if np.isfinite([each.lower, each.upper]).all():
         return each
     low, high = max(each.lower, -bound), min(each.upper, bound)

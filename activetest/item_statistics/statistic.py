@@ -32,7 +32,7 @@ class Statistic:
     lower: float = 0.0
     upper: float = 1.0
     cells: bool = False
-    sides: Callable[[Outputs], tuple[Array, Array]] | None = None
+    by_correctness: Callable[[Outputs], tuple[Array, Array]] | None = None
 
     def table(self, outputs: Outputs, classes: int) -> Array:
         """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""
@@ -44,7 +44,7 @@ class Statistic:
             outputs, np.broadcast_to(np.arange(classes), (len(outputs.pred), classes))
         )
 
-    def ends(self, outputs: Outputs, classes: int) -> Array:
+    def range_by_row(self, outputs: Outputs, classes: int) -> Array:
         """(2, R) smallest and largest value of every row."""
         table = self.matrix(classes) if self.cells else self.table(outputs, classes)
         ends = np.stack([table.min(axis=1), table.max(axis=1)])
@@ -62,7 +62,7 @@ def statistic(name: str) -> Statistic:
     return _MAKERS[word](name, *map(json.loads, parameters))
 
 
-def combined(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:
+def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:
     """The weighted sum of statistics, as one that is never recorded."""
     if len(statistics) == 1 and weights[0] == 1:
         return statistics[0]
@@ -82,7 +82,9 @@ def combined(statistics: Sequence[Statistic], weights: Sequence[float]) -> Stati
     return Statistic("", value, lower, upper, all(each.cells for each in statistics))
 
 
-def _make(value, lower: float = 0.0, upper: float = 1.0, *, cells: bool = False, sides=None):
+def _make(
+    value, lower: float = 0.0, upper: float = 1.0, *, cells: bool = False, by_correctness=None
+):
     """Makes statistics of a function that takes its parameters first, all with these bounds."""
     return lambda name, *parameters: Statistic(
         name,
@@ -90,7 +92,7 @@ def _make(value, lower: float = 0.0, upper: float = 1.0, *, cells: bool = False,
         lower,
         upper,
         cells,
-        partial(sides, *parameters) if sides else None,
+        partial(by_correctness, *parameters) if by_correctness else None,
     )
 
 
@@ -102,18 +104,18 @@ def _cost(name: str, costs: list[list[float]]) -> Statistic:
 
 _INFINITE = np.inf
 _MAKERS = {
-    "zero_one": _make(losses.zero_one, cells=True, sides=losses.zero_one_sides),
+    "zero_one": _make(losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness),
     "log_loss": _make(losses.log_loss, upper=_INFINITE),
     "brier": _make(losses.brier, upper=2.0),
     "missed_top": _make(losses.missed_top),
-    "tp": _make(counts.tp, cells=True, sides=counts.tp_sides),
-    "fp": _make(counts.fp, cells=True, sides=counts.fp_sides),
+    "tp": _make(counts.tp, cells=True, by_correctness=counts.tp_by_correctness),
+    "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness),
     "fn": _make(counts.fn, cells=True),
     "cell": _make(counts.cell, cells=True),
     "cost": _cost,
-    "right_in": _make(bins.right_in, sides=bins.right_sides),
-    "conf_in": _make(bins.conf_in, sides=bins.conf_sides),
-    "in_bin": _make(bins.in_bin, sides=bins.bin_sides),
+    "right_in": _make(bins.right_in, by_correctness=bins.right_in_by_correctness),
+    "conf_in": _make(bins.conf_in, by_correctness=bins.conf_in_by_correctness),
+    "in_bin": _make(bins.in_bin, by_correctness=bins.in_bin_by_correctness),
     "true_in": _make(bins.true_in),
     "prob_in": _make(bins.prob_in),
     "squared": _make(losses.squared, upper=_INFINITE),

@@ -133,7 +133,7 @@ class Log:
         return Log(whole, real, whole, whole, real, whole, whole, real, whole)
 
 
-def used(log: Log) -> tuple[int, bool]:
+def count_usable_draws(log: Log) -> tuple[int, bool]:
     """Number of draws, picks among them, that estimates use, and whether they are whole rounds.
 
     Steps need every earlier draw answered, and a fixed interval must not end inside a round: where

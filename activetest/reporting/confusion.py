@@ -180,7 +180,7 @@ def reliability(
                 confidence=float(arms.mean_confidence[place]) if items else None,
             )
         )
-    if HEADLINE in methods:
+    if view is not None and HEADLINE in methods:
         row = estimate_row(view, ece, HEADLINE, level=level)
         method = NONE if row.estimate is None else HEADLINE
         return Reliability(tuple(bins), replace(row.quantity, method=method), row.reason)
@@ -205,14 +205,14 @@ def _count_cell(counts: GroupCounts, cell: int) -> tuple[int, int]:
 
 
 def _estimate_shares(
-    view: View, metrics: list[Metric], counts: GroupCounts, cell: int, level: float
+    view: View | None, metrics: list[Metric], counts: GroupCounts, cell: int, level: float
 ) -> Array | None:
     """(M, 3) doubly robust estimates, lower and upper ends of shares of a cell's items.
 
     Several shares are all that there are: estimates are divided by their sum, and ends with them.
     None where the cell has too few labels, or one of the estimates has no number.
     """
-    if _count_used(view, counts, cell) < NEEDS_INSIDE:
+    if view is None or _count_used(view, counts, cell) < NEEDS_INSIDE:
         return None
     # The estimates are shares of all items; how many items are in the cell is known.
     arms, numbers = counts.arms, []

@@ -17,7 +17,7 @@ from activetest.nouns.training import TrainingSet
 _BACKGROUND_ROWS = 1000
 
 
-def unseen(log: Log, size: int) -> Array:
+def find_free_items(log: Log, size: int) -> Array:
     """(N,) True where an item was neither drawn nor supplied."""
     free = np.ones(size, bool)
     free[log.rows] = False
@@ -25,16 +25,18 @@ def unseen(log: Log, size: int) -> Array:
     return free
 
 
-def surrogate_of(log: Log, cache, choices: Choices, *, seed: int):
+def get_surrogate(log: Log, cache, choices: Choices, *, seed: int):
     """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
     number = len(log.history) + 1
-    earlier = inherited(log, choices, cache.unavailable)
+    earlier = find_reusable_round(log, choices, cache.unavailable)
     if earlier:
-        return restored(earlier, cache)
-    return fit_surrogate(log, cache, choices, rng=generator(seed, number, "fit"))
+        return restore_surrogate(earlier, cache)
+    return fit_surrogate(log, cache, choices, rng=make_generator(seed, number, "fit"))
 
 
-def inherited(log: Log, choices: Choices, unavailable: Container[str] = ()) -> Round | None:
+def find_reusable_round(
+    log: Log, choices: Choices, unavailable: Container[str] = ()
+) -> Round | None:
     """The last round, where its surrogate is not due to be fitted again.
 
     Of surrogates that are lost none can be used again: see Cache.
@@ -44,17 +46,19 @@ def inherited(log: Log, choices: Choices, unavailable: Container[str] = ()) -> R
     last = log.history[-1]
     if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):
         return None
-    return None if due(choices.refit, last.fit_labels, len(labelled(log)[0])) else last
+    return (
+        None if is_refit_due(choices.refit, last.fit_labels, len(list_labelled(log)[0])) else last
+    )
 
 
-def due(refit: str, then: int, now: int) -> bool:
+def is_refit_due(refit: str, then: int, now: int) -> bool:
     """Whether a surrogate that knew `then` labels is to be fitted again to `now`."""
     if refit == "every":
         return True
     return now >= (max(2 * then, 1) if refit == "doubling" else then + int(refit))
 
 
-def restored(each: Round, cache):
+def restore_surrogate(each: Round, cache):
     """The surrogate of a round. Raises PoolChanged where what its beliefs rest on is no more."""
     name = each.choices["surrogate"]
     if name in cache.unavailable:
@@ -65,7 +69,7 @@ def restored(each: Round, cache):
     return catalog.load("surrogates", name).restore(each.params)
 
 
-def known_before(log: Log, number: int) -> Array:
+def list_known_before(log: Log, number: int) -> Array:
     """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
     return np.concatenate(
         [log.rows[log.round < number], log.supplied_rows[log.supplied_round <= number]]
@@ -74,7 +78,7 @@ def known_before(log: Log, number: int) -> Array:
 
 def fit_surrogate(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
     """The chosen surrogate, fitted to every label that is known."""
-    rows, labels = labelled(log)
+    rows, labels = list_labelled(log)
     rows = cache.take(rows)
     # A few thousand predictions give their scale well enough for a prior.
     scale = (
@@ -85,12 +89,12 @@ def fit_surrogate(log: Log, cache, choices: Choices, *, rng: np.random.Generator
     known = TrainingSet(
         rows,
         labels,
-        observed(rows, labels, tuple(map(statistic, cache.statistics))),
+        observe_statistics(rows, labels, tuple(map(statistic, cache.statistics))),
         cache.statistics,
         len(cache.classes),
         scale,
         *(
-            (cache.train, _background(cache))
+            (cache.train, _take_background(cache))
             if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
             else ()
         ),
@@ -98,11 +102,11 @@ def fit_surrogate(log: Log, cache, choices: Choices, *, rng: np.random.Generator
     return catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
 
 
-def _background(cache) -> Rows:
+def _take_background(cache) -> Rows:
     return cache.take(np.linspace(0, cache.size - 1, min(_BACKGROUND_ROWS, cache.size)).astype(int))
 
 
-def observed(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:
+def observe_statistics(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:
     """(M, T) the statistics of items whose labels are known."""
     if not len(labels):
         return np.empty((0, len(statistics)))
@@ -113,7 +117,7 @@ def observed(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Ar
     return np.column_stack([each.value(outputs, labels[:, None])[:, 0] for each in statistics])
 
 
-def labelled(log: Log) -> tuple[Array, Array]:
+def list_labelled(log: Log) -> tuple[Array, Array]:
     """(M,) pool positions and labels of everything labelled, drawn items first."""
     drawn, supplied = log.status == LABELLED, log.supplied_status == LABELLED
     return (
@@ -122,6 +126,6 @@ def labelled(log: Log) -> tuple[Array, Array]:
     )
 
 
-def generator(seed: int, number: int, purpose: str) -> np.random.Generator:
+def make_generator(seed: int, number: int, purpose: str) -> np.random.Generator:
     """The generator for one purpose in one round, spawned from the study's seed."""
     return np.random.default_rng([seed, number, *purpose.encode()])

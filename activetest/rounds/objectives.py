@@ -9,35 +9,35 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.item_statistics import specification
-from activetest.item_statistics.curves import sketched
+from activetest.item_statistics.curves import approximate_influence
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.statistic import Statistic, combined, statistic
+from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, Objective
 from activetest.nouns.rows import Array, Outputs
 from activetest.parallel import map_reduce
-from activetest.rounds.fit import labelled, observed
+from activetest.rounds.fit import list_labelled, observe_statistics
 
 # Rows behind the shape of a curve that draws aim at.
 _SHAPE_ROWS = 4096
 
 
-def recorded(choices: Choices, cache) -> tuple[Statistic, ...]:
+def list_recorded_statistics(choices: Choices, cache) -> tuple[Statistic, ...]:
     """(T,) statistics of the configured metrics, each once: what rounds record sums of."""
-    facts = specification.facts(cache.roles, choices.costs, cache)
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
     wanted = (choices.metric, *choices.also, *choices.metrics)
     found = {
         each.name: each
         for name in wanted
-        for metric in specification.metrics(name, facts)
+        for metric in specification.find_metrics(name, facts)
         for each in metric.statistics
     }
     return tuple(found.values())
 
 
-def linearised_statistic(objective: Objective) -> Statistic:
+def linearise_objective(objective: Objective) -> Statistic:
     """What an aim weighs together, as one statistic."""
-    return combined([statistic(name) for name in objective.statistics], objective.weights)
+    return combine_statistics([statistic(name) for name in objective.statistics], objective.weights)
 
 
 def find_objectives(
@@ -48,10 +48,10 @@ def find_objectives(
     The gradient is taken where the surrogate believes the means to be: one more pass, for metrics
     of several means only.
     """
-    facts = specification.facts(cache.roles, choices.costs, cache)
-    metrics = [specification.one(name, facts) for name in (choices.metric, *choices.also)]
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    metrics = [specification.find_metric(name, facts) for name in (choices.metric, *choices.also)]
     metrics = [
-        _straight(metric, facts.classes, cache, surrogate) if metric.refine else metric
+        _linearise_curve(metric, facts.classes, cache, surrogate) if metric.refine else metric
         for metric in metrics
     ]
     several = {
@@ -60,11 +60,11 @@ def find_objectives(
         if len(metric.statistics) > 1
         for each in metric.statistics
     }
-    means = _means(log, cache, surrogate, tuple(several.values()), free) if several else {}
-    return tuple(_aim(metric, means) for metric in metrics)
+    means = _estimate_means(log, cache, surrogate, tuple(several.values()), free) if several else {}
+    return tuple(_make_objective(metric, means) for metric in metrics)
 
 
-def _aim(metric: Metric, means: dict[str, float]) -> Objective:
+def _make_objective(metric: Metric, means: dict[str, float]) -> Objective:
     names = tuple(each.name for each in metric.statistics)
     if len(names) == 1:
         return Objective(names, (1.0,), 0.0)
@@ -75,15 +75,17 @@ def _aim(metric: Metric, means: dict[str, float]) -> Objective:
     return Objective(names, tuple(map(float, weights)), 0.0)
 
 
-def _straight(metric: Metric, classes: tuple[str, ...], cache, surrogate) -> Metric:
+def _linearise_curve(metric: Metric, classes: tuple[str, ...], cache, surrogate) -> Metric:
     """A curve's metric as one mean, linear around what the surrogate believes."""
-    outputs, labels, weights = believed(cache, surrogate)
+    outputs, labels, weights = expand_beliefs(cache, surrogate)
     code = classes.index(metric.class_name)
     refined = metric.refine(outputs, labels, weights)
-    return replace(refined, statistics=(sketched(refined, code, outputs.probs[:, code]),))
+    return replace(
+        refined, statistics=(approximate_influence(refined, code, outputs.probs[:, code]),)
+    )
 
 
-def believed(cache, surrogate) -> tuple[Outputs, Array, Array]:
+def expand_beliefs(cache, surrogate) -> tuple[Outputs, Array, Array]:
     """Outputs, labels and weights that stand for the pool as the surrogate sees it.
 
     Some of its rows, each once for every class, weighted by how probable that is.
@@ -91,7 +93,7 @@ def believed(cache, surrogate) -> tuple[Outputs, Array, Array]:
     rows = cache.take(np.arange(0, cache.size, max(1, cache.size // _SHAPE_ROWS)))
     classes = len(cache.classes)
     truths = tuple(
-        combined([statistic(f"tp:{code}"), statistic(f"fn:{code}")], (1.0, 1.0))
+        combine_statistics([statistic(f"tp:{code}"), statistic(f"fn:{code}")], (1.0, 1.0))
         for code in range(classes)
     )
     probs = surrogate.expected(rows, truths)
@@ -99,7 +101,9 @@ def believed(cache, surrogate) -> tuple[Outputs, Array, Array]:
     return rows.outputs[index], np.repeat(np.arange(classes), len(rows.index)), probs.ravel()
 
 
-def _means(log: Log, cache, surrogate, statistics: tuple[Statistic, ...], free: Array) -> dict:
+def _estimate_means(
+    log: Log, cache, surrogate, statistics: tuple[Statistic, ...], free: Array
+) -> dict:
     """{name: mean over the pool}, of known labels as they are and of expectations for the rest."""
 
     def on_piece(piece):
@@ -107,7 +111,7 @@ def _means(log: Log, cache, surrogate, statistics: tuple[Statistic, ...], free: 
         return mean[:, free[slice(*piece)]].sum(axis=1, dtype=float)
 
     total = map_reduce(cache.chunks(), on_piece, np.add)
-    rows, labels = labelled(log)
-    total = total + observed(cache.take(rows), labels, statistics).sum(axis=0)
+    rows, labels = list_labelled(log)
+    total = total + observe_statistics(cache.take(rows), labels, statistics).sum(axis=0)
     count = np.count_nonzero(free) + len(rows)
     return {each.name: value / count for each, value in zip(statistics, total, strict=True)}

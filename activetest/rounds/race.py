@@ -12,7 +12,7 @@ from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
 
 
-def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
+def mix_scores(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
     """(R,) probabilities of the first pick, and (K,) the sum of squares of each kind of score.
 
     scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero. Raises
@@ -22,13 +22,13 @@ def mixture(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
     totals = np.square(scores, dtype=float).sum(axis=1)
-    weight = blended(scores, free, floor, totals, int(free.sum()))
+    weight = blend_scores(scores, free, floor, totals, int(free.sum()))
     if not np.isfinite(weight).all():
         raise ValueError("squares of scores must be finite")
     return weight / weight.sum(), totals
 
 
-def sharpened(scores: Array, peaks: Array, power: float) -> Array:
+def sharpen_scores(scores: Array, peaks: Array, power: float) -> Array:
     """(K, R) scores over their peaks (K,) to a power; as they are for power 1, or without a peak.
 
     Over the peak, so that neither the unit of a loss nor a high power can leave the range of
@@ -39,7 +39,7 @@ def sharpened(scores: Array, peaks: Array, power: float) -> Array:
     return (scores / np.where(peaks > 0, peaks, 1)[:, None].astype(float)) ** power
 
 
-def blended(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
+def blend_scores(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
     """(R,) weights of some rows, from what scores (K,) and free rows came to over the pool.
 
     All kinds of scores are scaled to a mean square of one, and the mean of their squares is blended
@@ -56,7 +56,7 @@ def blended(scores: Array, free: Array, floor: float, totals: Array, count: int)
     return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
 
 
-def race(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
+def draw_by_race(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
     """(count,) rows in the order drawn: those with the smallest keys.
 
     hashes (R,) of the rows' ids, weight (R,). Rows of weight zero never win: where fewer than
@@ -75,7 +75,7 @@ def race(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) ->
     return winners[np.argsort(keys[winners], kind="stable")][:count]
 
 
-def top(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
+def take_top(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> Array:
     """(count,) rows with the largest weights, in that order; equal ones as a race would put them.
 
     Rows of weight zero are never taken.
@@ -84,7 +84,7 @@ def top(hashes: Array, weight: Array, count: int, *, seed: int, stream: int) -> 
     return order[: min(count, np.count_nonzero(weight))]
 
 
-def probabilities(weight: Array, drawn: Array) -> Array:
+def draw_probabilities(weight: Array, drawn: Array) -> Array:
     """(n,) probability of each of the drawn rows (n,), given those before it.
 
     It is the row's weight over what is left of weight (R,) when it is drawn.

@@ -8,13 +8,13 @@ from activetest import catalog
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.rows import Array, Rows
-from activetest.rounds.fit import generator
+from activetest.rounds.fit import make_generator
 
 # Members that acquisitions which need them are shown, and numbers at a time that they make.
 _MEMBERS, _NUMBERS = 100, 2**20
 
 
-def scorer(
+def make_scorer(
     surrogate, choices: Choices, *, seed: int, number: int
 ) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
     """score(rows, targets) -> (A, R) for a round: one line per target.
@@ -23,7 +23,7 @@ def scorer(
     """
     acquisition = catalog.load("acquisition", choices.acquisition)
     members = (
-        surrogate.draw_members(_MEMBERS, generator(seed, number, "members"))
+        surrogate.draw_members(_MEMBERS, make_generator(seed, number, "members"))
         if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
         else None
     )

@@ -16,7 +16,7 @@ from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Allocation, Log
 from activetest.nouns.rows import Array
-from activetest.rounds.fit import generator
+from activetest.rounds.fit import make_generator
 
 # Posterior samples: fewer of many cells, as long as shares are still shares.
 _SAMPLES, _FEWEST, _NUMBERS = 1000, 100, 2**17
@@ -24,7 +24,7 @@ _SAMPLES, _FEWEST, _NUMBERS = 1000, 100, 2**17
 _PARTS = 10
 
 
-def chosen(
+def allocate_draws(
     log: Log, cache, choices: Choices, *, seed: int, number: int, count: int = 1
 ) -> tuple[Allocation, Array]:
     """The shares of a round of `count` draws, and (N,) the probability of every row in its first.
@@ -44,11 +44,11 @@ def chosen(
     arms = replace(
         found.arms, size=found.arms.known_counts.sum(axis=-1) + rest, observed_counts=None
     )
-    playing = bandit(replace(found, arms=arms), cache, choices)
+    playing = make_bandit(replace(found, arms=arms), cache, choices)
     samples = max(min(_SAMPLES, _NUMBERS // len(rest)), _FEWEST)
     acquisition = catalog.load("acquisition", choices.acquisition)
-    rng = generator(seed, number, "arms")
-    cells = _of_batch(playing, acquisition.allocate, samples, count, rng)
+    rng = make_generator(seed, number, "arms")
+    cells = _allocate_batch(playing, acquisition.allocate, samples, count, rng)
     if not choices.floor and not cells.any():
         raise NotEstimable(
             "every item of the groups that the task asks about is drawn or labelled",
@@ -67,7 +67,7 @@ def chosen(
     return Allocation(partition.group, partition.strata, tuple(weight.tolist())), by_row
 
 
-def _of_batch(
+def _allocate_batch(
     playing: Bandit,
     allocate: Callable[[Bandit, int, np.random.Generator], Array],
     samples: int,
@@ -90,9 +90,9 @@ def _of_batch(
     return total
 
 
-def bandit(found: GroupCounts, cache, choices: Choices) -> Bandit:
+def make_bandit(found: GroupCounts, cache, choices: Choices) -> Bandit:
     """What the task asks of these groups. Raises ChoiceError where they are not all there."""
-    check(cache, choices, group=found.partition.group)
+    check_groups(cache, choices, group=found.partition.group)
     values = [meaning[found.partition.group] for meaning in found.arms.groups]
     pair = None
     if choices.question == COMPARE:
@@ -101,7 +101,7 @@ def bandit(found: GroupCounts, cache, choices: Choices) -> Bandit:
     return Bandit(found.arms, choices.question, choices.worst, pair, choices.rope)
 
 
-def check(cache, choices: Choices, group: str | None = None) -> None:
+def check_groups(cache, choices: Choices, group: str | None = None) -> None:
     """Raises ChoiceError where the task asks for groups that the pool does not have.
 
     So it does where the worst groups would be all there are.
@@ -113,7 +113,7 @@ def check(cache, choices: Choices, group: str | None = None) -> None:
             if value not in values:
                 raise ChoiceError(
                     f"--compare: {value!r} is no value of {group!r}",
-                    f"its values are {_few(values)}",
+                    f"its values are {_list_values(values)}",
                 )
     if choices.question == IDENTIFY and choices.worst >= len(values):
         count = f"{len(values)} group{'s' * (len(values) != 1)}"
@@ -123,7 +123,7 @@ def check(cache, choices: Choices, group: str | None = None) -> None:
         )
 
 
-def pair(text: str, values: list[str], group: str) -> tuple[str, str]:
+def parse_compared_groups(text: str, values: list[str], group: str) -> tuple[str, str]:
     """The two values that A,B means; they may hold commas themselves.
 
     Raises ChoiceError where it is not two of the values, or could be several pairs.
@@ -134,17 +134,18 @@ def pair(text: str, values: list[str], group: str) -> tuple[str, str]:
     if len(fitting) != 1:
         said = "could be several pairs of" if fitting else "is not two"
         raise ChoiceError(
-            f"--compare {text!r} {said} values of {group!r}", f"its values are {_few(values)}"
+            f"--compare {text!r} {said} values of {group!r}",
+            f"its values are {_list_values(values)}",
         )
     return fitting[0]
 
 
-def _few(values: list[str]) -> str:
+def _list_values(values: list[str]) -> str:
     more = f" and {len(values) - 20} more" if len(values) > 20 else ""
     return ", ".join(values[:20]) + more
 
 
-def fitted(choices: Choices, made, compare: str | None) -> Choices:
+def resolve_compared_groups(choices: Choices, made, compare: str | None) -> Choices:
     """The choices, with the two groups that --compare means now that the pool's are known.
 
     Raises ChoiceError where the task asks for groups that the pool does not have.
@@ -154,6 +155,6 @@ def fitted(choices: Choices, made, compare: str | None) -> Choices:
     group = choices.groups[0]
     if compare is not None:
         values = made.group_values[made.group_names.index(group)]
-        choices = replace(choices, compare=pair(compare, values, group))
-    check(made, choices)
+        choices = replace(choices, compare=parse_compared_groups(compare, values, group))
+    check_groups(made, choices)
     return choices

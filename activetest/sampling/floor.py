@@ -20,7 +20,7 @@ _FLOORS = (1.0, 0.9, 0.75, 0.5)
 _AHEAD = 200
 
 
-def floor(
+def choose_floor(
     cache,
     surrogate,
     statistic: Statistic,
@@ -44,14 +44,18 @@ def floor(
     def on_piece(piece):
         rows = cache.rows(*piece)
         mean, variance = moments(surrogate.beliefs(rows, (statistic,)))
-        return [np.stack([mean[0], variance[0], *statistic.ends(rows.outputs, len(cache.classes))])]
+        return [
+            np.stack(
+                [mean[0], variance[0], *statistic.range_by_row(rows.outputs, len(cache.classes))]
+            )
+        ]
 
     parts = np.hstack(map_reduce(cache.chunks(), on_piece, lambda one, more: one + more))
     mean, variance, *ends = parts[:, free].astype(float)
     last = choices.budget or max(_AHEAD, 2 * drawn)
 
     def widths(share: float) -> Array:
-        weight, _ = race.mixture(scores, free, share)
+        weight, _ = race.mix_scores(scores, free, share)
         return np.array(
             [
                 expected_width(

@@ -15,12 +15,16 @@ from activetest.nouns.log import Allocation, Log, Objective, Round
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds import race
-from activetest.rounds.fit import inherited, labelled, surrogate_of, unseen
-from activetest.rounds.group_sums import by_group, group_names
-from activetest.rounds.objectives import find_objectives, linearised_statistic, recorded
-from activetest.rounds.scores import scorer
-from activetest.sampling.between_groups import chosen
-from activetest.sampling.floor import floor
+from activetest.rounds.fit import find_free_items, find_reusable_round, get_surrogate, list_labelled
+from activetest.rounds.group_sums import list_group_names, sum_by_group
+from activetest.rounds.objectives import (
+    find_objectives,
+    linearise_objective,
+    list_recorded_statistics,
+)
+from activetest.rounds.scores import make_scorer
+from activetest.sampling.between_groups import allocate_draws
+from activetest.sampling.floor import choose_floor
 
 
 @dataclass(frozen=True)
@@ -53,26 +57,28 @@ class RoundState:
     allocation: Allocation | None = None
 
     @property
-    def sure(self) -> bool:
+    def has_probabilities(self) -> bool:
         """Whether every row that is left has a chance: else probabilities of draws say nothing."""
         if self.allocation:
             return self.choices.floor > 0
         return self.choices.selection == "draw"
 
 
-def plan(log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None) -> Round:
+def plan_round(
+    log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None
+) -> Round:
     """The next round: up to count draws, their probabilities, and the sums estimates will need.
 
     Deterministic in (log, pool, choices, seed, count). surrogate is what surrogate_of gives, where
     that is at hand. Raises NotEstimable when nothing is left to draw.
     """
-    frozen = prepare(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
-    choose = race.top if choices.selection == "top" else race.race
+    frozen = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
+    choose = race.take_top if choices.selection == "top" else race.draw_by_race
     drawn = choose(cache.hashes, frozen.weight, count, seed=seed, stream=frozen.number)
-    return record(frozen, drawn, cache)
+    return record_round(frozen, drawn, cache)
 
 
-def prepare(
+def prepare_round(
     log: Log, cache, choices: Choices, *, seed: int, count: int = 1, surrogate=None
 ) -> RoundState:
     """What the labels so far say about every row, for a batch of `count`.
@@ -82,36 +88,40 @@ def prepare(
     may leave rows without a chance.
     """
     number = len(log.history) + 1
-    free = unseen(log, cache.size)
+    free = find_free_items(log, cache.size)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="activetest report")
-    earlier = inherited(log, choices, cache.unavailable)
-    surrogate = surrogate or surrogate_of(log, cache, choices, seed=seed)
-    statistics = recorded(choices, cache)
+    earlier = find_reusable_round(log, choices, cache.unavailable)
+    surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
+    statistics = list_recorded_statistics(choices, cache)
     objectives = find_objectives(log, cache, surrogate, choices, free)
     between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
-    score = None if between else scorer(surrogate, choices, seed=seed, number=number)
-    linearised = tuple(map(linearised_statistic, objectives))
+    score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
+    linearised = tuple(map(linearise_objective, objectives))
 
     def on_piece(piece):
         start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
         terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
-        return by_group(cache, rows.codes, terms), [score(rows, linearised)] if score else []
+        return sum_by_group(cache, rows.codes, terms), [score(rows, linearised)] if score else []
 
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
     )
     allocation = None
     if between:
-        allocation, weight = chosen(log, cache, choices, seed=seed, number=number, count=count)
+        allocation, weight = allocate_draws(
+            log, cache, choices, seed=seed, number=number, count=count
+        )
     else:
         drawn = len(log.rows)
-        choices, objectives, weight = _by_scores(
+        choices, objectives, weight = _weigh_by_scores(
             np.hstack(scores), cache, surrogate, choices, objectives, free, drawn=drawn
         )
     rows = np.rint(sums[:, -1]).astype(np.int64)
-    source = (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(labelled(log)[0]))
+    source = (
+        (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(list_labelled(log)[0]))
+    )
     return RoundState(
         number,
         choices,
@@ -126,7 +136,7 @@ def prepare(
     )
 
 
-def _by_scores(
+def _weigh_by_scores(
     scores: Array,
     cache,
     surrogate,
@@ -150,13 +160,13 @@ def _by_scores(
     peaks = np.ones(len(scores))
     if choices.power != 1:
         peaks = scores.max(axis=1, where=free, initial=0.0)
-        scores = race.sharpened(scores, peaks, choices.power)
+        scores = race.sharpen_scores(scores, peaks, choices.power)
     if choices.interval == "anytime" and len(objectives[0].statistics) == 1:
         # Of several means the bets are on another sum at every value: the floor stays as chosen.
-        share = floor(
+        share = choose_floor(
             cache,
             surrogate,
-            linearised_statistic(objectives[0]),
+            linearise_objective(objectives[0]),
             scores,
             free,
             choices,
@@ -164,7 +174,7 @@ def _by_scores(
         )
         choices = replace(choices, floor=share)
     top = choices.selection == "top"
-    weight, totals = race.mixture(scores, free, 0.0 if top else choices.floor)
+    weight, totals = race.mix_scores(scores, free, 0.0 if top else choices.floor)
     if top:
         # Whoever takes the top scores means to leave the others out.
         weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)
@@ -180,18 +190,18 @@ def _by_scores(
     return choices, objectives, weight
 
 
-def record(frozen: RoundState, drawn: Array, cache) -> Round:
+def record_round(frozen: RoundState, drawn: Array, cache) -> Round:
     """The round in which the rows `drawn` came in this order."""
     mean = frozen.surrogate.expected(cache.take(drawn), frozen.statistics)
-    sure = frozen.sure
+    sure = frozen.has_probabilities
     return Round(
         number=frozen.number,
         rows=drawn,
-        prob=race.probabilities(frozen.weight, drawn) if sure else np.full(len(drawn), np.nan),
+        prob=race.draw_probabilities(frozen.weight, drawn) if sure else np.full(len(drawn), np.nan),
         choices=asdict(frozen.choices),
         params=frozen.surrogate.params(),
         statistics=tuple(each.name for each in frozen.statistics),
-        groups=group_names(cache),
+        groups=list_group_names(cache),
         imputed=mean.T.astype(float),
         imputed_sum=frozen.imputed_sum,
         count=frozen.count,

@@ -22,9 +22,15 @@ from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.rows import Array, Rows
 from activetest.parallel import map_reduce
 from activetest.rounds import race
-from activetest.rounds.fit import due, fit_surrogate, generator, observed, unseen
-from activetest.rounds.objectives import find_objectives, linearised_statistic
-from activetest.rounds.scores import scorer
+from activetest.rounds.fit import (
+    find_free_items,
+    fit_surrogate,
+    is_refit_due,
+    make_generator,
+    observe_statistics,
+)
+from activetest.rounds.objectives import find_objectives, linearise_objective
+from activetest.rounds.scores import make_scorer
 from activetest.simulation.design import Plan
 
 
@@ -59,12 +65,14 @@ def played(
         while len(draws.rows) < budget:
             number += 1
             known = draws.once(truth)
-            if surrogate is None or due(choices.refit, learned, len(known.rows)):
-                surrogate = fit_surrogate(known, made, choices, rng=generator(seed, number, "fit"))
+            if surrogate is None or is_refit_due(choices.refit, learned, len(known.rows)):
+                surrogate = fit_surrogate(
+                    known, made, choices, rng=make_generator(seed, number, "fit")
+                )
                 learned = len(known.rows)
             count = min(plan.batch, budget - len(draws.rows))
             weight = _weight(known, made, choices, surrogate, seed=seed, number=number)
-            rng = generator(seed, number, "replaced")
+            rng = make_generator(seed, number, "replaced")
             rows = rng.choice(made.size, count, p=weight)
             draws = Repeats(np.append(draws.rows, rows), np.append(draws.prob, weight[rows]))
         for metric in metrics:
@@ -97,9 +105,9 @@ def _weight(known: Log, made, choices: Choices, surrogate, *, seed: int, number:
 
     Active Testing, eq. (15)-(17); the risk is what the surrogate expects of the pool.
     """
-    free = unseen(known, made.size)
+    free = find_free_items(known, made.size)
     linearised = tuple(
-        map(linearised_statistic, find_objectives(known, made, surrogate, choices, free))
+        map(linearise_objective, find_objectives(known, made, surrogate, choices, free))
     )
 
     def expected(piece) -> Array:
@@ -107,7 +115,7 @@ def _weight(known: Log, made, choices: Choices, surrogate, *, seed: int, number:
 
     risks = map_reduce(made.chunks(), expected, np.add) / made.size
     scores = [
-        scorer(_Centred(surrogate, float(risk)), choices, seed=seed, number=number)
+        make_scorer(_Centred(surrogate, float(risk)), choices, seed=seed, number=number)
         for risk in risks
     ]
 
@@ -117,8 +125,8 @@ def _weight(known: Log, made, choices: Choices, surrogate, *, seed: int, number:
         return [np.concatenate([score(rows, (one,)) for score, one in pairs])]
 
     whole = np.hstack(map_reduce(made.chunks(), on_piece, add))
-    whole = race.sharpened(whole, whole.max(axis=1), choices.power)
-    weight, _ = race.mixture(whole, np.ones(made.size, bool), choices.floor)
+    whole = race.sharpen_scores(whole, whole.max(axis=1), choices.power)
+    weight, _ = race.mix_scores(whole, np.ones(made.size, bool), choices.floor)
     return weight / weight.sum()
 
 
@@ -128,16 +136,16 @@ def _estimated(
     """Estimate, lower and upper. Raises NotEstimable."""
     if metric.refine or plan.interval == ANYTIME:
         raise NotEstimable("draws with replacement have no such estimate", "--interval fixed")
-    value = estimate.estimate(sample(draws, made, truth, metric), metric, estimator)
+    value = estimate.estimate_metric(sample(draws, made, truth, metric), metric, estimator)
     # No surrogate has said how much such draws vary: what they show is all there is.
-    inner = replace(value.inner, model_variance=float(value.inner.variance[0, 0]))
-    interval = estimate.interval(replace(value, inner=inner), choices.level)
+    observed = replace(value.estimate, model_variance=float(value.estimate.variance[0, 0]))
+    interval = estimate.build_interval(replace(value, estimate=observed), choices.level)
     return value.value, interval.lower, interval.upper
 
 
 def sample(draws: Repeats, made, truth: Array, metric: Metric) -> Sample:
     """The draws as an estimator sees them: nothing ever leaves the pool, so nothing is known."""
-    stats = observed(made.take(draws.rows), truth[draws.rows], metric.statistics)
+    stats = observe_statistics(made.take(draws.rows), truth[draws.rows], metric.statistics)
     nothing, ones = np.zeros_like(stats), np.ones(len(stats))
     return Sample(
         stats=stats,

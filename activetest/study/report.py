@@ -87,7 +87,7 @@ def report(
     kind = interval or choices.interval
     estimates = rows.overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = study.changes(cache) + _notes.notes(view, estimates, shown[0], answers)
+    notes = study.describe_changes(cache) + _notes.notes(view, estimates, shown[0], answers)
     estimates += rows.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
     grouped = any(row.group for row in estimates)
     apart = rows.differences(view, tabled, compared, simultaneous=simultaneous)

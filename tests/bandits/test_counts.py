@@ -13,7 +13,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.rounds.fit import observed, unseen
+from activetest.rounds.fit import find_free_items, observe_statistics
 from tests.makers import build_table, set_status, supply_labels
 
 SIZE = 60
@@ -35,7 +35,7 @@ def outcome_of(found, pred: int, label: float) -> int:
 @pytest.mark.parametrize("group", ["place", "predicted"])
 def test_counts_and_priors_are_those_of_a_walk(pool, truth, play_rounds, kind, group):
     log = play_rounds((UNIFORM, 8), (UNIFORM, 6))
-    log = supply_labels(log, np.flatnonzero(unseen(log, SIZE))[:3], truth, round=1)
+    log = supply_labels(log, np.flatnonzero(find_free_items(log, SIZE))[:3], truth, round=1)
     log = set_status(log, 5, DECLINED)
     found = count_groups(log, pool, replace(CHOICES, prior_strength=3.0), kind=kind, group=group)
     rows = pool.rows(0, SIZE)
@@ -83,7 +83,7 @@ def test_bins_are_those_of_the_metric(pool, truth, play_rounds, kind):
     rows = pool.rows(0, SIZE)
     stratum = found.cells % (len(edges) - 1)
     for place, (low, high) in enumerate(itertools.pairwise(edges)):
-        inside = observed(rows, truth, (statistic(f"in_bin:{low}:{high}"),))[:, 0]
+        inside = observe_statistics(rows, truth, (statistic(f"in_bin:{low}:{high}"),))[:, 0]
         assert (inside == (stratum == place)).all()
 
 

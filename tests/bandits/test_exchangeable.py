@@ -9,7 +9,7 @@ from activetest.bandits.arms import expect_outcome_shares
 from activetest.bandits.counts import count_groups
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import PENDING
-from activetest.rounds.fit import unseen
+from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from tests.makers import set_status, supply_labels
@@ -64,7 +64,7 @@ def test_labels_that_came_otherwise_later_are_taken_as_not_known(play_rounds, po
     drawn = count_groups(play_rounds((UNIFORM, 30), (OPTIMAL, 6)), pool, CHOICES)
     assert drawn.arms.known_counts.tolist() == alone.known_counts.tolist()
     assert drawn.labelled.sum() == 36
-    free = np.flatnonzero(unseen(early, SIZE))
+    free = np.flatnonzero(find_free_items(early, SIZE))
     late = count_groups(supply_labels(early, free[:6], truth, round=2), pool, CHOICES)
     assert late.arms.unlabelled.tolist() == alone.unlabelled.tolist()
     assert late.arms.prior == approx(alone.prior)
@@ -76,7 +76,7 @@ def test_labels_that_came_otherwise_later_are_taken_as_not_known(play_rounds, po
 
 def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(play_rounds, pool, truth):
     early = play_rounds((UNIFORM, 20))
-    free = np.flatnonzero(unseen(early, SIZE))
+    free = np.flatnonzero(find_free_items(early, SIZE))
     found = count_groups(supply_labels(early, free[:-2], truth, round=2), pool, CHOICES)
     right = truth == pool.rows(0, SIZE).outputs.pred
     for cell in range(2):
@@ -91,9 +91,9 @@ def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(play_r
     """However many draws other groups had before."""
     log = play_rounds((UNIFORM, 1))
     cells = count_groups(log, pool, CHOICES).cells
-    by_class = np.flatnonzero(unseen(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
+    by_class = np.flatnonzero(find_free_items(log, SIZE) & (cells != cells[log.rows[0]]))[:2]
     log = supply_labels(log, by_class, truth, round=2)
-    log = answered(log, plan.plan(log, pool, UNIFORM, seed=1, count=6), truth)
+    log = answered(log, plan.plan_round(log, pool, UNIFORM, seed=1, count=6), truth)
     found = count_groups(log, pool, CHOICES)
     assert not found.weighted.any()
     assert (found.arms.exchangeable_counts.sum(), found.arms.known_counts.sum()) == (7, 9)
@@ -101,7 +101,7 @@ def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(play_r
 
 def test_what_is_brought_after_weighted_draws_is_not_known_either(play_rounds, pool, truth):
     log = play_rounds((UNIFORM, 2), (OPTIMAL, 12))
-    free = np.flatnonzero(unseen(log, SIZE))[:6]
+    free = np.flatnonzero(find_free_items(log, SIZE))[:6]
     found = count_groups(supply_labels(log, free, truth, round=3), pool, CHOICES)
     assert found.weighted.all()
     assert (found.arms.known_counts.sum(), found.labelled.sum()) == (14, 20)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from bandit_runs import Board, Seat
 
-from activetest.estimation.view import FIXED, look
+from activetest.estimation.view import FIXED, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
@@ -26,7 +26,7 @@ def grown(log: Log, seat: Seat, chosen: Choices, budget: int, seed: int) -> Log:
     """The log with so many labels, in rounds of ten, as `next --n 10` makes them."""
     while len(log.rows) < budget:
         count = min(10, budget - len(log.rows))
-        drawn = plan.plan(log, seat.made, chosen, seed=seed, count=count)
+        drawn = plan.plan_round(log, seat.made, chosen, seed=seed, count=count)
         log = answered(log, drawn, seat.truth)
     return log
 
@@ -42,12 +42,13 @@ def groupwise(
     made, log = seat.made, Log.empty()
     metrics = (ACCURACY, *(metric for _, metric, _ in asked.values() if metric))
     wanted = [
-        specification.one(name, specification.facts(made.roles, None, made)) for name in metrics
+        specification.find_metric(name, specification.describe_pool(made.roles, None, made))
+        for name in metrics
     ]
     chosen, found = uniform(metrics), {column: [] for column in asked}
     for budget in sorted({budget for *_, budgets in asked.values() for budget in budgets}):
         log = grown(log, seat, chosen, budget, seed)
-        view = look(log, made, chosen, wanted, seed=seed, own_view=False)
+        view = build_view(log, made, chosen, wanted, seed=seed, own_view=False)
         for column, (on, name, budgets) in asked.items():
             if budget in budgets:
                 lines = grouped(view, wanted[:1], (column,), FIXED, simultaneous=False)
@@ -65,11 +66,13 @@ def confused(seat: Seat, on: Board, budgets: tuple[int, ...], seed: int) -> np.n
     Every cell of the matrix is a share of the pool, and here one of its column.
     """
     made, log, found = seat.made, Log.empty(), []
-    wanted = specification.metrics("confusion", specification.facts(made.roles, None, made))
+    wanted = specification.find_metrics(
+        "confusion", specification.describe_pool(made.roles, None, made)
+    )
     chosen = uniform((ACCURACY, "confusion"))
     for budget in budgets:
         log = grown(log, seat, chosen, budget, seed)
-        view = look(log, made, chosen, wanted, seed=seed, own_view=False)
+        view = build_view(log, made, chosen, wanted, seed=seed, own_view=False)
         cells = {each.class_name: view.value(each, HEADLINE).value for each in wanted}
         matrix = [[cells[f"{true} as {said}"] for true in made.classes] for said in on.names]
         found.append(np.array(matrix) / on.weight[:, None])
@@ -82,15 +85,19 @@ def compared(seat: Seat, column: str, seed: int) -> Iterator[tuple[int, float, f
     Nothing comes while either has fewer labels than a report needs.
     """
     made, log, chosen = seat.made, Log.empty(), uniform((ACCURACY,))
-    wanted = [specification.one(ACCURACY, specification.facts(made.roles, None, made))]
+    wanted = [
+        specification.find_metric(ACCURACY, specification.describe_pool(made.roles, None, made))
+    ]
     while len(log.rows) < made.size:
         log = grown(log, seat, chosen, min(len(log.rows) + 10, made.size), seed)
-        view = look(log, made, chosen, wanted, seed=seed, own_view=False)
+        view = build_view(log, made, chosen, wanted, seed=seed, own_view=False)
         for line in differences(view, wanted, (column,), simultaneous=False):
             yield len(log.rows), line.estimate, (line.upper - line.lower) / 2
 
 
 def truth(seat: Seat, name: str) -> float:
     """A metric of the whole pool."""
-    metric = specification.one(name, specification.facts(seat.made.roles, None, seat.made))
+    metric = specification.find_metric(
+        name, specification.describe_pool(seat.made.roles, None, seat.made)
+    )
     return evaluate(metric, seat.made.rows(0, seat.made.size).outputs, seat.truth)

@@ -26,11 +26,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from activetest.rounds import race
-from activetest.rounds.fit import unseen
-from activetest.sampling.between_groups import chosen
+from activetest.rounds.fit import find_free_items
+from activetest.sampling.between_groups import allocate_draws
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.study import Study
 
 _CHUNK = 131_072
@@ -88,10 +88,10 @@ def made(path: Path, rows: int, groups: int) -> np.ndarray:
 
 def played(pool: Path, truth: np.ndarray, folder: Path, labels: int) -> Path:
     """A study with so many labels."""
-    init(str(pool), study_folder=folder, groups=("place",), task="identify", seed=1)
+    init(str(pool), study_folder=folder, groups=("place",), question="identify", seed=1)
     study = Study.open(folder)
     batch = folder.with_suffix(".csv")
-    ids = [row["id"] for row in choose(study, labels).rows]
+    ids = [row["id"] for row in next_batch(study, labels).rows]
     batch.write_text("id,label\n" + "".join(f"{id},{truth[int(id)]}\n" for id in ids))
     ingest(study, str(batch))
     return folder
@@ -101,16 +101,16 @@ def measured(folder: Path, task: str, metric: str, repeats: int) -> list[float]:
     """Milliseconds of the first choice, of a later one, and of one with its draw."""
     study = Study.open(folder)
     cache = study.cache()
-    log, choices = study.log(cache), replace(study.choices, task=task, metric=metric)
-    free = unseen(log, cache.size)
+    log, choices = study.log(cache), replace(study.choices, question=task, metric=metric)
+    free = find_free_items(log, cache.size)
 
     def choice() -> np.ndarray:
-        return chosen(log, cache, choices, seed=study.seed, number=2)[1]
+        return allocate_draws(log, cache, choices, seed=study.seed, number=2)[1]
 
     def draw() -> None:
         strength = np.where(free, choice(), 0.0)
-        drawn = race.race(cache.hashes, strength, 10, seed=study.seed, stream=2)
-        race.probabilities(strength, drawn)
+        drawn = race.draw_by_race(cache.hashes, strength, 10, seed=study.seed, stream=2)
+        race.draw_probabilities(strength, drawn)
 
     first = clocked(choice)
     later = [statistics.median(clocked(one) for _ in range(repeats)) for one in (choice, draw)]

@@ -53,7 +53,7 @@ def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[
 
     pool, key = Pool.open(str(options.folder / f"{name}.parquet")), f"{name}.labels.csv"
     with TemporaryDirectory() as room:
-        made = cache.build(pool, Path(room) / "cache")
+        made = cache.build_cache(pool, Path(room) / "cache")
         truth = answers(made, options.folder / key, unmatched=pool.schema.open_classes)
         error = float((made.rows(0, made.size).outputs.pred != truth).mean())
         # The claim error <= threshold: at the truth itself it is not to pass.
@@ -74,8 +74,8 @@ def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[
 def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int) -> list:
     """(verdict: 1 pass, -1 fail, 0 undecided; labels) for every threshold of one study."""
     from activetest.cache import cache
-    from activetest.estimation.anytime import balance
-    from activetest.estimation.view import look
+    from activetest.estimation.anytime import compute_increments_at
+    from activetest.estimation.view import build_view
     from activetest.intervals import betting
     from activetest.item_statistics import specification
     from activetest.nouns.choices import Choices
@@ -83,7 +83,7 @@ def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int)
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 
-    made = cache.open(folder)
+    made = cache.open_cache(folder)
     choices = Choices(
         metric="error",
         metrics=("error",),
@@ -92,20 +92,20 @@ def study(folder: Path, truth, thresholds, acquisition: str, options, seed: int)
         interval="anytime",
     )
     metric, log = (
-        specification.one("error", specification.facts(made.roles, None, made)),
+        specification.find_metric("error", specification.describe_pool(made.roles, None, made)),
         Log.empty(),
     )
     while len(log.rows) < min(options.labels, made.size):
-        drawn = plan.plan(log, made, choices, seed=seed, count=options.batch)
+        drawn = plan.plan_round(log, made, choices, seed=seed, count=options.batch)
         log = answered(log, drawn, truth)
-    view = look(log, made, choices, [metric], seed=seed, own_view=False)
-    increments = balance(
+    view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
+    increments = compute_increments_at(
         view.evidence, made, metric, view.evidence.groups[0], thresholds, seed=seed
     )
     found = []
     for each in increments:
         # The verdict of the whole log is that of the first look at which any was possible.
-        verdict = betting.verdict(each, 0.0, at_least=False, alpha=0.05)
+        verdict = betting.decide_verdict(each, 0.0, at_least=False, alpha=0.05)
         word = {"pass": 1, "fail": -1, "undecided": 0}[verdict.word]
         batches = np.inf if verdict.draws is None else -(-verdict.draws // options.batch)
         found.append((word, batches * options.batch))

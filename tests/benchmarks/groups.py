@@ -42,7 +42,7 @@ def main() -> None:
 
     pool = Pool.open(options.pool, groups=tuple(options.group))
     with TemporaryDirectory() as room:
-        made = cache.build(pool, Path(room) / "cache")
+        made = cache.build_cache(pool, Path(room) / "cache")
         labels = answers(made, options.key, unmatched=pool.schema.open_classes)
         job = partial(study, made.folder, labels, metrics)
         with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
@@ -56,7 +56,7 @@ def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tup
     """(metric, group, budget, lower, upper) wherever an interval exists in one study."""
     from activetest.cache import cache
     from activetest.errors import NotEstimable
-    from activetest.estimation.view import look
+    from activetest.estimation.view import build_view
     from activetest.intervals.group_t import NEEDS_INSIDE
     from activetest.item_statistics import specification
     from activetest.nouns.choices import Choices
@@ -65,15 +65,15 @@ def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tup
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 
-    made, log, rows = cache.open(folder), Log.empty(), []
+    made, log, rows = cache.open_cache(folder), Log.empty(), []
     choices = Choices(metrics[0], metrics, "agreement")
     wanted = [
-        specification.one(name, specification.facts(made.roles, None, made)) for name in metrics
+        specification.find_metric(name, specification.describe_pool(made.roles, None, made)) for name in metrics
     ]
     for budget in BUDGETS:
         while len(log.rows) < budget:
-            log = answered(log, plan.plan(log, made, choices, seed=seed, count=10), labels)
-        view = look(log, made, choices, wanted, seed=seed, own_view=False)
+            log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=10), labels)
+        view = build_view(log, made, choices, wanted, seed=seed, own_view=False)
         for group in view.evidence.groups[1:]:
             if labelled_inside(view, group) < NEEDS_INSIDE:
                 continue
@@ -97,8 +97,8 @@ def table(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> None:
     for name in metrics:
         from activetest.item_statistics import specification
 
-        metric = specification.one(name, specification.facts(made.roles, None, made))
-        for group in samples.groups_of(made)[1:]:
+        metric = specification.find_metric(name, specification.describe_pool(made.roles, None, made))
+        for group in samples.list_groups(made)[1:]:
             inside = group.holds(rows.codes) > 0
             if group.size < SMALLEST:
                 continue

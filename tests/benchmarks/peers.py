@@ -250,10 +250,10 @@ def look(pool, file: Path, metric: str, options: argparse.Namespace):
     from activetest.simulation.baseline import baseline
 
     with tempfile.TemporaryDirectory() as folder:
-        made = cache.build(pool, Path(folder) / "cache")
+        made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = answers(made, key, unmatched=pool.schema.open_classes)
-        chosen = specification.one(metric, specification.facts(made.roles, None, made))
+        chosen = specification.find_metric(metric, specification.describe_pool(made.roles, None, made))
         outputs = made.rows(0, made.size).outputs
         rng = np.random.default_rng([options.seed, 1])
         yardstick = baseline(chosen, outputs, truth, options.budget, rng)

@@ -86,12 +86,12 @@ def play(scene: tuple, number: int) -> dict:
     from dataclasses import replace
 
     from activetest.nouns.log import Log
-    from activetest.rounds.fit import surrogate_of
+    from activetest.rounds.fit import get_surrogate
 
     stage, ways, steps, seed = scene
     seed = seed * 1_000_003 + number
     # Before any label all ways know the same.
-    first = surrogate_of(Log.empty(), stage.made, stage.choices, seed=seed)
+    first = get_surrogate(Log.empty(), stage.made, stage.choices, seed=seed)
     return {
         way: walk(replace(stage, choices=replace(stage.choices, **WAYS[way])), steps, seed, first)
         for way in ways
@@ -101,30 +101,32 @@ def play(scene: tuple, number: int) -> dict:
 def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
     """One study; first is the surrogate that knows no label of the pool."""
     from activetest.errors import NotEstimable
-    from activetest.estimation.view import look
+    from activetest.estimation.view import build_view
     from activetest.item_statistics import specification
     from activetest.nouns.log import Log
     from activetest.rounds import race
-    from activetest.rounds.fit import surrogate_of
+    from activetest.rounds.fit import get_surrogate
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 
     made, choices, truth = stage.made, stage.choices, stage.truth
-    facts = specification.facts(made.roles, None, made)
-    metrics = [specification.one(name, facts) for name in METRICS]
+    facts = specification.describe_pool(made.roles, None, made)
+    metrics = [specification.find_metric(name, facts) for name in METRICS]
     found = {f"{each} {name}": [] for each in ESTIMATORS for name in METRICS} | {"sevens": []}
     log, surrogate = Log.empty(), first
     for step in steps:
-        frozen = plan.prepare(log, made, choices, seed=seed, surrogate=surrogate)
-        choose = race.top if choices.selection == "top" else race.race
+        frozen = plan.prepare_round(log, made, choices, seed=seed, surrogate=surrogate)
+        choose = race.take_top if choices.selection == "top" else race.draw_by_race
         count = step - len(log.rows)
         drawn = choose(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
         found["sevens"].append(float((truth[drawn] == made.classes.index(MISSING)).mean()))
-        log = answered(log, plan.record(frozen, drawn, made), truth)
-        surrogate = surrogate_of(log, made, choices, seed=seed)
+        log = answered(log, plan.record_round(frozen, drawn, made), truth)
+        surrogate = get_surrogate(log, made, choices, seed=seed)
         for name, value in plugged(log, stage, surrogate, metrics).items():
             found[f"ase {name}"].append(value)
-        view = look(log, made, choices, metrics, seed=seed, own_view=False, surrogate=surrogate)
+        view = build_view(
+            log, made, choices, metrics, seed=seed, own_view=False, surrogate=surrogate
+        )
         for metric, name in zip(metrics, METRICS, strict=True):
             for estimator in ESTIMATORS[1:]:
                 try:
@@ -137,12 +139,12 @@ def walk(stage: Stage, steps: tuple[int, ...], seed: int, first) -> dict:
 
 def plugged(log, stage: Stage, surrogate, metrics: list) -> dict[str, float]:
     """ASE: labels where they are known, what the surrogate expects of all other rows."""
-    from activetest.rounds.fit import observed, unseen
+    from activetest.rounds.fit import find_free_items, observe_statistics
 
     statistics = tuple(metric.statistics[0] for metric in metrics)
     made = stage.made
-    free = unseen(log, made.size)
-    total = observed(made.take(log.rows), log.labels, statistics).sum(axis=0)
+    free = find_free_items(log, made.size)
+    total = observe_statistics(made.take(log.rows), log.labels, statistics).sum(axis=0)
     for start, stop in made.chunks():
         rows = made.rows(start, stop)[free[start:stop]]
         total = total + surrogate.expected(rows, statistics).sum(axis=1, dtype=float)

@@ -78,13 +78,13 @@ def million(pool: Path, folder: Path, options: argparse.Namespace) -> None:
 def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
     """Seconds for predicting every row: by this program, and by the library that trains it."""
     from activetest.parallel import map_reduce
-    from activetest.rounds.fit import surrogate_of
+    from activetest.rounds.fit import get_surrogate
     from activetest.study.study import Study
-    from activetest.surrogates._inputs import inputs
+    from activetest.surrogates._inputs import input_columns
 
     opened = Study.open(study)
     made = opened.cache()
-    learned = surrogate_of(opened.log(made), made, opened.choices, seed=0)
+    learned = get_surrogate(opened.log(made), made, opened.choices, seed=0)
 
     def own() -> None:
         map_reduce(
@@ -102,7 +102,7 @@ def forest(made, classes: int):
     from sklearn.ensemble import RandomForestClassifier
 
     from activetest.parallel import processors
-    from activetest.surrogates._inputs import inputs
+    from activetest.surrogates._inputs import input_columns
 
     rows = made.take(np.linspace(0, made.size - 1, 1000 + _KNOWN).astype(int))
     weights = np.append(np.full(1000, 0.02), np.ones(_KNOWN))
@@ -142,13 +142,13 @@ def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
     """One row per way of going through the labels."""
     from activetest.cache import auxiliary, cache
     from activetest.pool.pool import Pool
-    from activetest.sampling.choices import checked
+    from activetest.sampling.choices import check_choices
 
     truth = loop._labels(pool).astype(float)
     looked = Pool.open(str(pool))
     with tempfile.TemporaryDirectory(dir=folder) as place:
         made = auxiliary.attach_auxiliary(
-            cache.build(looked, Path(place) / "cache"), looked, ["forest"]
+            cache.build_cache(looked, Path(place) / "cache"), looked, ["forest"]
         )
         roles = looked.schema.to_dict() | {"uri": looked.uri}
         entries = {"metric": "error", "metrics": ("error",), "surrogate": "forest"}
@@ -161,7 +161,7 @@ def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
             ("rounds of 10, refit doubling", _BATCH, "doubling"),
             ("rounds of 1", 1, "every"),
         ):
-            choices = checked(entries | {"refit": refit}, roles, where="benchmark")
+            choices = check_choices(entries | {"refit": refit}, roles, where="benchmark")
             spent = in_rounds(made, truth, choices, batch)
             print(f"| {name} | {spent:.4f} | {reference / spent:.1f} |", flush=True)
 
@@ -170,7 +170,7 @@ def one_by_one(made, truth: np.ndarray, labels: int) -> float:
     """Processor seconds per label of the plain loop, from _KNOWN labels on."""
     from sklearn.ensemble import RandomForestClassifier
 
-    from activetest.surrogates._inputs import inputs
+    from activetest.surrogates._inputs import input_columns
 
     rng = np.random.default_rng(0)
     rows = made.rows(0, made.size)
@@ -210,23 +210,23 @@ def _lure(drawn: list, chances: list, truth: np.ndarray, pred: np.ndarray, size:
 
 def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
     """Processor seconds per label of rounds with an estimate after each, from _KNOWN labels on."""
-    from activetest.estimation.view import look
+    from activetest.estimation.view import build_view
     from activetest.item_statistics import specification
     from activetest.nouns.log import Log
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 
-    metric = specification.one("error", specification.facts(made.roles, None, made))
+    metric = specification.find_metric("error", specification.describe_pool(made.roles, None, made))
     log, labels = Log.empty(), max(batch * 5, 10)
     # Rounds of ten before, whatever comes after: only what comes after is timed.
     while len(log.rows) < _KNOWN:
-        drawn = plan.plan(log, made, choices, seed=0, count=_BATCH)
+        drawn = plan.plan_round(log, made, choices, seed=0, count=_BATCH)
         log = answered(log, drawn, truth)
     began = time.process_time()
     while len(log.rows) < _KNOWN + labels:
-        drawn = plan.plan(log, made, choices, seed=0, count=batch)
+        drawn = plan.plan_round(log, made, choices, seed=0, count=batch)
         log = answered(log, drawn, truth)
-        view = look(log, made, choices, [metric], seed=0, own_view=False)
+        view = build_view(log, made, choices, [metric], seed=0, own_view=False)
         view.interval(view.value(metric, "doubly-robust"), choices.level)
     return (time.process_time() - began) / labels
 

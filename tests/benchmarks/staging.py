@@ -15,7 +15,7 @@ from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.parallel import processors
 from activetest.pool.pool import Pool
-from activetest.sampling.choices import checked
+from activetest.sampling.choices import check_choices
 from activetest.simulation.answer_key import answers
 from activetest.simulation.baseline import Baseline, baseline
 from activetest.simulation.workers import finished
@@ -39,13 +39,13 @@ class Stage:
     @cached_property
     def made(self):
         """The cache."""
-        return cache.open(Path(self.folder), self.parts)
+        return cache.open_cache(Path(self.folder), self.parts)
 
     @cached_property
     def metric(self):
         """What draws aim at."""
-        return specification.one(
-            self.choices.metric, specification.facts(self.made.roles, None, self.made)
+        return specification.find_metric(
+            self.choices.metric, specification.describe_pool(self.made.roles, None, self.made)
         )
 
     @cached_property
@@ -87,15 +87,17 @@ def staged(
         yield None
         return
     with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as folder:
-        made = cache.build(pool, Path(folder) / "cache")
+        made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = answers(made, key, unmatched=pool.schema.open_classes)
         rows = str(beside["train"]) if train and name in FEATURES else None
-        made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, surrogates=others)
+        made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=others)
         chosen = {key: value for key, value in choices.items() if value is not None}
         chosen.setdefault("metrics", (chosen["metric"],))
         facts = pool.schema.to_dict() | {"uri": pool.uri}
-        yield Stage(str(made.folder), made.parts, truth, checked(chosen, facts, where="benchmark"))
+        yield Stage(
+            str(made.folder), made.parts, truth, check_choices(chosen, facts, where="benchmark")
+        )
 
 
 def played(

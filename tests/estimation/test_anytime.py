@@ -8,11 +8,11 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimation import samples
-from activetest.estimation.anytime import balance, sequence
-from activetest.estimation.view import certain
+from activetest.estimation.anytime import compute_increments_at, confidence_sequence
+from activetest.estimation.view import find_possible_range
 from activetest.intervals import betting
 from activetest.item_statistics import specification
-from activetest.item_statistics.metric import evaluate, fraction
+from activetest.item_statistics.metric import evaluate, ratio_metric
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, Log
@@ -35,24 +35,26 @@ def drawn(pool, truth, *counts: int, seed: int = 2, hopeless=()) -> Log:
 
 
 def metric_of(pool, name: str):
-    return specification.one(name, specification.facts(pool.roles, None, pool))
+    return specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
 
 
 def gathered(pool, log: Log, metric):
-    return samples.gather(log, pool, CHOICES, [metric], seed=2)
+    return samples.collect_evidence(log, pool, CHOICES, [metric], seed=2)
 
 
 def found(pool, log: Log, metric, level: float = 0.9, *, group: int = 0, limits=(0.0, 1.0)):
     evidence = gathered(pool, log, metric)
-    return sequence(evidence, pool, metric, evidence.groups[group], level, limits, seed=2)
+    return confidence_sequence(
+        evidence, pool, metric, evidence.groups[group], level, limits, seed=2
+    )
 
 
 def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) -> np.ndarray:
     """Which of the values no bettor has refuted, with bets made for each of them."""
     evidence = gathered(pool, log, metric)
-    made = balance(evidence, pool, metric, evidence.groups[group], values, seed=2)
+    made = compute_increments_at(evidence, pool, metric, evidence.groups[group], values, seed=2)
     limit = np.log(2 / (1 - level))
-    largest = [max(side.max() for side in betting.e_values(one, 0.0)) for one in made]
+    largest = [max(side.max() for side in betting.log_e_values(one, 0.0)) for one in made]
     return values[np.array(largest) < limit]
 
 
@@ -81,7 +83,7 @@ def test_a_mean_agrees_with_its_form_as_a_ratio(pool, truth):
     """Errors over errors and hits."""
     log, error = drawn(pool, truth, *[10] * 4), metric_of(pool, "error")
     hits = [statistic(f"tp:{code}") for code in range(3)]
-    share = fraction(
+    share = ratio_metric(
         "share", [*error.statistics, *hits], above=[0, 1, 0, 0, 0], below=[0, 1, 1, 1, 1], upper=1.0
     )
     for level in (0.5, 0.95):
@@ -113,12 +115,12 @@ def test_a_bet_on_a_ratio_is_won_by_who_knows_it(pool, truth):
     log, metric = drawn(pool, truth, *[10] * 7), metric_of(pool, "f1[dog]")
     true = evaluate(metric, pool.rows(0, SIZE).outputs, truth)
     evidence = gathered(pool, log, metric)
-    low, high = balance(
+    low, high = compute_increments_at(
         evidence, pool, metric, evidence.groups[0], (true - 0.3, true + 0.2), seed=2
     )
-    against_at_most, against_at_least = betting.e_values(low, 0.0)
+    against_at_most, against_at_least = betting.log_e_values(low, 0.0)
     assert against_at_most.max() > np.log(10) > against_at_least.max()
-    against_at_most, against_at_least = betting.e_values(high, 0.0)
+    against_at_most, against_at_least = betting.log_e_values(high, 0.0)
     assert against_at_least.max() > np.log(10) > against_at_most.max()
 
 
@@ -180,7 +182,7 @@ def test_when_everything_is_known_the_metric_is_certain(pool, truth, name, hopel
     log, metric = drawn(pool, truth, SIZE - 1, 1, hopeless=hopeless), metric_of(pool, name)
     here = np.setdiff1d(np.arange(SIZE), hopeless)
     true = evaluate(metric, pool.rows(0, SIZE)[here].outputs, truth[here])
-    known = certain(samples.sample(gathered(pool, log, metric), metric), metric)
+    known = find_possible_range(samples.build_sample(gathered(pool, log, metric), metric), metric)
     assert known == approx((true, true))
 
 
@@ -193,13 +195,15 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
     metric, truth = metric_of(pool, "interval-coverage"), pred + 2 * rng.normal(size=size)
     choices = Choices("interval-coverage", ("mse",), "residual", interval="anytime")
     log = play_rounds(pool, truth, *[(choices, 20)] * 3, seed=2)
-    evidence = samples.gather(log, pool, choices, [metric], seed=2)
-    (made,) = balance(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
+    evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
+    (made,) = compute_increments_at(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
     assert (made.most - made.least) * size == approx(size - np.arange(60))
     assert (made.low <= made.value + 1e-9).all()
     assert (made.value <= made.high + 1e-9).all()
     true = evaluate(metric, pool.rows(0, size).outputs, truth)
-    interval = sequence(evidence, pool, metric, evidence.groups[0], 0.95, (0.0, 1.0), seed=2)
+    interval = confidence_sequence(
+        evidence, pool, metric, evidence.groups[0], 0.95, (0.0, 1.0), seed=2
+    )
     assert interval.lower < true < interval.upper
 
 

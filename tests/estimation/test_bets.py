@@ -7,13 +7,13 @@ import pytest
 from pytest import approx
 
 from activetest.errors import NotEstimable
-from activetest.estimation.anytime import balance
-from activetest.estimation.samples import gather
+from activetest.estimation.anytime import compute_increments_at
+from activetest.estimation.samples import collect_evidence
 from activetest.item_statistics import specification
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.rounds.fit import unseen
+from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from tests.makers import build_table, supply_labels
@@ -38,8 +38,8 @@ class Study:
 
     def draw(self, count: int, *, declined: int | None = None) -> "Study":
         """One more round; the draw at this place is declined."""
-        frozen = plan.prepare(self.log, self.pool, self.choices, seed=1, count=count)
-        drawn = plan.plan(self.log, self.pool, self.choices, seed=1, count=count)
+        frozen = plan.prepare_round(self.log, self.pool, self.choices, seed=1, count=count)
+        drawn = plan.plan_round(self.log, self.pool, self.choices, seed=1, count=count)
         self.frozen.append(frozen)
         self.log = answered(self.log, drawn, self.truth)
         if declined is not None:
@@ -50,24 +50,28 @@ class Study:
 
     def pick(self, count: int) -> "Study":
         """One more round, of the largest scores."""
-        frozen = plan.prepare(self.log, self.pool, self.choices, seed=1)
+        frozen = plan.prepare_round(self.log, self.pool, self.choices, seed=1)
         rows = np.argsort(-frozen.weight)[:count]
-        deterministic = replace(plan.record(frozen, rows, self.pool), prob=np.full(count, np.nan))
+        deterministic = replace(
+            plan.record_round(frozen, rows, self.pool), prob=np.full(count, np.nan)
+        )
         self.frozen.append(frozen)
         self.log = answered(self.log, deterministic, self.truth)
         return self
 
     def bring(self, count: int, *, status: int = LABELLED) -> "Study":
         """The first rows that nobody saw come without a draw."""
-        rows = np.flatnonzero(unseen(self.log, SIZE))[:count]
+        rows = np.flatnonzero(find_free_items(self.log, SIZE))[:count]
         if status == DECLINED:
             self.hopeless |= set(rows.tolist())
         self.log = supply_labels(self.log, rows, self.truth, status=status)
         return self
 
     def bets(self, metric, group: int, value: float):
-        evidence = gather(self.log, self.pool, self.choices, [metric], seed=1)
-        (made,) = balance(evidence, self.pool, metric, evidence.groups[group], [value], seed=1)
+        evidence = collect_evidence(self.log, self.pool, self.choices, [metric], seed=1)
+        (made,) = compute_increments_at(
+            evidence, self.pool, metric, evidence.groups[group], [value], seed=1
+        )
         return made
 
 
@@ -132,8 +136,8 @@ def check(study: Study, metric, group: int, value: float, classes=(0, 1, 2)) -> 
 
 
 def metric_of(pool, name: str):
-    return specification.one(
-        name, specification.facts(pool.roles, COSTS[: len(pool.classes)], pool)
+    return specification.find_metric(
+        name, specification.describe_pool(pool.roles, COSTS[: len(pool.classes)], pool)
     )
 
 
@@ -224,8 +228,8 @@ def test_chunks_and_many_values_at_once_change_nothing(pool, truth, monkeypatch)
     study, metric = Study(pool, truth, ERROR).draw(4).draw(4), metric_of(pool, "f1[dog]")
     one = [study.bets(metric, 1, value) for value in (0.2, 0.9)]
     monkeypatch.setattr(pool, "chunks", lambda: [(0, 5), (5, 6), (6, 12)])
-    evidence = gather(study.log, pool, ERROR, [metric], seed=1)
-    other = balance(evidence, pool, metric, evidence.groups[1], (0.2, 0.9), seed=1)
+    evidence = collect_evidence(study.log, pool, ERROR, [metric], seed=1)
+    other = compute_increments_at(evidence, pool, metric, evidence.groups[1], (0.2, 0.9), seed=1)
     for before, after in zip(one, other, strict=True):
         for name in ("value", "low", "high", "offset", "least", "most"):
             # The surrogate's expectations are in single precision: their last digit may differ.

@@ -37,14 +37,14 @@ def drawn(pool, truth, *counts: int, declined: int = 0, choices: Choices = CHOIC
 
 
 def metric_of(pool, name: str):
-    return specification.one(name, specification.facts(pool.roles, None, pool))
+    return specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
 
 
 def of(pool, log: Log, name: str, group: int = 0, choices: Choices = CHOICES):
     """(sample, metric) over the whole pool or a group."""
     metric = metric_of(pool, name)
-    evidence = samples.gather(log, pool, choices, [metric], seed=2)
-    return samples.sample(evidence, metric, evidence.groups[group]), metric
+    evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
+    return samples.build_sample(evidence, metric, evidence.groups[group]), metric
 
 
 def numeric(smooth, mean) -> np.ndarray:
@@ -60,24 +60,28 @@ def numeric(smooth, mean) -> np.ndarray:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_a_function_of_means_has_the_variance_of_its_linear_part(pool, truth, name, estimator):
     sample, metric = of(pool, drawn(pool, truth, 15, 15), name)
-    made = estimate.estimate(sample, metric, estimator)
+    made = estimate.estimate_metric(sample, metric, estimator)
     means = catalog.load("estimators", estimator).estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = numeric(metric.smooth, inside)
-    assert made.value == made.inner.mean[0] == approx(metric.smooth(inside))
-    assert made.inner.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
-    assert made.inner.terms[:, 0] == approx(made.value + (means.terms - inside) @ slope, abs=1e-4)
-    assert made.inner.guess[:, 0] == approx(means.guess @ slope, rel=1e-3, abs=1e-6)
+    assert made.value == made.estimate.mean[0] == approx(metric.smooth(inside))
+    assert made.estimate.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
+    assert made.estimate.terms[:, 0] == approx(
+        made.value + (means.terms - inside) @ slope, abs=1e-4
+    )
+    assert made.estimate.guess[:, 0] == approx(means.guess @ slope, rel=1e-3, abs=1e-6)
     assert (made.slope, made.several) == (1.0, True)
 
 
 def test_a_map_of_one_mean_keeps_the_mean_and_says_how_steep_it_is(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, 15, 15), "accuracy")
-    made = estimate.estimate(sample, metric, "doubly-robust")
-    error = estimate.estimate(*of(pool, drawn(pool, truth, 15, 15), "error"), "doubly-robust")
+    made = estimate.estimate_metric(sample, metric, "doubly-robust")
+    error = estimate.estimate_metric(
+        *of(pool, drawn(pool, truth, 15, 15), "error"), "doubly-robust"
+    )
     assert made.value == approx(1 - error.value)
-    assert made.inner.mean == approx(error.inner.mean)
-    assert made.inner.variance == approx(error.inner.variance)
+    assert made.estimate.mean == approx(error.estimate.mean)
+    assert made.estimate.variance == approx(error.estimate.variance)
     assert (made.slope, made.several) == (approx(-1), False)
 
 
@@ -86,7 +90,7 @@ def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
     log = drawn(pool, truth, 15, 15)
     sample, metric = of(pool, log, "f1")
     hits = replace(metric, smooth=lambda mean: mean[..., :3].sum(axis=-1))
-    one = estimate.estimate(sample, hits, "lure")
+    one = estimate.estimate_metric(sample, hits, "lure")
     means = catalog.load("estimators", "lure").estimate(sample)
     right = (log.labels == pool.take(log.rows).outputs.pred).astype(float)
     known = np.cumsum(right) - right
@@ -95,7 +99,7 @@ def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
     assert (means.mean[:3] >= means.limits[0, :3]).all()
     assert (means.mean[:3] <= means.limits[1, :3]).all()
     assert one.value == approx(sample.weights @ terms)
-    assert one.inner.terms[:, 0] == approx(terms)
+    assert one.estimate.terms[:, 0] == approx(terms)
 
 
 def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
@@ -105,7 +109,7 @@ def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
     assert not np.isin(log.rows, dogs).all()
     sample, metric = of(pool, log, "recall[dog]")
     with pytest.raises(NotEstimable, match="no item labelled as 'dog' has been seen"):
-        estimate.estimate(sample, metric, "lure")
+        estimate.estimate_metric(sample, metric, "lure")
 
 
 # --- what the surrogate and the labels say about a variance
@@ -120,7 +124,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
     """
     log = drawn(pool, truth, 15, 15, choices=MODEL)
     sample, metric = of(pool, log, name, group, choices=MODEL)
-    made = estimate.estimate(sample, metric, "doubly-robust").inner
+    made = estimate.estimate_metric(sample, metric, "doubly-robust").estimate
     means = catalog.load("estimators", "doubly-robust").estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = np.ones(1) if len(inside) == 1 else numeric(metric.smooth, inside)
@@ -137,7 +141,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
 def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(tmp_path, name):
     """sum_m w_m^2 sum_{R_m} E[h^2] (1/q - 1) / N^2 for LURE, which guesses nothing: two draws."""
     pool = build_pool(tmp_path, 7, seed=4)
-    frozen, metric = plan.prepare(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
+    frozen, metric = plan.prepare_round(Log.empty(), pool, MODEL, seed=2), metric_of(pool, name)
     rows, s = pool.rows(0, 7), frozen.weight
     table = metric.statistics[0].value(rows.outputs, None)
     square = (rows.outputs.probs * table**2).sum(axis=1)
@@ -146,10 +150,10 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(tm
         left = np.delete(np.arange(7), pair[0])
         q = s / s.sum(), s[left] / s[left].sum()
         chance = q[0][pair[0]] * s[pair[1]] / s[left].sum()
-        drawn = plan.record(frozen, np.array(pair), pool)
+        drawn = plan.record_round(frozen, np.array(pair), pool)
         sample, _ = of(pool, answered(Log.empty(), drawn, np.zeros(7)), name, choices=MODEL)
         sums = square @ (1 / q[0] - 1), square[left] @ (1 / q[1] - 1)
-        found += chance * estimate.estimate(sample, metric, "lure").inner.model_variance
+        found += chance * estimate.estimate_metric(sample, metric, "lure").estimate.model_variance
         exact += chance * sample.weights**2 @ sums / 7**2
     assert found == approx(exact, rel=1e-5)
 
@@ -157,7 +161,7 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(tm
 def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     log = drawn(pool, truth, 15, 15)
     sample, metric = of(pool, log, "error")
-    made = estimate.estimate(sample, metric, "lure").inner
+    made = estimate.estimate_metric(sample, metric, "lure").estimate
     wrong = sample.stats[:, 0] == 1
     inverse = 1 / sample.prob
     value = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
@@ -167,7 +171,7 @@ def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     # Hits pull F1 up; false alarms and misses pull it down; everything else leaves it alone.
     sample, metric = of(pool, log, "f1[dog]")
     hits, *errors = sample.stats.sum(axis=0)
-    made = estimate.estimate(sample, metric, "lure").inner
+    made = estimate.estimate_metric(sample, metric, "lure").estimate
     assert 0 < made.minority_count <= min(hits, sum(errors)) * (1 + 1e-9)
 
 
@@ -177,7 +181,7 @@ def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
     if rarer == "right":
         truth = np.where(truth == pred, (pred + 1) % 3, pred).astype(float)
     sample, metric = of(pool, drawn(pool, truth, 15, 15), "error", 1)
-    made = estimate.estimate(sample, metric, "lure").inner
+    made = estimate.estimate_metric(sample, metric, "lure").estimate
     counts = [(sample.inside * (sample.stats[:, 0] == label)).sum() for label in (0, 1)]
     assert np.argmin(counts) == (rarer == "wrong")
     assert made.minority_count == approx(min(counts))
@@ -185,7 +189,7 @@ def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
 
 def test_labels_that_all_pull_one_way_say_nothing_of_the_other(pool):
     log = drawn(pool, pool.rows(0, SIZE).outputs.pred.astype(float), 15)
-    made = estimate.estimate(*of(pool, log, "error"), "doubly-robust").inner
+    made = estimate.estimate_metric(*of(pool, log, "error"), "doubly-robust").estimate
     assert made.minority_count == made.weighted_minority_count == 0
     assert made.model_variance > 0
 
@@ -194,7 +198,7 @@ def test_one_uniform_draw_has_the_variance_of_the_metrics_linear_part(pool, trut
     """Of uniform draws: the plain variance around the mean."""
     log = drawn(pool, truth, 30, choices=replace(CHOICES, acquisition="uniform", floor=1.0))
     sample, metric = of(pool, log, "f1[dog]")
-    made = estimate.estimate(sample, metric, "lure").inner
+    made = estimate.estimate_metric(sample, metric, "lure").estimate
     slope = numeric(metric.smooth, sample.stats.mean(axis=0))
     weights = 1 / sample.prob
     pull = (sample.stats - sample.stats.mean(axis=0)) @ slope
@@ -209,34 +213,34 @@ def test_a_mean_over_answerable_items_is_a_ratio_of_two_means(pool, truth):
     log = drawn(pool, truth, 15, 15, declined=4)
     sample, metric = of(pool, log, "error")
     means = catalog.load("estimators", "lure").estimate(sample)
-    made = estimate.estimate(sample, metric, "lure")
+    made = estimate.estimate_metric(sample, metric, "lure")
     whole, answered = means.mean
     assert answered < 1
     assert made.value == approx(whole / answered)
     slope = np.array([1 / answered, -whole / answered**2])
-    assert made.inner.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
-    assert made.inner.terms[:, 0] == approx(made.value + (means.terms - means.mean) @ slope)
-    assert made.inner.inside.sum() == 22
-    assert (made.inner.limits[:, 0] == [0, 1]).all()
+    assert made.estimate.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
+    assert made.estimate.terms[:, 0] == approx(made.value + (means.terms - means.mean) @ slope)
+    assert made.estimate.inside.sum() == 22
+    assert (made.estimate.limits[:, 0] == [0, 1]).all()
 
 
 @pytest.mark.parametrize("estimator", ["lure", "doubly-robust"])
 def test_a_ratio_of_means_does_not_mind_what_cannot_be_answered(pool, truth, estimator):
     """F1 has counts above and below the line: the share of answerable items cancels."""
     sample, metric = of(pool, drawn(pool, truth, 15, 15, declined=4), "f1[dog]")
-    made = estimate.estimate(sample, metric, estimator)
+    made = estimate.estimate_metric(sample, metric, estimator)
     means = catalog.load("estimators", estimator).estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = numeric(metric.smooth, inside[:3])
     assert made.value == approx(metric.smooth(inside[:3]))
     variance = slope @ means.variance[:3, :3] @ slope
-    assert made.inner.variance[0, 0] == approx(variance, rel=1e-3)
+    assert made.estimate.variance[0, 0] == approx(variance, rel=1e-3)
 
 
 def test_without_an_answer_there_is_no_value(pool, truth):
     log = drawn(pool, truth, 10, declined=10)
     with pytest.raises(NotEstimable, match="every labelled item was declined"):
-        estimate.estimate(*of(pool, log, "f1[dog]"), "lure")
+        estimate.estimate_metric(*of(pool, log, "f1[dog]"), "lure")
 
 
 # --- everything known
@@ -247,10 +251,10 @@ def test_without_an_answer_there_is_no_value(pool, truth):
 @pytest.mark.parametrize("name", [*SEVERAL, "error", "log-loss", "ece"])
 def test_when_everything_is_known_the_value_is_the_truth(pool, truth, name, group, estimator):
     sample, metric = of(pool, drawn(pool, truth, 40, 20), name, group)
-    made, rows = estimate.estimate(sample, metric, estimator), pool.rows(0, SIZE)
+    made, rows = estimate.estimate_metric(sample, metric, estimator), pool.rows(0, SIZE)
     here = np.flatnonzero((rows.codes[:, 0] == group - 1) | (group == 0))
     assert made.value == approx(evaluate(metric, rows[here].outputs, truth[here]), rel=1e-6)
     if estimator != "ase":
-        interval = estimate.interval(made, 0.95, group=group > 0)
+        interval = estimate.build_interval(made, 0.95, group=group > 0)
         assert interval.method == "exact"
         assert interval.lower == interval.upper == approx(made.value)

@@ -8,12 +8,12 @@ from pytest import approx
 
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
-from activetest.estimation.view import look
+from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.rounds.fit import fit_surrogate, generator, observed, unseen
+from activetest.rounds.fit import find_free_items, fit_surrogate, make_generator, observe_statistics
 from tests.makers import build_table, play_rounds
 
 SIZE = 60
@@ -39,13 +39,13 @@ def drawn(pool, truth, choices: Choices, *counts: int) -> Log:
 
 def of(pool, log: Log, choices: Choices, name: str, group: int = 0):
     """(sample, metric) over the whole pool or a group."""
-    metric = specification.one(name, specification.facts(pool.roles, None, pool))
-    evidence = samples.gather(log, pool, choices, [metric], seed=2)
-    return samples.sample(evidence, metric, evidence.groups[group]), metric
+    metric = specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
+    evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
+    return samples.build_sample(evidence, metric, evidence.groups[group]), metric
 
 
 def made(pool, log: Log, choices: Choices, name: str, group: int = 0) -> estimate.Value:
-    return estimate.estimate(*of(pool, log, choices, name, group), "doubly-robust")
+    return estimate.estimate_metric(*of(pool, log, choices, name, group), "doubly-robust")
 
 
 # --- which interval is whose
@@ -57,8 +57,8 @@ def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
     """A linear form around the labels knows no bounds; labels are what is predicted here."""
     truth = pool.rows(0, SIZE).outputs.pred.astype(float)
     log = drawn(pool, truth, CLASSES, 8, 8)
-    metric = specification.one(name, specification.facts(pool.roles, None, pool))
-    view = look(log, pool, CLASSES, [metric], seed=2, own_view=False)
+    metric = specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
+    view = build_view(log, pool, CLASSES, [metric], seed=2, own_view=False)
     where = view.evidence.groups[group]
     value = view.value(metric, "doubly-robust", where)
     interval = view.interval(value, 0.95, group=where)
@@ -78,7 +78,7 @@ def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
 )
 def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, method):
     one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name)
-    interval = estimate.interval(one, 0.9)
+    interval = estimate.build_interval(one, 0.9)
     assert (interval.method, interval.level) == (method, 0.9)
     assert one.metric.lower <= interval.lower <= one.value <= interval.upper <= one.metric.upper
     assert interval.lower < interval.upper
@@ -89,14 +89,14 @@ def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, me
 )
 def test_a_metric_of_values_has_the_interval_of_its_range(values, name, method):
     one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, name)
-    interval = estimate.interval(one, 0.9)
+    interval = estimate.build_interval(one, 0.9)
     assert interval.method == method
     assert one.metric.lower <= interval.lower < one.value < interval.upper
 
 
 def test_a_metric_without_a_lower_bound_has_students(values):
     one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, "r2")
-    interval = estimate.interval(one, 0.9)
+    interval = estimate.build_interval(one, 0.9)
     assert interval.method == "shrunk-t"
     assert interval.lower < one.value < interval.upper <= 1
 
@@ -107,7 +107,7 @@ def test_a_metric_without_a_lower_bound_has_students(values):
 )
 def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, method):
     one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name, 1)
-    interval = estimate.interval(one, 0.9, group=True)
+    interval = estimate.build_interval(one, 0.9, group=True)
     assert interval.method == method
     assert one.metric.lower <= interval.lower < one.value < interval.upper <= one.metric.upper
 
@@ -115,12 +115,13 @@ def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, m
 def test_a_map_of_one_mean_sends_the_means_interval_through(pool, truth, values):
     log = drawn(pool, truth, CLASSES, 15, 15)
     error, accuracy = (
-        estimate.interval(made(pool, log, CLASSES, name), 0.9) for name in ("error", "accuracy")
+        estimate.build_interval(made(pool, log, CLASSES, name), 0.9)
+        for name in ("error", "accuracy")
     )
     assert (accuracy.lower, accuracy.upper) == approx((1 - error.upper, 1 - error.lower))
     log = drawn(*values, VALUES, 15, 15)
     mse, rmse = (
-        estimate.interval(made(values[0], log, VALUES, name), 0.9) for name in ("mse", "rmse")
+        estimate.build_interval(made(values[0], log, VALUES, name), 0.9) for name in ("mse", "rmse")
     )
     assert (rmse.lower**2, rmse.upper**2) == approx((mse.lower, mse.upper))
     assert rmse.variance == mse.variance
@@ -141,15 +142,17 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     pool, truth = values if choices is VALUES else (pool, truth)
     log = drawn(pool, truth, choices, 20, 20)
     one, two = (made(pool, log, choices, name, group) for group in (1, 2))
-    apart, interval = estimate.difference(one, two, 0.9)
+    apart, interval = estimate.estimate_difference(one, two, 0.9)
     assert apart == approx(one.value - two.value)
-    terms = one.slope * one.inner.terms[:, 0] - two.slope * two.inner.terms[:, 0]
-    weights = one.inner.weights
+    terms = one.slope * one.estimate.terms[:, 0] - two.slope * two.estimate.terms[:, 0]
+    weights = one.estimate.weights
     shown = (weights**2 @ (terms - weights @ terms) ** 2) / (1 - (weights**2).sum())
-    expected = sum(each.slope**2 * each.inner.model_variance for each in (one, two))
+    expected = sum(each.slope**2 * each.estimate.model_variance for each in (one, two))
     assert interval.variance == approx(max(shown, expected))
-    bold = [replace(each, inner=replace(each.inner, model_variance=0.0)) for each in (one, two)]
-    assert estimate.difference(*bold, 0.9)[1].variance == approx(shown)
+    bold = [
+        replace(each, estimate=replace(each.estimate, model_variance=0.0)) for each in (one, two)
+    ]
+    assert estimate.estimate_difference(*bold, 0.9)[1].variance == approx(shown)
     assert (interval.method, interval.level) == ("group-t", 0.9)
     assert (interval.lower + interval.upper) / 2 == approx(apart)
 
@@ -158,7 +161,7 @@ def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):
     log = drawn(pool, truth, CLASSES, 20, 20)
     one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
     (apart, interval), (back, mirrored) = (
-        estimate.difference(*pair, 0.95) for pair in ((one, two), (two, one))
+        estimate.estimate_difference(*pair, 0.95) for pair in ((one, two), (two, one))
     )
     assert back == approx(-apart)
     assert (mirrored.lower, mirrored.upper) == approx((-interval.upper, -interval.lower))
@@ -168,8 +171,8 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
     """A draw that falls into one group tells its term there, and a constant in the other."""
     log = drawn(pool, truth, CLASSES, 20, 20)
     one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
-    _, interval = estimate.difference(one, two, 0.95)
-    separate = one.inner.variance[0, 0] + two.inner.variance[0, 0]
+    _, interval = estimate.estimate_difference(one, two, 0.95)
+    separate = one.estimate.variance[0, 0] + two.estimate.variance[0, 0]
     assert interval.variance != approx(separate, rel=1e-6)
     assert interval.variance == approx(separate, rel=0.5)
 
@@ -177,7 +180,7 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
 def test_a_difference_of_what_is_known_is_exact(pool, truth):
     log = drawn(pool, truth, CLASSES, 40, 20)
     one, two = (made(pool, log, CLASSES, "f1[cat]", group) for group in (1, 2))
-    apart, interval = estimate.difference(one, two, 0.95)
+    apart, interval = estimate.estimate_difference(one, two, 0.95)
     rows = pool.rows(0, SIZE)
     first, second = (
         evaluate(one.metric, rows[here].outputs, truth[here])
@@ -189,7 +192,7 @@ def test_a_difference_of_what_is_known_is_exact(pool, truth):
 
 def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool, truth):
     log = drawn(pool, truth, CLASSES, 20, 20)
-    rows = np.flatnonzero(unseen(log, SIZE) & (pool.rows(0, SIZE).codes[:, 0] == 0))
+    rows = np.flatnonzero(find_free_items(log, SIZE) & (pool.rows(0, SIZE).codes[:, 0] == 0))
     count = len(rows)
     assert count
     log = replace(
@@ -200,11 +203,11 @@ def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool
         supplied_round=np.full(count, 3),
     )
     one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
-    assert one.inner.exact
-    assert not two.inner.exact
-    alone = max(two.inner.variance[0, 0], two.inner.model_variance)
+    assert one.estimate.exact
+    assert not two.estimate.exact
+    alone = max(two.estimate.variance[0, 0], two.estimate.model_variance)
     for pair in ((one, two), (two, one)):
-        apart, interval = estimate.difference(*pair, 0.9)
+        apart, interval = estimate.estimate_difference(*pair, 0.9)
         assert apart == approx(pair[0].value - pair[1].value)
         assert (interval.method, interval.variance) == ("group-t", approx(alone))
 
@@ -216,7 +219,7 @@ def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool
 def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     """Labels as they are, and its expectation for the rest: also for items that wait for one."""
     log = drawn(pool, truth, CLASSES, 15, 10)
-    rows = np.flatnonzero(unseen(log, SIZE))[:5]
+    rows = np.flatnonzero(find_free_items(log, SIZE))[:5]
     log = replace(
         log,
         supplied_rows=rows,
@@ -226,17 +229,21 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     )
     log.status[20:], log.labels[20:] = PENDING, np.nan
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
-    surrogate = fit_surrogate(log, pool, CLASSES, rng=generator(2, 3, "fit"))
+    imputation = estimate.impute_unknown(
+        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
+    )
+    surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
     known = np.append(log.rows[:20], rows)
     rest = np.setdiff1d(np.arange(SIZE), known)
     mean = surrogate.expected(pool.take(rest), metric.statistics).sum(axis=1)
     assert imputation.count == len(rest) == SIZE - 25
     assert imputation.mean == approx(mean, rel=1e-5)
-    total = observed(pool.take(known), truth[known], metric.statistics).sum(axis=0)
-    made = estimate.estimate(estimate.told(sample, metric, imputation), metric, "ase")
+    total = observe_statistics(pool.take(known), truth[known], metric.statistics).sum(axis=0)
+    made = estimate.estimate_metric(
+        estimate.add_imputation(sample, metric, imputation), metric, "ase"
+    )
     assert made.value == approx(metric.smooth((total + mean) / SIZE), rel=1e-5)
-    interval = estimate.interval(made, 0.9)
+    interval = estimate.build_interval(made, 0.9)
     assert interval.method == "credible"
     assert interval.lower < made.value < interval.upper
 
@@ -246,20 +253,28 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
     """Drawing labels adds to such a sum: its posterior can miss the truth always."""
     log = drawn(pool, truth, CLASSES, 10)
     sample, metric = of(pool, log, CLASSES, name)
-    imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
-    made = estimate.estimate(estimate.told(sample, metric, imputation), metric, "ase")
+    imputation = estimate.impute_unknown(
+        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
+    )
+    made = estimate.estimate_metric(
+        estimate.add_imputation(sample, metric, imputation), metric, "ase"
+    )
     assert 0 < made.value < 1
     with pytest.raises(NotEstimable, match="no posterior"):
-        estimate.interval(made, 0.8)
+        estimate.build_interval(made, 0.8)
 
 
 def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     """The posterior of the sum has at least the variance that drawing labels alone gives it."""
     log = drawn(pool, truth, CLASSES, 15, 10)
-    metric = specification.one("error", specification.facts(pool.roles, None, pool))
-    imputation = estimate.impute(samples.gather(log, pool, CLASSES, [metric], seed=2), pool, seed=2)
-    surrogate = fit_surrogate(log, pool, CLASSES, rng=generator(2, 3, "fit"))
-    wrong = surrogate.expected(pool.take(np.flatnonzero(unseen(log, SIZE))), metric.statistics)[0]
+    metric = specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
+    imputation = estimate.impute_unknown(
+        samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
+    )
+    surrogate = fit_surrogate(log, pool, CLASSES, rng=make_generator(2, 3, "fit"))
+    wrong = surrogate.expected(
+        pool.take(np.flatnonzero(find_free_items(log, SIZE))), metric.statistics
+    )[0]
     sums = imputation.posterior[:, 0]
     deviation = sums.std()
     assert deviation > 0.85 * np.sqrt((wrong * (1 - wrong)).sum())
@@ -269,7 +284,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
 def test_the_surrogates_own_view_has_no_draws_behind_it(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, CLASSES, 20), CLASSES, "mcc")
     told = replace(sample, surrogate=sample.total * 1.0, posterior=np.tile(sample.total, (3, 1)))
-    made = estimate.estimate(told, metric, "ase")
-    assert len(made.inner.terms) == len(made.inner.weights) == 0
-    assert made.inner.model_variance == 0
-    assert made.inner.freedom == np.inf
+    made = estimate.estimate_metric(told, metric, "ase")
+    assert len(made.estimate.terms) == len(made.estimate.weights) == 0
+    assert made.estimate.model_variance == 0
+    assert made.estimate.freedom == np.inf

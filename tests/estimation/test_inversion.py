@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 from activetest.estimation import inversion
-from activetest.estimation.inversion import first_standing
+from activetest.estimation.inversion import find_first_unrefuted
 from activetest.intervals import betting
 from activetest.nouns.estimate import Increments
 
@@ -64,7 +64,7 @@ def refuted(made: list[Increments], value: float, limit: float, *, up: bool) -> 
     gain = now.value + now.offset
     factors = betting.log_factors(gain if up else -gain, np.maximum(*map(room, ends)), spread)
     impossible = (-now.offset - now.least if up else now.most + now.offset) < -1e-12
-    path = betting.together(np.cumsum(factors, axis=0))
+    path = betting.combine_log_capital(np.cumsum(factors, axis=0))
     return bool(impossible.any() or (path >= limit).any())
 
 
@@ -75,7 +75,7 @@ def test_every_value_up_to_the_end_is_refuted_and_the_next_is_not(up, strange, s
     at = sums(60, seed=seed, strange=strange)
     made = [at(value) for value in GRID]
     for limit in np.log([2.0, 5.0, 40.0]):
-        end = first_standing(GRID, made, limit, up=up)
+        end = find_first_unrefuted(GRID, made, limit, up=up)
         values = np.linspace(0, 1, 1001)
         open_ = values[[not refuted(made, value, limit, up=up) for value in values]]
         if end is None:
@@ -102,14 +102,14 @@ def test_a_value_that_stands_between_refuted_ones_is_found():
     open_ = values[[not refuted(made, value, limit, up=True) for value in values]]
     assert not set(GRID) & set(open_)
     assert 0.375 < open_.min() < 7 / 16 < open_.max() < 0.5
-    end = first_standing(GRID, made, limit, up=True)
+    end = find_first_unrefuted(GRID, made, limit, up=True)
     assert open_.min() - 1 / 4000 <= end <= open_.min()
 
 
 @pytest.mark.parametrize("up", [True, False])
 def test_without_draws_nothing_is_refuted(up):
     made = [Increments(*np.empty((6, 0)))] * len(GRID)
-    assert first_standing(GRID, made, np.log(2), up=up) == (0 if up else 1)
+    assert find_first_unrefuted(GRID, made, np.log(2), up=up) == (0 if up else 1)
 
 
 def test_more_draws_never_bring_a_value_back():
@@ -117,7 +117,7 @@ def test_more_draws_never_bring_a_value_back():
     for count in range(10, 201, 10):
         whole = [at(value) for value in GRID]
         made = [Increments(*(getattr(one, name)[:count] for name in NAMES)) for one in whole]
-        ends.append([first_standing(GRID, made, np.log(40), up=up) for up in (True, False)])
+        ends.append([find_first_unrefuted(GRID, made, np.log(40), up=up) for up in (True, False)])
     lower, upper = np.array(ends).T
     assert (np.diff(lower) >= -1e-7).all()
     assert (np.diff(upper) <= 1e-7).all()
@@ -128,9 +128,9 @@ def test_capital_between_two_values_is_at_least_what_chords_of_its_logarithm_say
     rng = np.random.default_rng(1)
     for _ in range(200):
         one, two = rng.normal(0, 5, (2, 3))
-        bound = betting.together_between(one, two)
+        bound = betting.bound_log_capital_between(one, two)
         shares = np.linspace(0, 1, 101)[:, None]
-        least = betting.together((1 - shares) * one + shares * two).min()
+        least = betting.combine_log_capital((1 - shares) * one + shares * two).min()
         assert bound <= least + 1e-9
-        close = betting.together_between(one, one + (two - one) / 1e6)
-        assert close == approx(betting.together(one), abs=1e-4)
+        close = betting.bound_log_capital_between(one, one + (two - one) / 1e6)
+        assert close == approx(betting.combine_log_capital(one), abs=1e-4)

@@ -48,14 +48,14 @@ def increments(values) -> Increments:
 
 def test_a_width_that_is_reached_needs_nothing_more():
     made = estimate(np.tile([0, 1], 20), 1000)
-    assert planning.half_width_labels(made, half_width=0.1, wanted=0.1, size=1000, level=0.9) == 0
+    assert planning.plan_half_width(made, half_width=0.1, wanted=0.1, size=1000, level=0.9) == 0
 
 
 def test_half_the_width_takes_four_times_the_labels():
     """Of a pool so large, and of an interval that is Student's, that nothing else matters."""
     made, size = estimate(np.tile([0, 1, 0], 200), 10**7), 10**7
     now = t.ppf(0.95, 599) * made.variance[0, 0] ** 0.5
-    more = planning.half_width_labels(made, half_width=now, wanted=now / 2, size=size, level=0.9)
+    more = planning.plan_half_width(made, half_width=now, wanted=now / 2, size=size, level=0.9)
     assert more == approx(1800, rel=0.01)
 
 
@@ -64,22 +64,22 @@ def test_a_small_pool_is_known_sooner():
     values, size = np.tile([0, 1, 0], 40), 400
     made = estimate(values, size)
     now = t.ppf(0.975, 119) * made.variance[0, 0] ** 0.5
-    more = planning.half_width_labels(made, half_width=now, wanted=now / 2, size=size, level=0.95)
+    more = planning.plan_half_width(made, half_width=now, wanted=now / 2, size=size, level=0.95)
     # (1/M - 1/400) has to fall to a quarter of what it is at 120.
     assert 120 + more == approx(1 / ((1 / 120 - 1 / 400) / 4 + 1 / 400), rel=0.03)
-    tiny = planning.half_width_labels(made, half_width=now, wanted=1e-9, size=size, level=0.95)
+    tiny = planning.plan_half_width(made, half_width=now, wanted=1e-9, size=size, level=0.95)
     assert tiny == 280
 
 
 def test_without_any_hit_it_falls_with_the_labels():
     made = estimate(np.zeros(60), 10_000)
-    more = planning.half_width_labels(made, half_width=0.03, wanted=0.01, size=10_000, level=0.95)
+    more = planning.plan_half_width(made, half_width=0.03, wanted=0.01, size=10_000, level=0.95)
     assert more == 120
 
 
 def test_a_half_width_has_to_be_above_zero():
     with pytest.raises(ValueError, match="above zero"):
-        planning.half_width_labels(
+        planning.plan_half_width(
             estimate([0, 1, 0], 10), half_width=0.1, wanted=0.0, size=10, level=0.95
         )
 
@@ -91,7 +91,7 @@ def test_planned_labels_are_about_those_that_it_then_takes(rate):
     for _ in range(40):
         values = (rng.random(size) < rate) * 1.0
         now = half(values[:100], size)
-        planned = planning.half_width_labels(
+        planned = planning.plan_half_width(
             estimate(values[:100], size), half_width=now, wanted=0.6 * now, size=size, level=0.95
         )
         needed = next(m for m in range(105, size, 5) if half(values[:m], size) <= 0.6 * now) - 100
@@ -104,7 +104,7 @@ def test_planned_labels_are_about_those_that_it_then_takes(rate):
 
 
 def gate(values, threshold, *, seed=0, remaining=100_000, at_least=True, estimate=None):
-    return planning.gate_labels(
+    return planning.plan_gate(
         increments(values),
         threshold,
         estimate=np.mean(values) if estimate is None else estimate,
@@ -148,10 +148,10 @@ def test_gates_are_decided_after_about_as_many_labels(rate, threshold):
     rng, planned, needed = np.random.default_rng(int(100 * rate)), [], []
     for seed in range(40):
         first = rng.permutation(np.repeat([1.0, 0.0], [round(80 * rate), round(80 * (1 - rate))]))
-        if betting.verdict(increments(first), threshold, at_least=True, alpha=0.05).draws:
+        if betting.decide_verdict(increments(first), threshold, at_least=True, alpha=0.05).draws:
             continue
         values = np.append(first, rng.random(6000) < rate)
-        found = betting.verdict(increments(values), threshold, at_least=True, alpha=0.05)
+        found = betting.decide_verdict(increments(values), threshold, at_least=True, alpha=0.05)
         planned.append(gate(first, threshold, seed=seed))
         needed.append(found.draws - 80)
     assert len(planned) > 20

@@ -12,7 +12,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.rounds.fit import fit_surrogate, generator
+from activetest.rounds.fit import fit_surrogate, make_generator
 from tests.makers import play_rounds, supply_first
 
 SIZE, ROUNDS = 40, 7
@@ -26,8 +26,10 @@ pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 def wanted(pool, *names: str):
     """The statistics of metrics."""
-    facts = specification.facts(pool.roles, None, pool)
-    return tuple(each for name in names for each in specification.one(name, facts).statistics)
+    facts = specification.describe_pool(pool.roles, None, pool)
+    return tuple(
+        each for name in names for each in specification.find_metric(name, facts).statistics
+    )
 
 
 def played(pool, truth, choices: Choices) -> Log:
@@ -93,7 +95,7 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
         supplied_round=log.supplied_round[seen],
         history=log.history[: source - 1],
     )
-    surrogate = fit_surrogate(then, pool, FEW, rng=generator(1, source, "fit"))
+    surrogate = fit_surrogate(then, pool, FEW, rng=make_generator(1, source, "fit"))
     rows = pool.rows(0, SIZE)
     mean, _ = moments(surrogate.beliefs(rows, statistics))
     assert one.imputed == approx(mean[:, one.rows].T, rel=1e-5, abs=1e-9)

@@ -15,21 +15,21 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.rounds.fit import observed, unseen
+from activetest.rounds.fit import find_free_items, observe_statistics
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from tests.makers import supply_first
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
-ERROR = specification.one("error", Facts("classification", ("cat", "dog", "owl")))
+ERROR = specification.find_metric("error", Facts("classification", ("cat", "dog", "owl")))
 
 pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
 def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen) -> Log:
     """The log after one more round, all of whose items have this status."""
-    one = plan.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
+    one = plan.plan_round(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
     after = answered(log, one, truth)
     if status != LABELLED:
         after.status[-count:], after.labels[-count:] = status, np.nan
@@ -37,12 +37,12 @@ def drawn(log: Log, pool, truth, count: int, *, status: int = LABELLED, **chosen
 
 
 def gathered(log: Log, pool) -> samples.Evidence:
-    return samples.gather(log, pool, CHOICES, [ERROR], seed=1)
+    return samples.collect_evidence(log, pool, CHOICES, [ERROR], seed=1)
 
 
 def of(log: Log, pool, group: int = 0):
     evidence = gathered(log, pool)
-    return samples.sample(evidence, ERROR, evidence.groups[group])
+    return samples.build_sample(evidence, ERROR, evidence.groups[group])
 
 
 # --- what was known
@@ -56,7 +56,7 @@ def test_before_each_draw_everything_earlier_is_known_and_the_rest_is_guessed(po
     log = drawn(supply_first(drawn(log, pool, truth, 5), pool, truth, 3), pool, truth, 5)
     one = of(log, pool, group)
     codes = pool.rows(0, SIZE).codes
-    member = gathered(log, pool).groups[group].holds(codes)
+    member = gathered(log, pool).groups[group].membership(codes)
     wrong = (truth != pool.rows(0, SIZE).outputs.pred) * member
     for m, number in enumerate(log.round):
         seen = np.append(log.rows[:m], log.supplied_rows[log.supplied_round <= number])
@@ -79,9 +79,9 @@ def test_a_round_records_what_its_surrogate_expects_of_every_configured_metric(p
     """At the drawn items, and summed over what was free in every group."""
     choices = replace(CHOICES, metrics=("error", "recall[dog]"), also=("brier",))
     log = drawn(Log.empty(), pool, truth, 5)
-    free = unseen(log, SIZE)
-    frozen = plan.prepare(log, pool, choices, seed=1)
-    record = plan.record(frozen, np.flatnonzero(free)[[7, 2, 30]], pool)
+    free = find_free_items(log, SIZE)
+    frozen = plan.prepare_round(log, pool, choices, seed=1)
+    record = plan.record_round(frozen, np.flatnonzero(free)[[7, 2, 30]], pool)
     assert record.statistics == ("zero_one", "brier", "tp:1", "fn:1")
     rows = pool.rows(0, SIZE)
     asked = tuple(map(statistic, record.statistics))
@@ -99,13 +99,15 @@ def test_what_is_expected_of_a_drawn_item_comes_from_the_surrogate_that_knows_ev
 ):
     log = drawn(supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 6), pool, truth, 5)
     evidence = gathered(log, pool)
-    mean, variance = samples.sample(evidence, ERROR).expect(np.array([3.0]))
+    mean, variance = samples.build_sample(evidence, ERROR).expect(np.array([3.0]))
     known = np.append(log.rows, log.supplied_rows)
     assert len(known) == 16
     wrong = moments(evidence.surrogate.beliefs(pool.take(log.rows), ERROR.statistics))[0][0]
     assert mean == approx(3 * wrong)
     assert variance == approx(9 * wrong * (1 - wrong), rel=1e-5)
-    fewer = samples.gather(drawn(Log.empty(), pool, truth, 5), pool, CHOICES, [ERROR], seed=1)
+    fewer = samples.collect_evidence(
+        drawn(Log.empty(), pool, truth, 5), pool, CHOICES, [ERROR], seed=1
+    )
     assert np.abs(evidence.surrogate.mode - fewer.surrogate.mode).max() > 0.01
 
 
@@ -115,8 +117,8 @@ def test_a_round_that_knows_nothing_of_a_group_says_nothing_about_it(pool, truth
     early = log.history[0]
     early = replace(early, groups=("",), imputed_sum=early.imputed_sum[:1], count=early.count[:1])
     log = replace(log, history=(early, log.history[1]))
-    evidence = samples.gather(log, pool, CHOICES, [ERROR], seed=1, again=False)
-    one = samples.sample(evidence, ERROR, evidence.groups[1])
+    evidence = samples.collect_evidence(log, pool, CHOICES, [ERROR], seed=1, predict_again=False)
+    one = samples.build_sample(evidence, ERROR, evidence.groups[1])
     for name in ("imputed", "imputed_sum", "left"):
         assert (getattr(one, name)[:8] == 0).all(), name
         assert (getattr(one, name)[8:] > 0).any(), name
@@ -149,8 +151,8 @@ def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     more = supply_first(log, pool, truth, 20)
     declined = drawn(log, pool, truth, 12, status=DECLINED)
     for each in (log, more, declined):
-        made = estimate.estimate(of(each, pool), ERROR, "lure")
-        assert made.inner.minority_count == approx(min(wrong, 12 - wrong))
+        made = estimate.estimate_metric(of(each, pool), ERROR, "lure")
+        assert made.estimate.minority_count == approx(min(wrong, 12 - wrong))
 
 
 # --- declined items
@@ -161,18 +163,18 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
     log = drawn(Log.empty(), pool, truth, 20, acquisition="uniform")
     status = np.where(np.arange(20) < 8, DECLINED, LABELLED)
     log = replace(log, status=status, labels=np.where(status == LABELLED, log.labels, np.nan))
-    made = estimate.estimate(of(log, pool), ERROR, "lure")
+    made = estimate.estimate_metric(of(log, pool), ERROR, "lure")
     answered = log.rows[8:]
     wrong = truth[answered] != pool.take(answered).outputs.pred
-    assert made.value == made.inner.mean[0] == approx(wrong.mean())
-    assert made.inner.inside.sum() == 12
+    assert made.value == made.estimate.mean[0] == approx(wrong.mean())
+    assert made.estimate.inside.sum() == 12
 
 
 def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
     log = supply_first(Log.empty(), pool, truth, 10)
     log = drawn(log, pool, truth, 10, status=DECLINED)
     with pytest.raises(NotEstimable, match="no draw has a label"):
-        estimate.estimate(of(log, pool), ERROR, "doubly-robust")
+        estimate.estimate_metric(of(log, pool), ERROR, "doubly-robust")
 
 
 # --- what known items weigh
@@ -182,8 +184,8 @@ def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
     log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
     log = supply_first(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
-    wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
-    made = estimate.estimate(of(log, pool), ERROR, "lure")
+    wrong = observe_statistics(pool.take(rows), labels, ERROR.statistics)[:, 0]
+    made = estimate.estimate_metric(of(log, pool), ERROR, "lure")
     assert weights @ wrong / SIZE == approx(made.value)
     # The last four came after every draw: no term knows them.
     assert (weights == 0).sum() == 4
@@ -210,7 +212,7 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
 
     The last share is that of a class which the pool does not have.
     """
-    metric = specification.one(name, Facts("classification", ("cat", "dog", "owl")))
+    metric = specification.find_metric(name, Facts("classification", ("cat", "dog", "owl")))
     log = supply_first(drawn(Log.empty(), pool, truth, 6), pool, truth, 3)
     log = drawn(log, pool, truth, 6)
     rng, weights = np.random.default_rng(2), np.array([1.0, -2.0, 0.5])[: len(metric.statistics)]
@@ -219,8 +221,8 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
     def estimated(labels, supplied_labels) -> tuple[float, samples.Sample]:
         now = replace(log, labels=labels, supplied_labels=supplied_labels)
         now = replace(now, soft=shares[:12, :3], supplied_soft=shares[12:, :3])
-        evidence = samples.gather(now, pool, CHOICES, [metric], seed=1)
-        one = samples.sample(evidence, metric, evidence.groups[group])
+        evidence = samples.collect_evidence(now, pool, CHOICES, [metric], seed=1)
+        one = samples.build_sample(evidence, metric, evidence.groups[group])
         return catalog.load("estimators", "lure").estimate(one).mean @ weights, one
 
     exact = 0.0
@@ -241,9 +243,9 @@ def test_doubt_about_labels_is_the_variance_of_estimates_with_labels_drawn(
 
 def test_draws_do_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, monkeypatch):
     log = drawn(Log.empty(), pool, truth, 5)
-    one = plan.plan(log, pool, CHOICES, seed=1, count=10)
+    one = plan.plan_round(log, pool, CHOICES, seed=1, count=10)
     monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, SIZE)) for at in range(0, 40, 7)])
-    other = plan.plan(log, pool, CHOICES, seed=1, count=10)
+    other = plan.plan_round(log, pool, CHOICES, seed=1, count=10)
     assert (one.rows == other.rows).all()
     assert one.prob == approx(other.prob)
     assert one.imputed_sum == approx(other.imputed_sum)
@@ -256,5 +258,7 @@ def test_without_a_floor_an_item_that_could_never_be_drawn_is_refused(pool, monk
     monkeypatch.setattr(uniform, "score", half)
     choices = replace(CHOICES, acquisition="uniform", floor=0.0)
     with pytest.raises(ChoiceError, match="20 items could never be drawn"):
-        plan.plan(Log.empty(), pool, choices, seed=1, count=5)
-    assert len(plan.plan(Log.empty(), pool, replace(choices, floor=0.1), seed=1, count=5).rows)
+        plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
+    assert len(
+        plan.plan_round(Log.empty(), pool, replace(choices, floor=0.1), seed=1, count=5).rows
+    )

@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 
 from activetest.estimation.shrinkage import shrink
-from activetest.estimation.view import look
+from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.reporting.rows import grouped
@@ -84,8 +84,8 @@ def test_groups_without_a_draw_say_nothing_of_how_far_groups_are_apart(tmp_path)
     # Far apart: one large group is nearly always right, the other nearly always wrong.
     truth = np.where(rng.random(size) < np.where(place == 10, 0.05, 0.9), 1 - pred, pred)
     log = play_rounds(pool, truth.astype(float), *[(choices, 20)] * 8)
-    error = specification.one("error", specification.facts(pool.roles, None, pool))
-    view = look(log, pool, choices, [error], seed=1, own_view=False)
+    error = specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
+    view = build_view(log, pool, choices, [error], seed=1, own_view=False)
     lines = grouped(view, [error], ("place",), "fixed", simultaneous=False)
     large = [line for line in lines if line.n_pool > 100]
     assert len(large) == 2

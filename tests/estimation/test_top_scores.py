@@ -12,14 +12,14 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from activetest.rounds.fit import observed
+from activetest.rounds.fit import observe_statistics
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from tests.makers import set_status
 
 SIZE = 40
 CHOICES = Choices("error", ("error",), "agreement", groups=("place",))
-ERROR = specification.one("error", Facts("classification", ("cat", "dog", "owl")))
+ERROR = specification.find_metric("error", Facts("classification", ("cat", "dog", "owl")))
 DRAWN, PICKED = "drawn", "picked"
 
 pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
@@ -32,7 +32,7 @@ def after(pool, truth):
     def made(*batches, **chosen) -> Log:
         log = Log.empty()
         for kind, count in batches:
-            one = plan.plan(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
+            one = plan.plan_round(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
             if kind == PICKED:
                 one = replace(one, prob=np.full(count, np.nan))
             log = answered(log, one, truth)
@@ -42,7 +42,7 @@ def after(pool, truth):
 
 
 def gathered(log: Log, pool) -> samples.Evidence:
-    return samples.gather(log, pool, CHOICES, [ERROR], seed=1)
+    return samples.collect_evidence(log, pool, CHOICES, [ERROR], seed=1)
 
 
 @pytest.mark.parametrize("group", [0, 1, 2])
@@ -52,8 +52,8 @@ def test_before_each_draw_earlier_picks_are_known(pool, truth, after, group, dec
     log = after((PICKED, 4), (DRAWN, 3), (PICKED, 4), (DRAWN, 5), (PICKED, 2))
     log = log if declined is None else set_status(log, declined, DECLINED)
     evidence = gathered(log, pool)
-    one = samples.sample(evidence, ERROR, evidence.groups[group])
-    member = evidence.groups[group].holds(pool.rows(0, SIZE).codes)
+    one = samples.build_sample(evidence, ERROR, evidence.groups[group])
+    member = evidence.groups[group].membership(pool.rows(0, SIZE).codes)
     wrong = (truth != pool.rows(0, SIZE).outputs.pred) * member
     if declined is not None:
         wrong[log.rows[declined]] = 0
@@ -96,8 +96,8 @@ def test_steps_need_every_earlier_pick(pool, after, batches, place, used, steps,
 def test_picked_items_weigh_what_they_weigh_in_lure(pool, after):
     log = after((PICKED, 4), (DRAWN, 3), (PICKED, 4), (DRAWN, 5), (PICKED, 2))
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(18), np.ones(0))
-    wrong = observed(pool.take(rows), labels, ERROR.statistics)[:, 0]
-    made = estimate.estimate(samples.sample(gathered(log, pool), ERROR), ERROR, "lure")
+    wrong = observe_statistics(pool.take(rows), labels, ERROR.statistics)[:, 0]
+    made = estimate.estimate_metric(samples.build_sample(gathered(log, pool), ERROR), ERROR, "lure")
     assert weights @ wrong / SIZE == approx(made.value)
     # The first draws know nothing of later picks, and no draw knows of the last two.
     assert weights[:4] == approx(1)
@@ -108,12 +108,12 @@ def test_picked_items_weigh_what_they_weigh_in_lure(pool, after):
 def test_draws_beside_picks_can_be_uniform(pool, after):
     """As likely as any other item that is left."""
     batches = ((PICKED, 10), (DRAWN, 12), (PICKED, 3))
-    uniform = samples.sample(gathered(after(*batches, acquisition="uniform"), pool), ERROR)
+    uniform = samples.build_sample(gathered(after(*batches, acquisition="uniform"), pool), ERROR)
     assert uniform.uniform
     assert uniform.prob == approx(1 / (30 - np.arange(12)))
-    made = [estimate.estimate(uniform, ERROR, name).value for name in ("iid", "lure")]
+    made = [estimate.estimate_metric(uniform, ERROR, name).value for name in ("iid", "lure")]
     assert made[0] == made[1]
-    assert not samples.sample(gathered(after(*batches), pool), ERROR).uniform
+    assert not samples.build_sample(gathered(after(*batches), pool), ERROR).uniform
 
 
 @pytest.mark.parametrize("estimator", ["lure", "doubly-robust"])
@@ -122,11 +122,11 @@ def test_with_fewer_than_two_draws_there_is_no_estimate_until_all_is_known(
 ):
     for batches in (((PICKED, 20),), ((PICKED, 20), (DRAWN, 1), (PICKED, 5))):
         with pytest.raises(NotEstimable):
-            sample = samples.sample(gathered(after(*batches), pool), ERROR)
-            estimate.estimate(sample, ERROR, estimator)
-    every = samples.sample(gathered(after((PICKED, SIZE)), pool), ERROR)
-    made = estimate.estimate(every, ERROR, estimator)
-    assert made.inner.exact
+            sample = samples.build_sample(gathered(after(*batches), pool), ERROR)
+            estimate.estimate_metric(sample, ERROR, estimator)
+    every = samples.build_sample(gathered(after((PICKED, SIZE)), pool), ERROR)
+    made = estimate.estimate_metric(every, ERROR, estimator)
+    assert made.estimate.exact
     assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
 
 
@@ -135,7 +135,7 @@ def test_doubt_about_the_labels_of_picks_counts_as_far_as_they_weigh(pool, truth
     soft = np.full((12, 3), np.nan)
     soft[:] = np.eye(3)[log.labels.astype(int)]
     soft[[1, 11]] = [0.5, 0.25, 0.25]
-    one = samples.sample(
+    one = samples.build_sample(
         gathered(replace(log, soft=soft, supplied_soft=np.empty((0, 3))), pool), ERROR
     )
     right = soft[1, int(pool.take(log.rows[[1]]).outputs.pred[0])]

@@ -42,7 +42,7 @@ def refuted(stats, guesses, strength, *, runs, draws, rng) -> float:
     """Share of runs in which the true mean was refuted, on any side, at any look."""
     count, bar = 0, np.log(2 / 0.05)
     for _ in range(runs):
-        paths = betting.e_values(increments(stats, guesses, strength, draws, rng), stats.mean())
+        paths = betting.log_e_values(increments(stats, guesses, strength, draws, rng), stats.mean())
         count += max(path.max() for path in paths) >= bar
     return count / runs
 
@@ -60,7 +60,7 @@ def test_a_gate_whose_truth_is_the_threshold_hardly_ever_passes(at_least):
     rng = np.random.default_rng([2, at_least])
     stats, guesses, strength = pool(0.1, wrong=False, rng=rng)
     words = [
-        betting.verdict(
+        betting.decide_verdict(
             increments(stats, guesses, strength, 500, rng),
             stats.mean(),
             at_least=at_least,

@@ -13,7 +13,7 @@ from activetest.bandits.bandit import IDENTIFY, Bandit
 from activetest.errors import ActivetestError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION, STATISTICS
 from activetest.item_statistics.outcomes import right_and_wrong
-from activetest.item_statistics.statistic import Statistic, combined, statistic
+from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
 from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.rows import Outputs, Rows
 from activetest.nouns.training import TrainingSet
@@ -58,7 +58,7 @@ def asked(kind: str) -> tuple[Statistic, ...]:
     """What the pool's cache knows constants of, a count and a weighted sum: surrogates know all."""
     kept = tuple(map(statistic, STATISTICS[POOLS[kind]]))
     more = statistic("pinball:0.9" if kind == "values" else "tp:1")
-    return (*kept, more, combined([kept[0], more], (0.5, -2.0)))
+    return (*kept, more, combine_statistics([kept[0], more], (0.5, -2.0)))
 
 
 def known(kind: str, count: int) -> TrainingSet:

@@ -11,7 +11,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
 from activetest.nouns.estimate import Estimate, Increments, Interval, Sample
 
-ERROR = specification.one("error", Facts("classification", ("cat", "dog")))
+ERROR = specification.find_metric("error", Facts("classification", ("cat", "dog")))
 
 
 def sample(name: str = "lure", *, draws: int = 20, size: int = 60) -> Sample:
@@ -68,7 +68,7 @@ def test_estimates_are_finite_means_with_a_variance(name):
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_values_of_drawn_items_come_with_the_variance_that_the_surrogate_expects(name):
-    made = assess.estimate(sample(name), ERROR, name).inner
+    made = assess.estimate_metric(sample(name), ERROR, name).estimate
     assert (made.model_variance == 0) if made.draws is not None else (made.model_variance > 0)
     assert np.isfinite(made.model_variance)
 

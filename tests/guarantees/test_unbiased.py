@@ -14,7 +14,7 @@ from activetest.estimation import estimate, samples
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.rounds.fit import observed, unseen
+from activetest.rounds.fit import find_free_items, observe_statistics
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 from tests.makers import supply_labels
@@ -55,11 +55,11 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
     if not batches:
         yield log, 1.0
         return
-    frozen, rule = plan.prepare(log, pool, choices, seed=1), batches[0]
+    frozen, rule = plan.prepare_round(log, pool, choices, seed=1), batches[0]
     deterministic = callable(rule)
     ways = [(rule(log, frozen.weight), 1.0)] if deterministic else orders(frozen.weight, rule)
     for rows, prob in ways:
-        one = plan.record(frozen, np.array(rows), pool)
+        one = plan.record_round(frozen, np.array(rows), pool)
         one = replace(one, prob=np.full(len(rows), np.nan)) if deterministic else one
         after = answered(log, one, truth)
         after = supply_labels(after, bring(after), truth)
@@ -68,7 +68,7 @@ def studies(pool, truth, choices, *, bring=lambda log: (), batches=BATCHES, log=
 
 
 def metric_of(pool, name):
-    return specification.one(name, specification.facts(pool.roles, None, pool))
+    return specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
 
 
 def expectation(pool, truth, choices, estimator, name, *, group=0, forget=lambda log: log, **ways):
@@ -76,16 +76,16 @@ def expectation(pool, truth, choices, estimator, name, *, group=0, forget=lambda
     metric = metric_of(pool, name)
     mean, total = np.zeros(len(metric.statistics)), 0.0
     for log, prob in studies(pool, truth, choices, **ways):
-        evidence = samples.gather(forget(log), pool, choices, [metric], seed=1)
-        one = samples.sample(evidence, metric, evidence.groups[group])
+        evidence = samples.collect_evidence(forget(log), pool, choices, [metric], seed=1)
+        one = samples.build_sample(evidence, metric, evidence.groups[group])
         # A group that happens to be known completely is reported exactly, which is no estimate.
         one = replace(one, unknown=max(one.unknown, 1))
         mean += prob * catalog.load("estimators", estimator).estimate(one).mean
         total += prob
     assert total == pytest.approx(1)
     rows = pool.rows(0, pool.size)
-    values = observed(rows, truth, metric.statistics)
-    return mean, values[evidence.groups[group].holds(rows.codes) > 0].mean(axis=0)
+    values = observe_statistics(rows, truth, metric.statistics)
+    return mean, values[evidence.groups[group].membership(rows.codes) > 0].mean(axis=0)
 
 
 def ungrouped(log):
@@ -103,7 +103,7 @@ def first_unseen(pool):
 
     def pick(log):
         errors = any(log.labels != pool.take(log.rows).outputs.pred)
-        free = np.flatnonzero(unseen(log, SIZE))
+        free = np.flatnonzero(find_free_items(log, SIZE))
         return free[:1] if errors and len(free) > 2 else ()
 
     return pick
@@ -118,7 +118,7 @@ def reacting(pool):
     """A rule that looks at the labels: after an error one row is picked, else the last two."""
 
     def rule(log, strength):
-        free = np.flatnonzero(unseen(log, SIZE))
+        free = np.flatnonzero(find_free_items(log, SIZE))
         wrong = any(log.labels != pool.take(log.rows).outputs.pred)
         return free[:1] if wrong else free[-2:]
 
@@ -175,7 +175,7 @@ def test_a_group_is_unbiased_from_the_same_draws(pool, truth, estimator, group):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("group", [0, 1])
 def test_a_choice_between_groups_leaves_it_unbiased_with_a_floor(pool, truth, estimator, group):
-    between = {"acquisition": "thompson", "task": "identify", "groups": ("place",)}
+    between = {"acquisition": "thompson", "question": "identify", "groups": ("place",)}
     choices = replace(CHOICES, **between)
     mean, target = expectation(pool, truth, choices, estimator, "error", group=group)
     assert mean == pytest.approx(target, rel=1e-6)
@@ -239,12 +239,12 @@ def test_forgetting_the_probabilities_would_be_seen_here(pool, truth):
 def test_when_everything_is_drawn_the_estimate_is_the_truth(pool, truth, estimator):
     log, metric = Log.empty(), metric_of(pool, "error")
     while len(log.rows) < SIZE:
-        log = answered(log, plan.plan(log, pool, CHOICES, seed=5, count=4), truth)
-    evidence = samples.gather(log, pool, CHOICES, [metric], seed=1)
-    made = estimate.estimate(samples.sample(evidence, metric), metric, estimator)
-    assert made.inner.exact
+        log = answered(log, plan.plan_round(log, pool, CHOICES, seed=5, count=4), truth)
+    evidence = samples.collect_evidence(log, pool, CHOICES, [metric], seed=1)
+    made = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, estimator)
+    assert made.estimate.exact
     assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
-    assert made.inner.variance[0, 0] == 0
+    assert made.estimate.variance[0, 0] == 0
 
 
 def test_lure_is_the_formula_of_the_paper(pool, truth):
@@ -252,21 +252,21 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
     choices = Choices("log-loss", ("log-loss",), "agreement", floor=0.2)
     log = Log.empty()
     for _ in range(2):
-        log = answered(log, plan.plan(log, pool, choices, seed=2, count=2), truth)
+        log = answered(log, plan.plan_round(log, pool, choices, seed=2, count=2), truth)
     size, labels = SIZE, len(log.rows)
     metric = metric_of(pool, "log-loss")
-    losses = observed(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
+    losses = observe_statistics(pool.take(log.rows), log.labels, metric.statistics)[:, 0]
     m = np.arange(1, labels + 1)
     v = 1 + (size - labels) / (size - m) * (1 / ((size - m + 1) * log.prob) - 1)
-    evidence = samples.gather(log, pool, choices, [metric], seed=1)
-    made = estimate.estimate(samples.sample(evidence, metric), metric, "lure")
+    evidence = samples.collect_evidence(log, pool, choices, [metric], seed=1)
+    made = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, "lure")
     assert made.value == pytest.approx(np.mean(v * losses))
 
 
 def test_doubly_robust_with_nothing_imputed_is_lure(pool, truth):
-    log = answered(Log.empty(), plan.plan(Log.empty(), pool, CHOICES, seed=2, count=4), truth)
+    log = answered(Log.empty(), plan.plan_round(Log.empty(), pool, CHOICES, seed=2, count=4), truth)
     metric = metric_of(pool, "error")
-    one = samples.sample(samples.gather(log, pool, CHOICES, [metric], seed=1), metric)
+    one = samples.build_sample(samples.collect_evidence(log, pool, CHOICES, [metric], seed=1), metric)
     # Nothing imputed, and nothing learned about the level: the group was not recorded.
     bare = replace(one, imputed=one.imputed * 0, imputed_sum=one.imputed_sum * 0, left=one.left * 0)
     robust, lure = (

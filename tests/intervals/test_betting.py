@@ -85,7 +85,7 @@ def test_at_the_truth_the_game_is_fair(up):
         for row in rows:
             chance, left = chance * strength[row] / left, left - strength[row]
         increments = made(stats, guesses, strength, rows)
-        mean += chance * np.exp(betting.capital(increments, 0.4, up=up)[-1])
+        mean += chance * np.exp(betting.log_capital(increments, 0.4, up=up)[-1])
     assert mean == approx(np.ones(3), rel=1e-9)
 
 
@@ -93,7 +93,7 @@ def test_at_the_truth_the_game_is_fair(up):
 def test_capital_on_larger_means_falls_as_theta_grows_and_on_smaller_means_rises(seed):
     increments, _ = study(seed)
     up, down = zip(
-        *(betting.e_values(increments, theta) for theta in np.linspace(0, 1, 60)), strict=True
+        *(betting.log_e_values(increments, theta) for theta in np.linspace(0, 1, 60)), strict=True
     )
     assert (np.array(up)[1:] <= np.array(up)[:-1] + 1e-12).all()
     assert (np.array(down)[1:] >= np.array(down)[:-1] - 1e-12).all()
@@ -112,7 +112,7 @@ def test_what_is_known_makes_a_mean_impossible_for_ever():
     """Three of ten items are errors: the mean is no longer below 0.3."""
     stats = np.array([1.0, 1, 1, 0, 0, 0, 0, 0, 0, 0])
     increments = made(stats, np.zeros(10), np.full(10, 0.1), range(5))
-    below, above = betting.e_values(increments, 0.25)
+    below, above = betting.log_e_values(increments, 0.25)
     assert np.isfinite(below[:3]).all()
     assert np.isinf(below[3:]).all()
     assert np.isfinite(above).all()
@@ -170,11 +170,14 @@ def test_without_a_hit_it_is_wider_than_the_exact_interval_for_one_look_but_not_
 def test_its_ends_are_where_capital_meets_the_bar():
     increments, _ = study(3)
     lower, upper = ends(increments, 0.9)
-    below, above = betting.e_values(increments, lower)[0], betting.e_values(increments, upper)[1]
+    below, above = (
+        betting.log_e_values(increments, lower)[0],
+        betting.log_e_values(increments, upper)[1],
+    )
     assert max(below) == approx(np.log(20), abs=1e-6)
     assert max(above) == approx(np.log(20), abs=1e-6)
     # Rounded outward: the ends themselves are refuted, what lies inside is not.
-    assert max(betting.e_values(increments, lower + 1e-9)[0]) < np.log(20) <= max(below)
+    assert max(betting.log_e_values(increments, lower + 1e-9)[0]) < np.log(20) <= max(below)
 
 
 def test_what_is_known_now_cuts_it():
@@ -207,7 +210,7 @@ def test_large_ranges_do_not_overflow():
 
 
 def verdict(increments, threshold, *, at_least=True, **options):
-    return betting.verdict(increments, threshold, at_least=at_least, alpha=0.05, **options)
+    return betting.decide_verdict(increments, threshold, at_least=at_least, alpha=0.05, **options)
 
 
 def test_a_gate_passes_fails_or_waits():

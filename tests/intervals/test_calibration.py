@@ -50,7 +50,7 @@ def test_when_everything_is_known_it_is_the_error_itself():
     known = replace(known, mean=np.concatenate([TEN * (CLAIMS - 0.1), TEN * CLAIMS]))
     found = calibration.interval(known, 0.95)
     assert (found.lower, found.upper, found.variance) == (approx(0.1), approx(0.1), 0.0)
-    assert calibration.debiased(known) == approx(0.1)
+    assert calibration.remove_bias(known) == approx(0.1)
 
 
 def test_one_bin_far_from_its_claim_gets_students_t():
@@ -71,7 +71,7 @@ def test_without_miscalibration_the_estimated_sum_is_what_noise_makes_it():
     for seed in range(60):
         made = study(TEN, CLAIMS, CLAIMS, draws=200, seed=seed)
         sums.append(np.abs(made.mean[:10] - made.mean[10:]).sum())
-        levelled.append(calibration.debiased(made))
+        levelled.append(calibration.remove_bias(made))
     noise = np.sqrt(0.1 * CLAIMS * (1 - CLAIMS) / 200)
     assert np.mean(sums) == approx(foldnorm.mean(0, scale=noise).sum(), rel=0.05)
     assert np.mean(levelled) < 0.65 * np.mean(sums)
@@ -84,7 +84,7 @@ def test_it_holds_the_debiased_error_and_the_estimated_one_and_widens_with_the_l
     widths = []
     for level in (0.5, 0.8, 0.95):
         found = calibration.interval(made, level)
-        assert 0 <= found.lower <= calibration.debiased(made) <= total <= found.upper
+        assert 0 <= found.lower <= calibration.remove_bias(made) <= total <= found.upper
         widths.append(found.upper - found.lower)
     assert widths == sorted(widths)
 

@@ -37,7 +37,7 @@ def estimate(right, *, draws: int = 400, seed: int = 0, exact: bool = False) -> 
 def test_estimation_errors_add_nothing_on_average():
     right = np.array([0.4, 0.7, 0.9])
     truth = (SHARE * (right - CLAIM / SHARE) ** 2).sum()
-    found = [calibration_squared.debiased(estimate(right, seed=seed)) for seed in range(200)]
+    found = [calibration_squared.remove_bias(estimate(right, seed=seed)) for seed in range(200)]
     error = np.std(found) / len(found) ** 0.5
     assert np.mean(found) == approx(truth, abs=4 * error + 0.1 * truth)
     means = [estimate(right, seed=seed).mean[:3] for seed in range(200)]
@@ -64,5 +64,5 @@ def test_what_is_known_is_exact():
 def test_the_estimate_lies_inside_and_a_higher_level_is_wider():
     one = estimate([0.5, 0.7, 0.9])
     narrow, wide = (calibration_squared.interval(one, level) for level in (0.5, 0.95))
-    assert wide.lower <= narrow.lower <= calibration_squared.debiased(one) <= narrow.upper
+    assert wide.lower <= narrow.lower <= calibration_squared.remove_bias(one) <= narrow.upper
     assert narrow.upper < wide.upper

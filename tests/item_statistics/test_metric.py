@@ -7,7 +7,7 @@ from pytest import approx
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION
-from activetest.item_statistics.metric import Facts, Metric, divide, evaluate, within
+from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, divide, evaluate
 from activetest.item_statistics.statistic import statistic
 
 NEEDED = {"f-beta": "2", "top-k-error": "1"}
@@ -142,5 +142,5 @@ def test_nothing_divided_by_nothing_is_not_a_number():
 
 
 def test_brackets_hold_several_things():
-    assert within("recall", "cat") == "recall[cat]"
-    assert within("f-beta[2]", "cat") == "f-beta[2,cat]"
+    assert add_to_brackets("recall", "cat") == "recall[cat]"
+    assert add_to_brackets("f-beta[2]", "cat") == "f-beta[2,cat]"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.item_statistics.statistic import combined, statistic
+from activetest.item_statistics.statistic import combine_statistics, statistic
 from activetest.nouns.rows import Outputs
 
 CELLS = ("zero_one", "tp:1", "fp:1", "fn:1", "cell:0:2", "cost:[[0,1,2],[3,0.5,-1],[7,8,0]]")
@@ -128,12 +128,12 @@ def test_a_sum_of_statistics_has_the_sum_of_their_values_and_bounds(classes):
     _, outputs, labels = classes(3)
     parts = [statistic("tp:1"), statistic("fn:1"), statistic("brier")]
     weights = [1.0, -0.5, 2.0]
-    whole = combined(parts, weights)
+    whole = combine_statistics(parts, weights)
     expected = sum(
         weight * part.value(outputs, None) for part, weight in zip(parts, weights, strict=True)
     )
     np.testing.assert_allclose(whole.value(outputs, None), expected)
     assert (whole.lower, whole.upper) == (-0.5, 5.0)
     assert not whole.cells
-    assert combined(parts[:2], weights[:2]).cells
-    assert combined(parts[:1], [1.0]) is parts[0]
+    assert combine_statistics(parts[:2], weights[:2]).cells
+    assert combine_statistics(parts[:1], [1.0]) is parts[0]

@@ -14,7 +14,7 @@ from activetest.ledger.migrations import MIGRATIONS
 from activetest.nouns.log import LABELLED, Allocation, Objective, Round
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -47,7 +47,7 @@ def a_round(number: int, rows: list[int], **changes) -> Round:
         "imputed_sum": np.array([[9.5]]),
         "count": np.array([90]),
         "objectives": (Objective(("zero_one",), (1.0,), 0.1),),
-        "learned": number,
+        "fit_round": number,
     }
     return Round(**fields | changes)
 
@@ -153,7 +153,7 @@ def test_a_report_of_what_rounds_recorded_needs_no_file(folder, write_pool, labe
     write_pool(folder / "pool.parquet", 40)
     init("pool.parquet", seed=1, surrogate="linear")
     for _ in range(2):
-        ids = [row["id"] for row in choose(Study.open(), 5).rows]
+        ids = [row["id"] for row in next_batch(Study.open(), 5).rows]
         ingest(Study.open(), label_file(*(f"{item},cat" for item in ids)))
     whole = report(Study.open())
     assert report(Study.open(), metrics=("f1[dog]",)).estimates[0].n_labeled == 10
@@ -270,7 +270,7 @@ def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_
     init("pool.parquet", seed=1)
 
     def play():
-        ids = [row["id"] for row in choose(Study.open(), 10).rows]
+        ids = [row["id"] for row in next_batch(Study.open(), 10).rows]
         ingest(Study.open(), label_file(*(f"{item},cat" for item in ids)))
 
     play()

@@ -7,7 +7,7 @@ import pytest
 
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.rounds.fit import inherited, surrogate_of
+from activetest.rounds.fit import find_reusable_round, get_surrogate
 from activetest.sampling import plan
 from tests.makers import label_items, play_rounds
 
@@ -23,7 +23,7 @@ def played(pool, choices: Choices, count: int) -> Log:
 
 
 @pytest.mark.parametrize(
-    ("refit", "learned"),
+    ("refit", "fit_round"),
     [
         ("every", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
         # With 0, 3, 6, 12 and 24 labels.
@@ -47,23 +47,23 @@ def test_a_surrogate_that_learns_again_has_other_parameters(pool):
 def test_another_surrogate_or_schedule_is_fitted_at_once(pool):
     seldom = replace(CHOICES, refit="100")
     log = played(pool, seldom, 2)
-    assert inherited(log, seldom).number == 2
-    assert inherited(log, replace(seldom, surrogate="model")) is None
-    assert inherited(log, replace(seldom, refit="99")) is None
+    assert find_reusable_round(log, seldom).number == 2
+    assert find_reusable_round(log, replace(seldom, surrogate="model")) is None
+    assert find_reusable_round(log, replace(seldom, refit="99")) is None
 
 
 def test_labels_that_are_still_missing_do_not_count(pool):
     seldom = replace(CHOICES, refit="3")
     log = played(pool, seldom, 2)
     waiting = np.where(log.round == 2, PENDING, LABELLED)
-    assert inherited(replace(log, status=waiting), seldom).fit_round == 2
-    assert inherited(log, seldom) is None
+    assert find_reusable_round(replace(log, status=waiting), seldom).fit_round == 2
+    assert find_reusable_round(log, seldom) is None
 
 
 def test_a_surrogate_in_use_says_what_it_said(pool):
     seldom = replace(CHOICES, refit="100")
     log = played(pool, seldom, 3)
-    again = surrogate_of(log, pool, seldom, seed=1)
+    again = get_surrogate(log, pool, seldom, seed=1)
     assert again.params() == log.history[0].params
 
 
@@ -71,7 +71,7 @@ def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
     seldom = replace(CHOICES, refit="100")
     log = played(pool, seldom, 3)
     pool.unavailable = {"agreement": "the file it rests on is another"}
-    assert inherited(log, seldom, pool.unavailable) is None
-    drawn = plan.plan(log, pool, seldom, seed=1, count=BATCH)
+    assert find_reusable_round(log, seldom, pool.unavailable) is None
+    drawn = plan.plan_round(log, pool, seldom, seed=1, count=BATCH)
     assert (drawn.fit_round, drawn.fit_labels) == (4, 9)
     assert drawn.params != log.history[0].params

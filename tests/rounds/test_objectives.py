@@ -13,8 +13,8 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, Objective
 from activetest.rounds import race
-from activetest.rounds.fit import labelled, observed, unseen
-from activetest.rounds.objectives import linearised_statistic
+from activetest.rounds.fit import find_free_items, list_labelled, observe_statistics
+from activetest.rounds.objectives import linearise_objective
 from activetest.sampling import plan
 from tests.makers import build_table, supply_first
 
@@ -35,20 +35,20 @@ def believed(log: Log, pool, surrogate, *names: str) -> list[float]:
     """Means over the pool, labels as they are known and the rest as the surrogate expects it."""
     statistics = tuple(map(statistic, names))
     mean, _ = moments(surrogate.beliefs(pool.rows(0, SIZE), statistics))
-    rows, labels = labelled(log)
-    known = observed(pool.take(rows), labels, statistics)
-    free = unseen(log, SIZE)
+    rows, labels = list_labelled(log)
+    known = observe_statistics(pool.take(rows), labels, statistics)
+    free = find_free_items(log, SIZE)
     return list((known.sum(axis=0) + mean[:, free].sum(axis=1)) / SIZE)
 
 
 def shares(log: Log, pool, choices: Choices) -> np.ndarray:
     """(N,) probabilities of the next draw."""
-    return plan.prepare(log, pool, choices, seed=1).weight
+    return plan.prepare_round(log, pool, choices, seed=1).weight
 
 
 def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_be(pool, log):
     """F = 2 tp / (2 tp + fp + fn)."""
-    frozen = plan.prepare(log, pool, F1, seed=1)
+    frozen = plan.prepare_round(log, pool, F1, seed=1)
     (objective,) = frozen.objectives
     assert objective.statistics == ("tp:1", "fp:1", "fn:1")
     tp, fp, fn = believed(log, pool, frozen.surrogate, *objective.statistics)
@@ -59,7 +59,7 @@ def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_
 
 def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
     """tp / (tp + fn)."""
-    frozen = plan.prepare(log, pool, replace(F1, metric="recall[dog]"), seed=1)
+    frozen = plan.prepare_round(log, pool, replace(F1, metric="recall[dog]"), seed=1)
     (objective,) = frozen.objectives
     tp, fn = believed(log, pool, frozen.surrogate, *objective.statistics)
     assert objective.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
@@ -67,9 +67,9 @@ def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):
 
 @pytest.mark.parametrize("name", ["error", "brier", "log-loss"])
 def test_a_mean_is_aimed_at_as_it_is(pool, log, name):
-    (objective,) = plan.prepare(log, pool, replace(ERROR, metric=name), seed=1).objectives
+    (objective,) = plan.prepare_round(log, pool, replace(ERROR, metric=name), seed=1).objectives
     assert objective.weights == (1.0,)
-    assert linearised_statistic(objective) is statistic(objective.statistics[0])
+    assert linearise_objective(objective) is statistic(objective.statistics[0])
 
 
 def test_accuracy_wants_what_error_wants(pool, log):
@@ -80,10 +80,10 @@ def test_accuracy_wants_what_error_wants(pool, log):
 def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_give(pool, log):
     """sum_j v_j / q_j, with v the surrogate's variance of gradient . h, against other scores."""
     choices = replace(F1, floor=0.0)
-    frozen = plan.prepare(log, pool, choices, seed=1)
-    free = unseen(log, SIZE)
+    frozen = plan.prepare_round(log, pool, choices, seed=1)
+    free = find_free_items(log, SIZE)
     _, variance = moments(
-        frozen.surrogate.beliefs(pool.rows(0, SIZE), (linearised_statistic(frozen.objectives[0]),))
+        frozen.surrogate.beliefs(pool.rows(0, SIZE), (linearise_objective(frozen.objectives[0]),))
     )
     best = (variance[0, free] / frozen.weight[free]).sum()
     for other in ("error", "recall[dog]", "log-loss", "f1[cat]"):
@@ -97,8 +97,8 @@ def test_draws_have_the_smallest_variance_of_f1s_linear_part_that_a_score_can_gi
 def test_several_metrics_count_alike(pool, log):
     """Strengths are the root mean square of what each metric alone gives, at one mean square."""
     names = ("f1[dog]", "log-loss", "error")
-    together = plan.prepare(log, pool, replace(F1, also=names[1:]), seed=1)
-    alone = [plan.prepare(log, pool, replace(F1, metric=name), seed=1) for name in names]
+    together = plan.prepare_round(log, pool, replace(F1, also=names[1:]), seed=1)
+    alone = [plan.prepare_round(log, pool, replace(F1, metric=name), seed=1) for name in names]
     assert together.objectives == tuple(one.objectives[0] for one in alone)
     squares = [np.square(one.weight) for one in alone]
     mixed = np.sqrt(np.mean([one / one.sum() for one in squares], axis=0))
@@ -128,11 +128,11 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path):
     columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(("cat", "dog", "owl"))}
     pool = build_table(tmp_path, {"id": [str(row) for row in range(len(probs))]} | columns)
     choices = replace(F1, metric="precision[owl]")
-    one = plan.plan(Log.empty(), pool, choices, seed=1, count=5)
+    one = plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
     assert one.objectives == (Objective(("tp:2", "fp:2"), (1.0, 1.0), 0.0),)
     assert one.prob == approx(1 / (pool.size - np.arange(5)))
-    both = plan.plan(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
-    alone = plan.plan(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
+    both = plan.plan_round(Log.empty(), pool, replace(choices, also=("error",)), seed=1, count=5)
+    alone = plan.plan_round(Log.empty(), pool, replace(choices, metric="error"), seed=1, count=5)
     assert both.prob == approx(alone.prob)
 
 
@@ -142,7 +142,7 @@ def test_an_undefined_metric_is_aimed_at_by_each_of_its_parts(tmp_path):
 @pytest.mark.parametrize("acquisition", ["optimal", "expected-loss", "uniform"])
 def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acquisition):
     choices = replace(F1, acquisition=acquisition, also=("brier",))
-    frozen, free = plan.prepare(log, pool, choices, seed=1), unseen(log, SIZE)
+    frozen, free = plan.prepare_round(log, pool, choices, seed=1), find_free_items(log, SIZE)
     kept = [
         Objective(tuple(each["statistics"]), tuple(each["weights"]), each["total"])
         for each in json.loads(json.dumps([asdict(objective) for objective in frozen.objectives]))
@@ -151,7 +151,7 @@ def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acqui
     score, rows = catalog.load("acquisition", acquisition).score, pool.rows(0, SIZE)
     scores = np.stack(
         [
-            score(frozen.surrogate.beliefs(rows, (linearised_statistic(objective),)))
+            score(frozen.surrogate.beliefs(rows, (linearise_objective(objective),)))
             for objective in kept
         ]
     )
@@ -159,17 +159,17 @@ def test_the_recorded_aims_give_every_row_its_probability_again(pool, log, acqui
         np.square(scores[:, free]).sum(axis=1), rel=1e-5
     )
     totals = np.array([objective.total for objective in kept])
-    again = race.blended(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
+    again = race.blend_scores(np.where(free, scores, 0), free, choices.floor, totals, free.sum())
     assert again / again.sum() == approx(frozen.weight, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["auroc[dog]", "average-precision[owl]"])
 def test_a_curve_is_aimed_at_by_one_statistic_that_its_name_brings_back(pool, log, name):
-    frozen = plan.prepare(log, pool, replace(F1, metric=name), seed=1)
+    frozen = plan.prepare_round(log, pool, replace(F1, metric=name), seed=1)
     (objective,) = json.loads(json.dumps([asdict(each) for each in frozen.objectives]))
     (word,), rows = objective["statistics"], pool.rows(0, SIZE)
     again = statistic.__wrapped__(word)
-    table = linearised_statistic(frozen.objectives[0]).value(rows.outputs, None)
+    table = linearise_objective(frozen.objectives[0]).value(rows.outputs, None)
     np.testing.assert_array_equal(again.value(rows.outputs, None), table)
     code = ("cat", "dog", "owl").index(name[-4:-1])
     # An item of the class counts for more the higher it is ranked, and another for less.

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from activetest.pool.hashing import mix, uniforms
-from activetest.rounds.race import blended, mixture, probabilities, race, sharpened
+from activetest.rounds.race import (
+    blend_scores,
+    draw_by_race,
+    draw_probabilities,
+    mix_scores,
+    sharpen_scores,
+)
 
 WEIGHTS = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
 
@@ -27,7 +33,7 @@ def chance(weight: np.ndarray, order) -> float:
 
 def row_weights(scores, free, floor: float) -> np.ndarray:
     """(R,) of scores (R,) of one kind."""
-    return mixture(np.asarray(scores)[None], free, floor)[0]
+    return mix_scores(np.asarray(scores)[None], free, floor)[0]
 
 
 # --- weights
@@ -56,7 +62,7 @@ def test_no_row_is_less_likely_than_the_floor_whatever_the_scores(floor, kinds):
         scores = rng.random((kinds, 300)) ** power * 10.0 ** rng.integers(-9, 9, (kinds, 1))
         scores[:, rng.random(300) < 0.2] = 0
         free = rng.random(300) < 0.7
-        made, _ = mixture(scores, free, floor)
+        made, _ = mix_scores(scores, free, floor)
         assert made[free].min() * free.sum() >= floor * (1 - 1e-12)
         assert (made[~free] == 0).all()
         assert made.sum() == pytest.approx(1)
@@ -99,7 +105,7 @@ def test_every_kind_of_score_counts_alike_whatever_its_unit():
     """The root mean square of what each alone would give, all of the same mean square."""
     scores = np.random.default_rng(3).random((3, 20)) * [[1e-9], [1.0], [1e9]]
     free = np.arange(20) % 5 > 0
-    made, totals = mixture(scores, free, 0.3)
+    made, totals = mix_scores(scores, free, 0.3)
     assert totals == pytest.approx((scores[:, free] ** 2).sum(axis=1))
     alone = [row_weights(one, free, 0.3) for one in scores]
     even = [one / np.sqrt((one[free] ** 2).mean()) for one in alone]
@@ -111,17 +117,17 @@ def test_every_kind_of_score_counts_alike_whatever_its_unit():
 def test_a_kind_of_score_that_is_nowhere_above_zero_has_no_say():
     scores = np.array([[0.0, 0.0, 0.0], [1.0, 3.0, 0.0]])
     free = np.ones(3, bool)
-    assert mixture(scores, free, 0.2)[0] == pytest.approx(row_weights(scores[1], free, 0.2))
+    assert mix_scores(scores, free, 0.2)[0] == pytest.approx(row_weights(scores[1], free, 0.2))
 
 
 @pytest.mark.parametrize("scores", [np.zeros((2, 30)), np.random.default_rng(4).random((2, 30))])
 def test_some_rows_have_the_strengths_they_have_in_the_whole(scores):
     """Computed again from the totals alone, as for rounds of the past, but for one factor."""
     free = np.arange(30) % 4 > 0
-    whole, totals = mixture(scores, free, 0.25)
+    whole, totals = mix_scores(scores, free, 0.25)
     some = np.array([29, 3, 8, 5])
     kept = np.where(free, scores, 0.0)[:, some]
-    again = blended(kept, free[some], 0.25, totals, int(free.sum()))
+    again = blend_scores(kept, free[some], 0.25, totals, int(free.sum()))
     assert again / again.sum() == pytest.approx(whole[some] / whole[some].sum())
 
 
@@ -133,19 +139,21 @@ def test_probabilities_are_those_of_successive_draws(count):
     """Multiplied together and summed over all orders they are one: enumeration."""
     total = 0.0
     for order in permutations(range(len(WEIGHTS)), count):
-        together = probabilities(WEIGHTS, np.array(order)).prod()
+        together = draw_probabilities(WEIGHTS, np.array(order)).prod()
         assert together == pytest.approx(chance(WEIGHTS, order))
         total += together
     assert total == pytest.approx(1)
 
 
 def test_the_last_row_is_certain_to_be_drawn():
-    assert probabilities(WEIGHTS, np.array([3, 1, 0, 4, 2]))[-1] == 1.0
+    assert draw_probabilities(WEIGHTS, np.array([3, 1, 0, 4, 2]))[-1] == 1.0
 
 
 def test_probabilities_are_exact_among_rows_that_are_far_weaker_than_others():
     weight = np.array([1.0, 3e-20, 1e-20, 1e-20])
-    assert probabilities(weight, np.array([0, 1, 2])) == pytest.approx([1, 0.6, 0.5], rel=1e-12)
+    assert draw_probabilities(weight, np.array([0, 1, 2])) == pytest.approx(
+        [1, 0.6, 0.5], rel=1e-12
+    )
 
 
 # --- the race
@@ -155,7 +163,7 @@ def test_the_race_draws_every_order_as_often_as_it_should():
     """Ordered pairs of five rows over 6000 seeds, within four standard errors of the truth."""
     runs, seen = 6000, {}
     for seed in range(runs):
-        pair = tuple(race(ids(5), WEIGHTS, 2, seed=seed, stream=1))
+        pair = tuple(draw_by_race(ids(5), WEIGHTS, 2, seed=seed, stream=1))
         seen[pair] = seen.get(pair, 0) + 1
     for pair in permutations(range(5), 2):
         prob = chance(WEIGHTS, pair)
@@ -168,7 +176,7 @@ def test_inclusion_frequencies_are_those_of_the_enumeration():
     runs = 4000
     drawn = np.zeros(5)
     for seed in range(10**6, 10**6 + runs):
-        drawn[race(ids(5), WEIGHTS, 3, seed=seed, stream=7)] += 1
+        drawn[draw_by_race(ids(5), WEIGHTS, 3, seed=seed, stream=7)] += 1
     exact = np.zeros(5)
     for order in permutations(range(5), 3):
         exact[list(order)] += chance(WEIGHTS, order)
@@ -180,7 +188,8 @@ def test_rounds_race_independently():
     runs, even = 4000, np.full(4, 0.25)
     both = np.mean(
         [
-            race(ids(4), even, 1, seed=seed, stream=1) == race(ids(4), even, 1, seed=seed, stream=2)
+            draw_by_race(ids(4), even, 1, seed=seed, stream=1)
+            == draw_by_race(ids(4), even, 1, seed=seed, stream=2)
             for seed in range(runs)
         ]
     )
@@ -190,22 +199,22 @@ def test_rounds_race_independently():
 def test_a_race_follows_the_rows_when_they_are_shuffled():
     rng = np.random.default_rng(1)
     weight, order = rng.random(200), rng.permutation(200)
-    one = race(ids(200), weight, 20, seed=3, stream=1)
-    other = race(ids(200)[order], weight[order], 20, seed=3, stream=1)
+    one = draw_by_race(ids(200), weight, 20, seed=3, stream=1)
+    other = draw_by_race(ids(200)[order], weight[order], 20, seed=3, stream=1)
     assert (order[other] == one).all()
 
 
 def test_a_longer_race_begins_with_the_shorter_one():
     weight = np.random.default_rng(2).random(100)
-    whole = race(ids(100), weight, 100, seed=4, stream=2)
+    whole = draw_by_race(ids(100), weight, 100, seed=4, stream=2)
     assert sorted(whole) == list(range(100))
     for count in (1, 10, 99):
-        assert (race(ids(100), weight, count, seed=4, stream=2) == whole[:count]).all()
+        assert (draw_by_race(ids(100), weight, count, seed=4, stream=2) == whole[:count]).all()
 
 
 def test_rows_without_strength_never_win_even_when_more_are_asked_for_than_there_are():
     weight = np.array([0.0, 1.0, 0.0, 2.0])
-    assert sorted(race(ids(4), weight, 10, seed=1, stream=1)) == [1, 3]
+    assert sorted(draw_by_race(ids(4), weight, 10, seed=1, stream=1)) == [1, 3]
 
 
 # --- the numbers behind it
@@ -228,9 +237,9 @@ def test_mixing_is_a_bijection_and_leaves_its_input_alone():
 @pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
 def test_powers_of_scores_do_not_depend_on_the_unit_of_the_loss(unit):
     scores = np.array([[0.5, 1.0, 2.0]], np.float32) * np.float32(unit)
-    made = sharpened(scores, scores.max(axis=1), 16.0)
+    made = sharpen_scores(scores, scores.max(axis=1), 16.0)
     np.testing.assert_allclose(made, [[0.25**16, 0.5**16, 1.0]], rtol=1e-5)
 
 
 def test_scores_without_a_peak_stay_zero():
-    assert sharpened(np.zeros((1, 3)), np.zeros(1), 4.0).tolist() == [[0.0, 0.0, 0.0]]
+    assert sharpen_scores(np.zeros((1, 3)), np.zeros(1), 4.0).tolist() == [[0.0, 0.0, 0.0]]

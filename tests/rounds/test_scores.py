@@ -9,8 +9,8 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.rounds.fit import fit_surrogate, generator
-from activetest.rounds.scores import scorer
+from activetest.rounds.fit import fit_surrogate, make_generator
+from activetest.rounds.scores import make_scorer
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.pool(rows=SIZE, seed=3)
 
 def scores(pool, choices: Choices, index=slice(None)) -> np.ndarray:
     """The scores of some rows in the first round."""
-    surrogate = fit_surrogate(Log.empty(), pool, choices, rng=generator(1, 1, "fit"))
-    score = scorer(surrogate, choices, seed=1, number=1)
+    surrogate = fit_surrogate(Log.empty(), pool, choices, rng=make_generator(1, 1, "fit"))
+    score = make_scorer(surrogate, choices, seed=1, number=1)
     return score(pool.rows(0, SIZE)[index], (statistic("log_loss"),))[0]
 
 
@@ -36,24 +36,24 @@ def test_a_row_has_the_score_it_has_among_all_rows_whatever_stands_beside_it(poo
 
 def test_a_power_sharpens_what_draws_prefer(pool):
     even = replace(CHOICES, floor=0.0)
-    sharp = plan.prepare(Log.empty(), pool, replace(even, power=4.0), seed=1).weight
-    plain = plan.prepare(Log.empty(), pool, even, seed=1).weight
+    sharp = plan.prepare_round(Log.empty(), pool, replace(even, power=4.0), seed=1).weight
+    plain = plan.prepare_round(Log.empty(), pool, even, seed=1).weight
     np.testing.assert_allclose(sharp, plain**4 / (plain**4).sum(), rtol=1e-6)
 
 
 def test_the_top_scores_are_taken_in_order_and_have_no_probability(pool):
-    drawn = plan.plan(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
+    drawn = plan.plan_round(Log.empty(), pool, replace(CHOICES, selection="top"), seed=1, count=5)
     assert drawn.rows.tolist() == np.argsort(-scores(pool, CHOICES))[:5].tolist()
     assert np.isnan(drawn.prob).all()
 
 
 def test_the_top_scores_of_what_is_left_come_next(pool):
     top, truth = replace(CHOICES, selection="top"), np.zeros(SIZE)
-    log = answered(Log.empty(), plan.plan(Log.empty(), pool, top, seed=1, count=30), truth)
-    drawn = plan.plan(log, pool, top, seed=1, count=30)
+    log = answered(Log.empty(), plan.plan_round(Log.empty(), pool, top, seed=1, count=30), truth)
+    drawn = plan.plan_round(log, pool, top, seed=1, count=30)
     assert sorted([*log.rows, *drawn.rows]) == list(range(SIZE))
 
 
 def test_members_that_never_differ_cannot_be_compared(pool):
     with pytest.raises(ChoiceError, match="all members of the surrogate 'model' agree"):
-        plan.prepare(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)
+        plan.prepare_round(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)

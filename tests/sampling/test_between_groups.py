@@ -12,7 +12,7 @@ from activetest.bandits.partition import row_weights
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.rounds.fit import generator, unseen
+from activetest.rounds.fit import find_free_items, make_generator
 from activetest.sampling import between_groups, plan
 from activetest.simulation.simulate import answered
 
@@ -52,13 +52,13 @@ def play(play_rounds):
 def test_rows_are_as_likely_as_their_group_and_all_of_a_cell_alike(pool, play, choices):
     """METHODS: P = (1 - floor) share + floor rest / all, and every free row of it P / rest."""
     log = play(choices, 6, 4)
-    frozen = plan.prepare(log, pool, choices, seed=1)
-    free = unseen(log, SIZE)
+    frozen = plan.prepare_round(log, pool, choices, seed=1)
+    free = find_free_items(log, SIZE)
     assert frozen.weight.sum() == approx(1)
     assert not frozen.weight[~free].any()
     found = count_groups(log, pool, choices)
-    bandit = between_groups.bandit(found, pool, choices)
-    rng = generator(1, 3, "arms")
+    bandit = between_groups.make_bandit(found, pool, choices)
+    rng = make_generator(1, 3, "arms")
     shares = bandit.spread_over_cells(
         catalog.load("acquisition", "thompson").allocate(bandit, 1000, rng)
     )
@@ -87,7 +87,7 @@ def test_the_same_study_draws_the_same(pool, play):
     assert (one.rows == two.rows).all()
     assert (one.prob == two.prob).all()
     assert one.history[1].allocation == two.history[1].allocation
-    other = plan.plan(Log.empty(), pool, IDENTIFY, seed=2, count=5)
+    other = plan.plan_round(Log.empty(), pool, IDENTIFY, seed=2, count=5)
     assert (other.rows != one.rows[:5]).any()
 
 
@@ -95,8 +95,8 @@ def test_what_waits_for_its_label_is_neither_drawn_nor_counted_among_the_rest(po
     """A group of which all is drawn or labelled gets nothing, and within others all stay alike."""
     log = play(replace(IDENTIFY, acquisition="uniform"), 30)
     log = replace(log, status=np.full(30, PENDING), labels=np.full(30, np.nan))
-    frozen = plan.prepare(log, pool, IDENTIFY, seed=1)
-    free = unseen(log, SIZE)
+    frozen = plan.prepare_round(log, pool, IDENTIFY, seed=1)
+    free = find_free_items(log, SIZE)
     assert frozen.weight.sum() == approx(1)
     assert (frozen.weight > 0).tolist() == free.tolist()
     cells = count_groups(log, pool, IDENTIFY).cells
@@ -126,13 +126,13 @@ def test_groups_that_are_used_up_are_an_error_without_a_floor_and_else_a_uniform
         supplied_round=np.ones(len(rows), np.int64),
     )
     with pytest.raises(NotEstimable, match="every item of the groups that the task asks about"):
-        plan.prepare(log, pool, replace(COMPARE, floor=0.0), seed=1)
-    weight = plan.prepare(log, pool, COMPARE, seed=1).weight
-    assert weight[unseen(log, SIZE)] == approx(1 / (SIZE - len(rows)))
+        plan.prepare_round(log, pool, replace(COMPARE, floor=0.0), seed=1)
+    weight = plan.prepare_round(log, pool, COMPARE, seed=1).weight
+    assert weight[find_free_items(log, SIZE)] == approx(1 / (SIZE - len(rows)))
 
 
 def test_fewer_rows_than_asked_for_come_where_only_these_have_a_chance(pool):
-    drawn = plan.plan(Log.empty(), pool, replace(COMPARE, floor=0.0), seed=1, count=SIZE)
+    drawn = plan.plan_round(Log.empty(), pool, replace(COMPARE, floor=0.0), seed=1, count=SIZE)
     cells = count_groups(Log.empty(), pool, COMPARE).cells
     pair = [pool.group_values[0].index(value) for value in COMPARE.compare]
     assert sorted(drawn.rows) == np.flatnonzero(np.isin(cells, pair)).tolist()
@@ -144,10 +144,12 @@ def test_draws_prefer_what_the_task_asks_about(pool, truth):
     labels = np.where(worst, (truth + 1) % 3, pool.rows(0, SIZE).outputs.pred)
     log = Log.empty()
     for _ in range(3):
-        drawn = plan.plan(log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10)
+        drawn = plan.plan_round(
+            log, pool, replace(IDENTIFY, acquisition="uniform"), seed=1, count=10
+        )
         log = answered(log, drawn, labels)
-    weight = plan.prepare(log, pool, IDENTIFY, seed=1).weight
-    assert weight[worst].sum() > 2 * worst[unseen(log, SIZE)].mean()
+    weight = plan.prepare_round(log, pool, IDENTIFY, seed=1).weight
+    assert weight[worst].sum() > 2 * worst[find_free_items(log, SIZE)].mean()
 
 
 # --- what the task asks for and the pool does not have
@@ -156,7 +158,7 @@ def test_draws_prefer_what_the_task_asks_about(pool, truth):
 def test_groups_that_are_not_there_are_named(pool):
     def refused(problem, **chosen):
         with pytest.raises(ChoiceError, match=problem):
-            between_groups.check(pool, replace(COMPARE, **chosen))
+            between_groups.check_groups(pool, replace(COMPARE, **chosen))
 
     refused("'owl' is no value of 'predicted.place'", compare=("cat*barn", "owl"))
     refused("--worst 9: 'place' has 2 groups", question="identify", worst=9, groups=("place",))
@@ -172,7 +174,7 @@ def test_groups_that_are_not_there_are_named(pool):
     ],
 )
 def test_a_pair_may_hold_commas(text, values, wanted):
-    assert between_groups.pair(text, values, "place") == wanted
+    assert between_groups.parse_compared_groups(text, values, "place") == wanted
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_a_pair_may_hold_commas(text, values, wanted):
 )
 def test_a_text_that_is_no_pair_is_refused(text, problem):
     with pytest.raises(ChoiceError, match=problem):
-        between_groups.pair(text, ["a", "b,c", "a,b", "c"], "place")
+        between_groups.parse_compared_groups(text, ["a", "b,c", "a,b", "c"], "place")
 
 
 def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
@@ -189,7 +191,7 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     estimate = replace(IDENTIFY, question="estimate", floor=0.0)
 
     def shares(count) -> np.ndarray:
-        _, weight = between_groups.chosen(
+        _, weight = between_groups.allocate_draws(
             Log.empty(), pool, estimate, seed=1, number=1, count=count
         )
         cells = count_groups(Log.empty(), pool, estimate).cells

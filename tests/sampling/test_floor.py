@@ -24,7 +24,7 @@ def confident(folder, confidence: np.ndarray):
 
 
 def chosen(pool, choices: Choices) -> float:
-    return plan.prepare(Log.empty(), pool, choices, seed=1).choices.floor
+    return plan.prepare_round(Log.empty(), pool, choices, seed=1).choices.floor
 
 
 # --- in rounds
@@ -33,10 +33,10 @@ def chosen(pool, choices: Choices) -> float:
 @pytest.mark.parametrize("metric", ["error", "accuracy"])
 def test_a_round_for_bets_records_the_floor_it_chose(pool, metric):
     choices = replace(BETS, metric=metric, floor=0.2)
-    one = plan.plan(Log.empty(), pool, choices, seed=1, count=5)
+    one = plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
     assert one.choices["floor"] >= 0.35
     fixed = replace(choices, interval="fixed", floor=one.choices["floor"])
-    same = plan.plan(Log.empty(), pool, fixed, seed=1, count=5)
+    same = plan.plan_round(Log.empty(), pool, fixed, seed=1, count=5)
     assert (one.rows == same.rows).all()
     assert one.prob == approx(same.prob)
 
@@ -52,7 +52,7 @@ def test_without_bounds_on_a_loss_there_are_no_bets_and_the_floor_stays(pool):
 
 def test_a_round_for_fixed_intervals_keeps_the_floor_of_the_user(pool):
     choices = replace(BETS, interval="fixed", floor=0.2)
-    frozen = plan.prepare(Log.empty(), pool, choices, seed=1)
+    frozen = plan.prepare_round(Log.empty(), pool, choices, seed=1)
     assert frozen.choices == choices
     assert frozen.weight.min() >= 0.2 / 60
 
