@@ -1,0 +1,314 @@
+"""The field's words in names, options, JSON keys, messages and pages; not words of our own.
+
+A practitioner who reads a name or a message knows the term, or finds it in a textbook. The lists
+below are of words and sentences that this package once had in place of such terms.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from activetest.cli.app import app, main
+from activetest.study.study import Study
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "activetest"
+
+# Words that name nothing of the field, in any part of a name: `brought` in `known_brought`.
+TERMS = {
+    "brought": "supplied",
+    "committee": "ensemble",
+    "equip": "attach_auxiliary",
+    "foresee": "recorded_predictions",
+    "foresees": "recorded_predictions",
+    "foreseen": "recorded_predictions",
+    "foresight": "recorded_predictions",
+    "frozen": "round_state",
+    "heard": "exchangeable_counts",
+    "lesson": "training_data",
+    "lessons": "training_data",
+    "obstacle": "why_not_bettable",
+    "obstacles": "why_not_bettable",
+    "picked": "deterministic",
+    "sketch": "background",
+    "stake": "tested mean",
+    "stakes": "outcome_values",
+    "stranger": "unmatched ids",
+    "strangers": "unmatched ids",
+    "supplement": "auxiliary",
+    "supplements": "auxiliary",
+    "tally": "effective minority count",
+    "twin": "duplicates",
+    "twins": "duplicates",
+    "uneven": "non_uniform",
+    "voter": "members",
+    "voters": "members",
+    "wager": "increments",
+    "wagers": "increments",
+    "wish": "settings",
+    "wished": "settings",
+    "wishes": "settings",
+}
+
+# Words that say nothing as a whole name, with or without an underscore before it.
+NAMES = {
+    "aim": "objective",
+    "aims": "objectives",
+    "asked": "what was asked for",
+    "beside": "provenance",
+    "ground": "cell totals",
+    "held_up": "variance_inflated",
+    "lost": "what was lost",
+    "made": "what was made",
+    "one": "first, left, or what it is",
+    "reach": "increment range",
+    "said": "what was said: message, probs",
+    "some": "indices, subset",
+    "specs": "specification",
+    "survey": "group counts",
+    "told": "imputed",
+    "trusted": "reliable",
+    "wanted": "what is wanted",
+    "worth": "value",
+}
+
+# Names of classes that were ordinary words: variables may have them.
+CLASSES = {
+    "Known": "TrainingSet",
+    "Line": "EstimateRow",
+    "Shares": "Allocation",
+    "Support": "weighted minority count",
+}
+
+# Functions whose names a ledger on disk knows, or that are called what the stored table is called.
+STORED = {"_m002_aims_of_rounds", "_m004_shares_of_groups"}
+
+# Sentences that users no longer read, and what they read now.
+SENTENCES = {
+    r"labels saved at least": "as good as about N random labels, or: too early to say",
+    r"interval not reliable yet": "too early to say what was saved",
+    r"too few labels pull it (up|down)": "Rare large losses may not have been sampled yet",
+    r"not met yet may weigh": "Rare large losses may not have been sampled yet",
+    r"[Ll]abels of the rarer kind": "Only N errors found so far",
+    r"not estimable yet": "No estimate yet: label at least 2 of the drawn items",
+    r"\bnot shown\b": "no clear difference",
+    r"\bOf every group\.": "Starting belief about each group",
+    r"practically (are none|none)": "Treat differences smaller than this as equal",
+    r"error of \S+\.parquet: ": "The model is wrong on 6.4 % of items",
+    r"\b(brought|picked)\b": "supplied by the user, chosen as a top score",
+    r"\b(foresight|wagers?|stakes?|supplements?|strangers?|twins?|committee|voters)\b": "see TERMS",
+}
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in snake_case or CamelCase, in lower case."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return [word for word in apart.lower().split("_") if word]
+
+
+def better_word(name: str) -> str | None:
+    """The field's word for a name of ours; None where the name may stand."""
+    if name in STORED:
+        return None
+    whole = name.strip("_").lower().replace("-", "_")
+    found = [TERMS[word] for word in words_of(name.replace("-", "_")) if word in TERMS]
+    return CLASSES.get(name.strip("_")) or NAMES.get(whole) or (found[0] if found else None)
+
+
+def own_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, name) of everything a module defines or binds."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+            case ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+            case ast.alias(asname=str(name)) | ast.ExceptHandler(name=str(name)):
+                yield node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
+
+
+def prose(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, text) of the string literals of a module that have a space, but for docstrings."""
+    described = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, described) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if " " in text and id(node) not in docstrings:
+                yield node.lineno, text
+
+
+def modules(folder: Path) -> Iterator[tuple[Path, ast.AST]]:
+    """(file, tree) of the Python files below a folder that belong to this project."""
+    for file in sorted(folder.rglob("*.py")):
+        if not {"sample_data", "benchmarks"} & set(file.parts):
+            yield file.relative_to(ROOT), ast.parse(file.read_text(encoding="utf-8"))
+
+
+def riddles(names: Iterable[tuple[object, str]]) -> list[str]:
+    """A line for each of these (place, name) that there is a better word for."""
+    return [f"{place}: {name}: {word}" for place, name in names if (word := better_word(name))]
+
+
+def refused(texts: Iterable[tuple[object, str]]) -> list[str]:
+    """A line for each of these (place, text) that says what users no longer read."""
+    return [
+        f"{place}: {found.group(0)!r}: {plain}"
+        for place, text in texts
+        for sentence, plain in SENTENCES.items()
+        if (found := re.search(sentence, text))
+    ]
+
+
+# --- in the code
+
+
+def test_names_of_the_package_are_the_fields_words():
+    found = []
+    for file, tree in modules(PACKAGE):
+        found += riddles([(file, file.stem)])
+        found += riddles((f"{file}:{line}", name) for line, name in own_names(tree))
+    assert not found, "\n".join(found)
+
+
+def test_names_of_tests_and_their_helpers_are_the_fields_words():
+    """Sentences that name a test may say `made` or `some`; what they call may not."""
+    found = []
+    for file, tree in modules(ROOT / "tests"):
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+                continue
+            sentence = node.name.startswith("test_")
+            terms = [TERMS[word] for word in words_of(node.name) if word in TERMS]
+            word = (terms[0] if terms else None) if sentence else better_word(node.name)
+            found += [f"{file}:{node.lineno}: {node.name}: {word}"] if word else []
+    assert not found, "\n".join(found)
+
+
+def test_messages_are_plain():
+    found = refused(
+        (f"{file}:{line}", text) for file, tree in modules(PACKAGE) for line, text in prose(tree)
+    )
+    assert not found, "\n".join(found)
+
+
+def test_pages_are_plain():
+    pages = [ROOT / "README.md", *sorted((PACKAGE / "docs").glob("*.md"))]
+    found = refused(
+        (f"{page.relative_to(ROOT)}:{number}", line)
+        for page in pages
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+    )
+    assert not found, "\n".join(found)
+
+
+# --- in what users see
+
+
+def shown_options() -> Iterator[tuple[str, str, str]]:
+    """(command, option, its help) of all that `--help` shows."""
+    for name, command in typer.main.get_command(app).commands.items():
+        for option in command.params:
+            if not getattr(option, "hidden", False):
+                for flag in (*option.opts, *option.secondary_opts):
+                    yield f"activetest {name}", flag, getattr(option, "help", None) or ""
+
+
+def test_options_are_the_fields_words():
+    options = list(shown_options())
+    found = riddles((command, flag.strip("-")) for command, flag, _ in options)
+    found += refused((f"{command} {flag}", text) for command, flag, text in options)
+    found += [f"{command}: {flag}" for command, flag, _ in options if flag == "--surrogates"]
+    found += [
+        f"{command} {flag}: questions are asked by --question"
+        for command, flag, text in options
+        if flag == "--task" and re.search("identify|compare", text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def keys(value: object, place: str = "") -> Iterator[tuple[str, str]]:
+    """(place, key) of a JSON value, but for keys that a user chose: names of columns."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not place.endswith("/group"):
+                yield place, key
+            yield from keys(inner, f"{place}/{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys(inner, place)
+
+
+STUDIES = {
+    "estimates": {"metric": ("error", "f1[dog]"), "groups": ("place",)},
+    "identify": {"question": "identify", "groups": ("place",)},
+    "compare": {"question": "compare", "compare": "barn,tree", "groups": ("place",)},
+    "confusion": {"question": "estimate", "metric": "confusion"},
+    "reliability": {"question": "identify", "metric": "ece[5]"},
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_keys_of_reports_are_the_fields_words(name, begin_study, label_draws, capsys):
+    label_draws(begin_study(**STUDIES[name]), 30)
+    label_draws(Study.open(), 10)
+    found = []
+    for command in (["report", "--require", "error<=0.5"], ["status"], ["next", "--n", "3"]):
+        capsys.readouterr()
+        assert main([*command, "--format", "json"]) in (0, 1)
+        found += riddles(keys(json.loads(capsys.readouterr().out), command[0]))
+    assert not found, "\n".join(found)
+
+
+def test_keys_of_simulations_are_the_fields_words(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 40)
+    lines = [f"item-{row},{'cat' if row % 3 else 'dog'}" for row in range(40)]
+    (folder / "key.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+    sizes = ["--budgets", "5,10", "--runs", "2"]
+    assert main(["simulate", "pool.parquet", "--key", "key.csv", *sizes, "--format", "json"]) == 0
+    found = riddles(keys(json.loads(capsys.readouterr().out), "simulate"))
+    assert not found, "\n".join(found)
+
+
+# --- the search itself
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("def _told(): pass", "_told"),
+        ("class Line: pass", "Line"),
+        ("def f(known_brought): pass", "known_brought"),
+        ("x.stakes = 1", "stakes"),
+        ("import json as made", "made"),
+        ("for one in []: pass", "one"),
+    ],
+)
+def test_a_word_of_our_own_is_found(code, name):
+    (found,) = riddles(each for each in own_names(ast.parse(code)) if each[1] == name)
+    assert found.startswith(f"1: {name}: ")
+
+
+@pytest.mark.parametrize("name", ["zero_one", "line", "probs", "frozenset", "known", "outcome"])
+def test_ordinary_names_may_stand(name):
+    assert better_word(name) is None
+
+
+def test_messages_are_searched_and_docstrings_are_not():
+    tree = ast.parse('def f():\n    """Was not shown."""\n    return f"{1} not shown", "not-shown"')
+    (found,) = refused(prose(tree))
+    assert found.startswith("3: 'not shown'")
