@@ -26,7 +26,7 @@ def estimate(sample: Sample) -> Estimate:
             mean, np.zeros((len(mean), len(mean))), exact=True, draws=mean[None], **common
         )
     if sample.surrogate is None:
-        raise NotEstimable("the surrogate was not asked about the pool", hint="activetest report")
+        raise NotEstimable("the surrogate's own view was not computed", hint="activetest report")
     draws = (sample.total + sample.posterior) / sample.size
     variance = np.atleast_2d(np.cov(draws, rowvar=False))
     mean = (sample.total + sample.surrogate) / sample.size

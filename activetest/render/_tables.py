@@ -198,8 +198,8 @@ def _overall_table(rows: Sequence[EstimateRow]) -> Table:
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
         "labels": lambda row: words.count(row.n_labeled),
-        "n_eff": lambda row: words.count(row.n_eff) if words.reliable(row) else "-",
-        "saved": lambda row: words.times(row.quantity.saved) if words.reliable(row) else "-",
+        "n_eff": lambda row: words.count(row.n_eff),
+        "saved": lambda row: words.times(row.quantity.saved),
     }
     return Table("", tuple(columns), write_rows(columns, rows))
 

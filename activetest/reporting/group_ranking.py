@@ -76,7 +76,7 @@ def standing(
     method[rest == 0] = EXACT
     method[items == 0] = NONE
     rows = {}
-    for place in np.flatnonzero(counts.weighted & (rest > 0)):
+    for place in np.flatnonzero(counts.weighted & (rest > 0)) if view else ():
         row, variance = estimate_with_variance(view, metric, _find_group(view, arms.groups[place]))
         exists = row.estimate is not None and row.lower is not None and np.isfinite(variance)
         method[place] = HEADLINE if exists else PSEUDO

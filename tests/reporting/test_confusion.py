@@ -1,4 +1,4 @@
-"""The confusion matrix and the reliability diagram of reports on a task."""
+"""The confusion matrix and the reliability diagram in answers to questions about groups."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -6,7 +6,7 @@ import pytest
 
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -20,16 +20,16 @@ def cell(matrix, truth, predicted):
 
 def test_the_confusion_posterior_counts_true_labels(begin_study, label_draws):
     """A dog that is predicted to be a cat raises P(dog | cat), and leaves P(cat | dog) alone."""
-    study = begin_study(task="estimate", metric="confusion")
+    study = begin_study(question="estimate", metric="confusion")
     before = report(study).assessment.confusion
-    label_draws(study, 45, lambda row, said: 1 if said == 0 else said)
+    label_draws(study, 45, lambda row, predicted: 1 if predicted == 0 else predicted)
     after = report(study).assessment.confusion
     assert cell(before, "dog", "cat").estimate == pytest.approx(1 / 3)
     assert cell(after, "dog", "cat").estimate > 0.9
     assert cell(after, "cat", "dog").estimate < 0.1
     for matrix in (before, after):
-        for said in CLASSES:
-            column = [each.estimate for each in matrix.cells if each.predicted == said]
+        for predicted in CLASSES:
+            column = [each.estimate for each in matrix.cells if each.predicted == predicted]
             assert sum(column) == pytest.approx(1)
     (cats,) = (each for each in after.columns if each.predicted == "cat")
     rest = (cats.n_pool - cats.n_labeled) * (cats.n_labeled + 1 / 3) / (cats.n_labeled + 1)
@@ -39,9 +39,9 @@ def test_the_confusion_posterior_counts_true_labels(begin_study, label_draws):
 
 def test_labels_outside_the_classes_have_a_row(folder, label_file):
     pq.write_table(pa.table({"id": list(range(30)), "pred": ["cat", "dog"] * 15}), "pool.parquet")
-    init("pool.parquet", seed=1, task="estimate")
+    init("pool.parquet", seed=1, question="estimate")
     study = Study.open()
-    ids = [each["id"] for each in choose(study, 20).rows]
+    ids = [each["id"] for each in next_batch(study, 20).rows]
     labels = ["cow" if int(item) % 2 else "cat" for item in ids]
     ingest(study, label_file(*map(",".join, zip(ids, labels, strict=True))))
     answer = report(study).assessment
@@ -54,14 +54,14 @@ def test_labels_outside_the_classes_have_a_row(folder, label_file):
 def test_a_weighted_column_of_the_matrix_sums_to_one(begin_study, label_draws):
     study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
     label_draws(study, 60)
-    init("pool.parquet", task="identify", groups=("place",), prior="uniform")
+    init("pool.parquet", question="identify", groups=("place",), prior="uniform")
     matrix = report(Study.open()).assessment.confusion
     assert [each.method for each in matrix.columns] == ["doubly-robust"] * 3
-    for said in CLASSES:
-        column = [each.estimate for each in matrix.cells if each.predicted == said]
+    for predicted in CLASSES:
+        column = [each.estimate for each in matrix.cells if each.predicted == predicted]
         assert sum(column) == pytest.approx(1)
-        after = CLASSES[(CLASSES.index(said) + 1) % 3]
-        assert 0.1 < cell(matrix, after, said).estimate < 0.6
+        after = CLASSES[(CLASSES.index(predicted) + 1) % 3]
+        assert 0.1 < cell(matrix, after, predicted).estimate < 0.6
 
 
 def test_a_weighted_class_outside_the_others_has_an_interval_of_its_own(folder, label_file):
@@ -70,25 +70,25 @@ def test_a_weighted_class_outside_the_others_has_an_interval_of_its_own(folder, 
     pq.write_table(pa.table({"id": ids, "pred": ["cat", "dog"] * 120}), "pool.parquet")
     init("pool.parquet", seed=1)
     study = Study.open()
-    drawn = [each["id"] for each in choose(study, 120).rows]
+    drawn = [each["id"] for each in next_batch(study, 120).rows]
     labels = [
         "cow" if int(item[5:]) % 3 == 0 else ("cat", "dog")[int(item[5:]) % 2] for item in drawn
     ]
     ingest(study, label_file(*map(",".join, zip(drawn, labels, strict=True))))
-    init("pool.parquet", task="identify")
+    init("pool.parquet", question="identify")
     matrix = report(Study.open()).assessment.confusion
     assert [each.method for each in matrix.columns] == ["doubly-robust"] * 2
-    for said in ("cat", "dog"):
-        column = [each for each in matrix.cells if each.predicted == said]
+    for predicted in ("cat", "dog"):
+        column = [each for each in matrix.cells if each.predicted == predicted]
         assert sum(each.estimate for each in column) == pytest.approx(1)
         assert all(0 <= each.lower <= each.estimate <= each.upper <= 1 for each in column)
-        outside = cell(matrix, "another class", said)
+        outside = cell(matrix, "another class", predicted)
         assert outside.lower < 1 / 3 < outside.upper
         assert outside.lower > 0.1
 
 
 def test_bins_of_the_confidence_are_the_whole_pool(begin_study, label_draws):
-    study = begin_study(task="estimate", groups=("predicted",), acquisition="uniform")
+    study = begin_study(question="estimate", groups=("predicted",), acquisition="uniform")
     label_draws(study, 40)
     diagram = report(study).assessment.reliability
     assert sum(each.n_pool for each in diagram.bins) == 90
@@ -97,29 +97,29 @@ def test_bins_of_the_confidence_are_the_whole_pool(begin_study, label_draws):
     for each in diagram.bins:
         if each.n_pool:
             assert each.low <= each.confidence <= each.high
-            assert each.lower <= each.accuracy <= each.upper
+            assert each.lower <= each.estimate <= each.upper
             assert each.method == "posterior"
     mean = sum(each.confidence * each.n_pool for each in diagram.bins if each.n_pool) / 90
     assert mean == pytest.approx(confidence.mean())
-    assert 0 <= diagram.lower <= diagram.ece <= diagram.upper
+    assert 0 <= diagram.ece.lower <= diagram.ece.estimate <= diagram.ece.upper
 
 
 def test_bins_are_weighted_where_draws_chose_between_other_groups(begin_study, label_draws):
-    study = begin_study(task="estimate", groups=("predicted",))
+    study = begin_study(question="estimate", groups=("predicted",))
     label_draws(study, 60)
     diagram = report(study).assessment.reliability
     methods = {each.method for each in diagram.bins if each.n_labeled >= 10}
     assert methods == {"doubly-robust"}
-    assert diagram.method == "doubly-robust"
+    assert diagram.ece.method == "doubly-robust"
     few = [each for each in diagram.bins if 0 < each.n_labeled < min(10, each.n_pool)]
     assert {each.method for each in few} == {"pseudo-posterior"}
-    assert all(each.lower <= each.accuracy <= each.upper for each in few)
+    assert all(each.lower <= each.estimate <= each.upper for each in few)
 
 
 def gaps(diagram) -> float:
     """The calibration error at the accuracies that are shown."""
     shown = [each for each in diagram.bins if each.n_pool]
-    return sum(each.n_pool * abs(each.accuracy - each.confidence) for each in shown) / 90
+    return sum(each.n_pool * abs(each.estimate - each.confidence) for each in shown) / 90
 
 
 @pytest.mark.parametrize(
@@ -128,25 +128,25 @@ def gaps(diagram) -> float:
 def test_the_calibration_error_is_that_of_the_accuracies_shown(
     begin_study, label_draws, acquisition, method
 ):
-    """Draws of it would be larger; few uneven labels count by weight in it."""
-    study = begin_study(task="estimate", acquisition=acquisition, metric="accuracy")
+    """Draws of it would be larger; few labels that were not drawn uniformly are weighted in it."""
+    study = begin_study(question="estimate", acquisition=acquisition, metric="accuracy")
     label_draws(study, 12)
     diagram = report(study).assessment.reliability
-    assert diagram.method == method
-    assert all(each.accuracy is not None for each in diagram.bins if each.n_pool)
-    assert diagram.ece == pytest.approx(gaps(diagram), abs=1e-6)
-    reach = diagram.upper - diagram.ece
-    assert diagram.lower == pytest.approx(max(diagram.ece - reach, 0))
+    assert diagram.ece.method == method
+    assert all(each.estimate is not None for each in diagram.bins if each.n_pool)
+    assert diagram.ece.estimate == pytest.approx(gaps(diagram), abs=1e-6)
+    reach = diagram.ece.upper - diagram.ece.estimate
+    assert diagram.ece.lower == pytest.approx(max(diagram.ece.estimate - reach, 0))
 
 
 def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin_study, label_draws):
-    study = begin_study(task="estimate", groups=("confidence",))
+    study = begin_study(question="estimate", groups=("confidence",))
     label_draws(study, 40)
     answer = report(study).assessment
-    assert answer.reliability.method == "posterior"
+    assert answer.reliability.ece.method == "posterior"
     for each in answer.reliability.bins:
         if each.n_pool:
             value = f"{each.low:.1f}-{each.high:.1f}"
-            (found,) = (one for one in answer.groups if one.group == {"confidence": value})
+            (found,) = (group for group in answer.groups if group.group == {"confidence": value})
             assert (each.n_pool, each.n_labeled) == (found.n_pool, found.n_labeled)
-            assert each.accuracy == pytest.approx(found.estimate)
+            assert each.estimate == pytest.approx(found.estimate)

@@ -1,4 +1,4 @@
-"""What a report answers to a task: groups, two of them, mistakes and calibration."""
+"""Answers to questions about groups: ranks, comparisons, mistakes and calibration."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from activetest.nouns.log import LABELLED
 from activetest.render._assessment import sentence
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -47,12 +47,12 @@ def group(answer, **meaning):
     return found
 
 
-def test_a_study_without_a_task_has_no_answer(study):
+def test_a_study_without_a_question_has_no_answer(study):
     assert report(study).assessment is None
 
 
 def test_groups_have_the_posterior_of_their_beta_binomials(begin_study, label_draws):
-    study = begin_study(task="identify", groups=("place",))
+    study = begin_study(question="identify", groups=("place",))
     label_draws(study, 24)
     answer = report(study).assessment
     values = {}
@@ -84,7 +84,7 @@ def test_groups_have_the_posterior_of_their_beta_binomials(begin_study, label_dr
 
 
 def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin_study, label_draws):
-    study = begin_study(task="identify", groups=("place", "predicted"))
+    study = begin_study(question="identify", groups=("place", "predicted"))
     label_draws(study, 20)
     first, again = (report(study).assessment for _ in range(2))
     assert first == again
@@ -95,10 +95,10 @@ def test_ranks_follow_the_estimates_and_a_report_is_always_the_same(begin_study,
 
 
 def test_when_everything_is_labelled_all_is_known(begin_study, label_draws):
-    study = begin_study(task="identify", groups=("predicted",))
-    label_draws(study, SIZE, lambda row, said: said if said else row % 3)
-    said = report(study)
-    answer = said.assessment
+    study = begin_study(question="identify", groups=("predicted",))
+    label_draws(study, SIZE, lambda row, predicted: predicted or row % 3)
+    shown = report(study)
+    answer = shown.assessment
     assert [each.method for each in answer.groups] == ["exact"] * 3
     right, _, size = counts(study, "predicted")["cat"]
     worst = answer.groups[0]
@@ -108,13 +108,16 @@ def test_when_everything_is_labelled_all_is_known(begin_study, label_draws):
     assert (answer.decided, answer.probability, answer.more) == (True, 1.0, None)
     assert answer.rmse == pytest.approx(0, abs=1e-9)
     diagram = answer.reliability
-    assert diagram.method == "exact"
+    assert diagram.ece.method == "exact"
     whole = report(study, metrics=("ece[10]",)).estimates[0]
-    assert diagram.ece == diagram.lower == diagram.upper == pytest.approx(whole.estimate)
+    assert diagram.ece.estimate == diagram.ece.lower == diagram.ece.upper
+    assert diagram.ece.estimate == pytest.approx(whole.estimate)
 
 
-def test_labels_still_expected_are_said_until_it_is_decided(begin_study, label_draws):
-    study = begin_study(task="identify", groups=("place",))
+def test_the_answer_says_how_many_labels_are_still_expected_until_it_is_decided(
+    begin_study, label_draws
+):
+    study = begin_study(question="identify", groups=("place",))
     label_draws(study, 6)
     answer = report(study).assessment
     assert answer.decided is False
@@ -122,38 +125,40 @@ def test_labels_still_expected_are_said_until_it_is_decided(begin_study, label_d
 
 
 def test_two_groups_are_compared_by_all_their_values(begin_study, label_draws):
-    study = begin_study(task="compare", compare="tree,barn", groups=("place",), rope=0.1)
+    study = begin_study(question="compare", compare="tree,barn", groups=("place",), rope=0.1)
     label_draws(study, 30)
     answer = report(study).assessment
-    made = answer.comparison
-    (one, first), (two, second) = (
+    comparison = answer.comparison
+    (values, first), (others, second) = (
         ((right + np.arange(size - right - wrong + 1)) / size, remainder(right, wrong, size))
         for right, wrong, size in (counts(study)[value] for value in ("tree", "barn"))
     )
-    apart = np.subtract.outer(one, two)
-    chances = np.outer(first.pmf(np.arange(len(one))), second.pmf(np.arange(len(two))))
-    assert made.difference == pytest.approx((apart * chances).sum())
-    assert made.p_below == pytest.approx(chances[apart < -0.1].sum(), abs=0.02)
-    assert made.p_above == pytest.approx(chances[apart > 0.1].sum(), abs=0.02)
-    assert made.p_below + made.p_within + made.p_above == pytest.approx(1)
-    assert made.probability == max(made.p_below, made.p_within, made.p_above)
-    assert answer.probability == made.probability
-    assert made.lower < made.difference < made.upper
+    apart = np.subtract.outer(values, others)
+    chances = np.outer(first.pmf(np.arange(len(values))), second.pmf(np.arange(len(others))))
+    assert comparison.estimate == pytest.approx((apart * chances).sum())
+    assert comparison.p_below == pytest.approx(chances[apart < -0.1].sum(), abs=0.02)
+    assert comparison.p_above == pytest.approx(chances[apart > 0.1].sum(), abs=0.02)
+    assert comparison.p_below + comparison.p_within + comparison.p_above == pytest.approx(1)
+    assert comparison.probability == max(
+        comparison.p_below, comparison.p_within, comparison.p_above
+    )
+    assert answer.probability == comparison.probability
+    assert comparison.lower < comparison.estimate < comparison.upper
 
 
 @pytest.mark.parametrize(("metric", "region"), [("accuracy", "below"), ("error", "above")])
 def test_worse_is_a_smaller_accuracy_and_a_larger_error(begin_study, label_draws, metric, region):
-    study = begin_study(task="compare", compare="cat,dog", metric=metric)
-    label_draws(study, 80, lambda row, said: 1 if said == 0 else said)
+    study = begin_study(question="compare", compare="cat,dog", metric=metric)
+    label_draws(study, 80, lambda row, predicted: predicted or 1)
     answer = report(study).assessment
     assert answer.decided
     assert answer.comparison.region == region
-    said = "predicted=cat is worse than predicted=dog by more than 0.05"
-    assert answer.comparison.words == said
+    sentence = "predicted=cat is worse than predicted=dog by more than 0.05"
+    assert answer.comparison.words == sentence
 
 
-def test_estimation_says_the_error_that_is_expected(begin_study, label_draws):
-    study = begin_study(task="estimate", groups=("place",))
+def test_estimates_come_with_the_error_that_is_expected(begin_study, label_draws):
+    study = begin_study(question="estimate", groups=("place",))
     label_draws(study, 24)
     answer = report(study).assessment
     assert (answer.decided, answer.probability, answer.more) == (None, None, None)
@@ -164,25 +169,27 @@ def test_estimation_says_the_error_that_is_expected(begin_study, label_draws):
     assert answer.rmse == pytest.approx(np.sqrt(sum(variances)), rel=0.03)
 
 
-def test_labels_drawn_unevenly_are_weighted_and_that_is_said(begin_study, label_draws):
+def test_labels_that_were_not_drawn_uniformly_are_weighted_and_a_note_says_so(
+    begin_study, label_draws
+):
     study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
     label_draws(study, 30)
-    init("pool.parquet", task="identify", groups=("place", "predicted"), prior="uniform")
+    init("pool.parquet", question="identify", groups=("place", "predicted"), prior="uniform")
     study = Study.open()
-    said = report(study, metrics=("accuracy",))
-    answer = said.assessment
+    shown = report(study, metrics=("accuracy",))
+    answer = shown.assessment
     lines = {
-        each.group["place"]: each for each in said.estimates if each.group and "place" in each.group
+        row.group["place"]: row for row in shown.estimates if row.group and "place" in row.group
     }
     for value in ("barn", "tree"):
         found, line = group(answer, place=value), lines[value]
         assert found.method == "doubly-robust"
         assert (found.estimate, found.lower, found.upper) == (line.estimate, line.lower, line.upper)
-    (note,) = (each for each in said.notes if each.startswith("Labels in 2 groups were not"))
+    (note,) = (each for each in shown.notes if each.startswith("Labels in 2 groups were not"))
     assert "place=barn" in note
     inside = "Labels were not drawn uniformly inside"
-    (columns,) = (each for each in said.notes if each.startswith(f"{inside} predicted classes"))
-    (bins,) = (each for each in said.notes if each.startswith(f"{inside} bins"))
+    (columns,) = (each for each in shown.notes if each.startswith(f"{inside} predicted classes"))
+    (bins,) = (each for each in shown.notes if each.startswith(f"{inside} bins"))
     assert "columns of the confusion matrix for" in columns
     assert "accuracies in" in bins and "(pseudo-posterior)" in bins
     methods = {each.method for each in answer.confusion.columns}
@@ -194,20 +201,22 @@ def like(right: int) -> float:
     return (1 + right) / (2 + right)
 
 
-def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin_study, label_draws):
+def test_few_labels_that_were_not_drawn_uniformly_count_for_no_more_than_they_are(
+    begin_study, label_draws
+):
     study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
-    label_draws(study, 10, lambda row, said: said)
-    init("pool.parquet", task="identify", groups=("place",), prior="uniform")
+    label_draws(study, 10, lambda row, predicted: predicted)
+    init("pool.parquet", question="identify", groups=("place",), prior="uniform")
     study = Study.open()
-    said = report(study)
+    shown = report(study)
     for value, (right, wrong, size) in counts(study).items():
-        found = group(said.assessment, place=value)
+        found = group(shown.assessment, place=value)
         assert found.method == "pseudo-posterior"
         assert wrong == 0
         silent, even = ((right + (size - right) * mean) / size for mean in (1 / 2, like(right)))
         assert silent < found.estimate <= even
-    assert any("pseudo-posterior" in each for each in said.notes)
-    matrix = said.assessment.confusion
+    assert any("pseudo-posterior" in each for each in shown.notes)
+    matrix = shown.assessment.confusion
     for each in matrix.columns:
         assert each.method == "pseudo-posterior"
         cells = [cell for cell in matrix.cells if cell.predicted == each.predicted]
@@ -218,8 +227,8 @@ def test_few_uneven_labels_count_by_weight_for_no_more_than_they_are(begin_study
 
 def test_classes_are_ranked_by_their_calibration(begin_study, label_draws):
     """Confidence is always above a third: a class that is never right is calibrated worst."""
-    study = begin_study(task="identify", metric="ece[5]", acquisition="uniform")
-    label_draws(study, 60, lambda row, said: 1 if said == 0 else said)
+    study = begin_study(question="identify", metric="ece[5]", acquisition="uniform")
+    label_draws(study, 60, lambda row, predicted: predicted or 1)
     answer = report(study).assessment
     worst = answer.groups[0]
     assert worst.group == {"predicted": "cat"}
@@ -227,10 +236,12 @@ def test_classes_are_ranked_by_their_calibration(begin_study, label_draws):
     assert all(each.lower <= each.estimate <= each.upper for each in answer.groups)
 
 
-def test_draws_of_calibration_errors_are_said_to_lean_towards_few_labels(begin_study, label_draws):
-    study = begin_study(task="identify", metric="ece[5]")
+def test_a_note_says_that_draws_of_calibration_errors_are_too_large_where_labels_are_few(
+    begin_study, label_draws
+):
+    study = begin_study(question="identify", metric="ece[5]")
     label_draws(study, 30)
-    leaning = "P(worst) leans towards groups with few labels."
+    leaning = "P(worst) is too large for groups with few labels."
     assert any(note.endswith(leaning) for note in report(study).notes)
     init("pool.parquet", metric="accuracy")
     assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
@@ -240,16 +251,16 @@ def test_draws_of_calibration_errors_are_said_to_lean_towards_few_labels(begin_s
 
 
 def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin_study, label_draws):
-    study = begin_study(task="identify", groups=("place",))
-    label_draws(study, SIZE, lambda row, said: said)
+    study = begin_study(question="identify", groups=("place",))
+    label_draws(study, SIZE, lambda row, predicted: predicted)
     answer = report(study).assessment
     assert (answer.decided, answer.probability, answer.more) == (True, 1, None)
     assert [each.p_worst for each in answer.groups] == pytest.approx([0.5, 0.5], abs=0.02)
-    assert sentence(answer) == ("worst group: tie: place=barn, place=tree, every label is known")
+    assert sentence(answer) == "Worst group: place=barn, place=tree tie; every label is known."
 
 
 def test_where_only_one_group_is_left_nothing_can_be_identified(begin_study, label_file):
-    study = begin_study(task="identify", groups=("place",))
+    study = begin_study(question="identify", groups=("place",))
     cache = study.cache()
     barn = cache.rows(0, SIZE).codes[:, 0] == 0
     gone = [f"{item},,declined" for item in cache.ids(np.flatnonzero(barn))]
@@ -259,8 +270,8 @@ def test_where_only_one_group_is_left_nothing_can_be_identified(begin_study, lab
 
 
 def test_declined_items_leave_their_groups(begin_study, label_file):
-    study = begin_study(task="identify", groups=("place",))
-    ids = [each["id"] for each in choose(study, 20).rows]
+    study = begin_study(question="identify", groups=("place",))
+    ids = [each["id"] for each in next_batch(study, 20).rows]
     lines = [f"{item},cat," for item in ids[:12]] + [f"{item},,declined" for item in ids[12:]]
     ingest(study, label_file(*lines, header="id,label,status"))
     answer = report(study).assessment

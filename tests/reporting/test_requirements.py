@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activetest.errors import ChoiceError
+from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import Gate, exit_code
 from activetest.reporting import requirements
 from activetest.reporting.requirements import Requirement
@@ -20,7 +21,7 @@ from activetest.reporting.requirements import Requirement
         ("accuracy@region=EU>=0.9", "accuracy", ("region", "EU"), ">=", 0.9),
         ("  f-beta[2,a b] @ A*B = x*y  >=  5e-1 ", "f-beta[2,a b]", ("A*B", "x*y"), ">=", 0.5),
         ("bias>=-1.5", "bias", None, ">=", -1.5),
-        # No sample tells a limit from what lies a hair beside it.
+        # A sample cannot show the difference between > and >=.
         ("error<0.05", "error", None, "<=", 0.05),
         ("recall>.8", "recall", None, ">=", 0.8),
         # Operators, equals signs, at signs and brackets in names.
@@ -160,7 +161,16 @@ def test_the_wider_interval_of_several_gates_counts_against_failing_only():
     ],
 )
 def test_the_exit_code_is_that_of_the_worst_verdict(verdicts, code):
-    made = [
-        Gate("error<=0.1", "error", "<=", 0.1, verdict, 0.95, "betting", 10) for verdict in verdicts
+    gates = [
+        Gate(
+            quantity=Quantity(None, None, None, 0.9, "none"),
+            requirement="error<=0.1",
+            metric="error",
+            op="<=",
+            threshold=0.1,
+            verdict=verdict,
+            n_labeled=10,
+        )
+        for verdict in verdicts
     ]
-    assert exit_code(made) == code
+    assert exit_code(gates) == code

@@ -15,7 +15,7 @@ from activetest.render import text
 from activetest.sampling.question import told
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.study import Study
@@ -42,40 +42,40 @@ def said(capsys, *words: str) -> str:
 
 
 def test_a_task_brings_its_groups_its_metric_its_acquisition_and_its_floor(pool):
-    made = chosen(task="identify")
-    assert (made.task, made.groups, made.metric) == ("identify", ("predicted",), "accuracy")
+    made = chosen(question="identify")
+    assert (made.question, made.groups, made.metric) == ("identify", ("predicted",), "accuracy")
     assert (made.acquisition, made.floor, made.worst) == ("thompson", 0.1, 1)
-    assert (made.prior, made.strength, made.rope) == ("informative", None, 0.05)
+    assert (made.prior, made.prior_strength, made.rope) == ("informative", None, 0.05)
 
 
 def test_what_is_said_with_a_task_counts(pool):
     wishes = {"groups": ("place", "predicted"), "metric": "error", "floor": 0.2}
-    made = chosen(task="estimate", prior="uniform", strength=3.0, **wishes)
+    made = chosen(question="estimate", prior="uniform", prior_strength=3.0, **wishes)
     assert (made.groups[0], made.metric, made.floor) == ("place", "error", 0.2)
-    assert (made.prior, made.strength) == ("uniform", 3.0)
-    optimal = chosen(task="estimate", acquisition="optimal")
+    assert (made.prior, made.prior_strength) == ("uniform", 3.0)
+    optimal = chosen(question="estimate", acquisition="optimal")
     assert (optimal.acquisition, optimal.floor) == ("optimal", Choices.floor)
 
 
 def test_a_task_can_be_changed_and_taken_away(pool):
     assert chosen(groups=("predicted",)).task is None
-    made = chosen(task="identify", metric="accuracy", worst=2)
+    made = chosen(question="identify", metric="accuracy", worst=2)
     assert (made.worst, made.acquisition, made.floor) == (2, "thompson", 0.1)
-    made = chosen(task="compare", compare="cat,owl", rope=0.1, prior="uniform")
-    assert (made.task, made.compare, made.worst) == ("compare", ("cat", "owl"), 1)
+    made = chosen(question="compare", compare="cat,owl", rope=0.1, prior="uniform")
+    assert (made.question, made.compare, made.worst) == ("compare", ("cat", "owl"), 1)
     assert chosen(level=0.9).compare == ("cat", "owl")
-    made = chosen(task="estimate", metric=["confusion", "error"])
+    made = chosen(question="estimate", metric=["confusion", "error"])
     assert (made.compare, made.rope, made.prior) == ((), Choices.rope, "uniform")
     assert (made.target, made.metric) == ("confusion", "error")
     made = chosen(metric="accuracy")
-    assert (made.task, made.target) == ("estimate", "")
-    made = chosen(task="none")
-    assert (made.task, made.acquisition, made.floor) == (None, "optimal", Choices.floor)
+    assert (made.question, made.target) == ("estimate", "")
+    made = chosen(question="none")
+    assert (made.question, made.acquisition, made.floor) == (None, "optimal", Choices.floor)
     assert (made.groups, made.prior) == (("predicted",), Choices.prior)
 
 
 def test_a_confusion_matrix_is_what_estimation_may_be_about(pool):
-    made = chosen(task="estimate", metric="confusion")
+    made = chosen(question="estimate", metric="confusion")
     assert (made.target, made.metric, made.metrics.count("confusion")) == (
         "confusion",
         "accuracy",
@@ -87,7 +87,7 @@ def test_values_to_compare_may_hold_commas(folder):
     places = ["a, b", "c", "a"] * 4
     table = {"id": list(map(str, range(12))), "pred": ["x", "y"] * 6, "place": places}
     pq.write_table(pa.table(table), folder / "pool.parquet")
-    assert chosen(task="compare", groups="place", compare="a, b,c").compare == ("a, b", "c")
+    assert chosen(question="compare", groups="place", compare="a, b,c").compare == ("a, b", "c")
     assert chosen(compare="c,a").compare == ("c", "a")
 
 
@@ -95,8 +95,8 @@ def test_hard_labels_have_no_calibration_and_uniform_priors(folder):
     table = {"id": list("abcd"), "pred": ["cat", "dog"] * 2}
     pq.write_table(pa.table(table), folder / "pool.parquet")
     with pytest.raises(ChoiceError, match="needs probabilities"):
-        init("pool.parquet", task="identify", metric="ece")
-    made = init("pool.parquet", task="identify")
+        init("pool.parquet", question="identify", metric="ece")
+    made = init("pool.parquet", question="identify")
     assert "the pool has no probabilities: priors of groups are uniform" in made.notices
     again = init("pool.parquet", prior="uniform")
     assert not any("priors" in notice for notice in again.notices)
@@ -146,56 +146,56 @@ def test_init_says_what_is_asked_in_plain_words(pool, capsys):
 
 def labelled(label_file, count: int, **ways) -> list[str]:
     study = Study.open()
-    ids = [row["id"] for row in choose(study, count, **ways).rows]
+    ids = [row["id"] for row in next_batch(study, count, **ways).rows]
     ingest(study, label_file(*(f"{item},{('cat', 'dog')[int(item[5:]) % 2]}" for item in ids)))
     return ids
 
 
 def test_a_change_of_task_keeps_all_labels(pool, label_file):
-    chosen(task="identify")
+    chosen(question="identify")
     labelled(label_file, 6)
-    chosen(task="compare", compare="cat,dog")
+    chosen(question="compare", compare="cat,dog")
     labelled(label_file, 6)
-    chosen(task="estimate", metric="ece[3]")
+    chosen(question="estimate", metric="ece[3]")
     labelled(label_file, 6)
-    chosen(task="none", metric="error", groups=("place",))
+    chosen(question="none", metric="error", groups=("place",))
     labelled(label_file, 6)
     shown = report(Study.open())
     assert (shown.counts.labelled, shown.counts.rounds) == (24, 4)
     assert shown.estimates[0].n_labeled == 24
     assert shown.estimates[0].method == "korn-graubard"
-    chosen(task="identify", groups=("place", "predicted"), metric="accuracy")
+    chosen(question="identify", groups=("place", "predicted"), metric="accuracy")
     labelled(label_file, 6)
     assert report(Study.open(), interval="anytime").estimates[0].method == "betting"
 
 
 def test_draws_are_shown_again_until_they_are_answered_and_new_ones_beside_them(pool):
-    chosen(task="identify")
-    first = choose(Study.open(), 5)
-    assert choose(Study.open(), 5).rows == first.rows
-    second = choose(Study.open(), 5, new=True)
+    chosen(question="identify")
+    first = next_batch(Study.open(), 5)
+    assert next_batch(Study.open(), 5).rows == first.rows
+    second = next_batch(Study.open(), 5, new=True)
     ids = [row["id"] for row in (*first.rows, *second.rows)]
     assert len(set(ids)) == 10
     assert "pending" in status(Study.open())[1]
 
 
 def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool):
-    chosen(task="identify")
+    chosen(question="identify")
     Study.open().cache()
     with ThreadPoolExecutor(4) as threads:
-        made = list(threads.map(lambda _: choose(Study.open(), 4, new=True), range(4)))
+        made = list(threads.map(lambda _: next_batch(Study.open(), 4, new=True), range(4)))
     ids = [row["id"] for batch in made for row in batch.rows]
     assert len(set(ids)) == 16
     assert sorted(batch.round for batch in made) == [1, 2, 3, 4]
 
 
 def test_without_a_floor_the_groups_are_the_answer(pool, label_file):
-    chosen(task="identify", floor=0.0)
+    chosen(question="identify", floor=0.0)
     labelled(label_file, 10)
     study = Study.open()
     shown = report(study)
     assert shown.estimates[0].estimate is None
-    assert "drawn between groups without a floor and 0 with" in shown.estimates[0].reason
+    assert "drawn between groups without a floor, and an estimate needs" in shown.estimates[0].reason
     (note,) = (note for note in shown.notes if note.startswith("Items drawn between groups"))
     assert "without a floor: 10." in note
     assert "--floor 0.1" in note
@@ -205,7 +205,7 @@ def test_without_a_floor_the_groups_are_the_answer(pool, label_file):
     assert coming.endswith(
         "thompson for accuracy, to identify the worst group of predicted by accuracy"
     )
-    assert "or between groups without a floor" in text.status(counts, coming, color=False)
+    assert "or drawn between groups without a floor" in text.status(counts, coming, color=False)
     chosen(floor=0.1)
     labelled(label_file, 10)
     again = report(Study.open())

@@ -5,7 +5,7 @@ import pytest
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -17,7 +17,7 @@ def buy(study, label_file):
     """buy(count, answer) draws, labels by answer(id) and ingests; returns the ids."""
 
     def buy(count, answer=lambda item: CLASSES[int(item.split("-")[1]) % 3]):
-        batch = choose(study, count)
+        batch = next_batch(study, count)
         ids = [row["id"] for row in batch.rows]
         ingest(study, label_file(*(f"{item},{answer(item)}" for item in ids)))
         return ids
@@ -25,21 +25,21 @@ def buy(study, label_file):
     return buy
 
 
-def estimate_row(said, metric="error", estimator="doubly-robust", group=None):
+def estimate_row(shown, metric="error", estimator="doubly-robust", group=None):
     (found,) = (
         each
-        for each in said.estimates
+        for each in shown.estimates
         if (each.metric, each.estimator, each.group) == (metric, estimator, group)
     )
     return found
 
 
 def test_without_labels_nothing_is_estimated_and_the_reason_is_given(study):
-    said = report(study)
-    assert all(each.estimate is None and each.lower is None for each in said.estimates)
-    assert estimate_row(said).reason == "an estimate from draws needs at least two labelled ones"
+    shown = report(study)
+    assert all(each.estimate is None and each.lower is None for each in shown.estimates)
+    assert estimate_row(shown).reason == "label at least 2 of the drawn items"
     assert (
-        estimate_row(said, estimator="ase").reason == "the surrogate was not asked about the pool"
+        estimate_row(shown, estimator="ase").reason == "the surrogate's own view was not computed"
     )
 
 
@@ -52,10 +52,10 @@ def test_a_report_changes_nothing(study, buy):
 
 def test_the_headline_is_doubly_robust_and_the_own_view_stands_beside_it(study, buy):
     buy(10)
-    said = report(study)
-    assert [each.estimator for each in said.estimates[:2]] == ["doubly-robust", "ase"]
-    assert [each.headline for each in said.estimates if each.headline] == [True]
-    for each in said.estimates:
+    shown = report(study)
+    assert [each.estimator for each in shown.estimates[:2]] == ["doubly-robust", "ase"]
+    assert [each.headline for each in shown.estimates if each.headline] == [True]
+    for each in shown.estimates:
         if each.group is None:
             assert each.lower <= each.estimate <= each.upper
             assert each.n_labeled == 10
@@ -64,20 +64,20 @@ def test_the_headline_is_doubly_robust_and_the_own_view_stands_beside_it(study, 
 
 def test_accuracy_is_exactly_one_minus_error(study, buy):
     buy(10)
-    said = report(study)
-    error, accuracy = estimate_row(said), estimate_row(said, "accuracy")
+    shown = report(study)
+    error, accuracy = estimate_row(shown), estimate_row(shown, "accuracy")
     assert accuracy.estimate == pytest.approx(1 - error.estimate)
     assert accuracy.lower == pytest.approx(1 - error.upper)
 
 
 def test_when_everything_is_labelled_the_answer_is_exact(study, buy):
     buy(40)
-    said = report(study)
-    found = estimate_row(said)
+    shown = report(study)
+    found = estimate_row(shown)
     assert found.method == "exact"
     assert found.lower == found.estimate == found.upper
-    assert sum(each.n_pool for each in said.estimates if each.group) == 40
-    grouped = [each for each in said.estimates if each.group]
+    assert sum(each.n_pool for each in shown.estimates if each.group) == 40
+    grouped = [each for each in shown.estimates if each.group]
     weighted = sum(each.estimate * each.n_pool for each in grouped) / 40
     assert weighted == pytest.approx(found.estimate)
 
@@ -91,49 +91,52 @@ def test_a_small_group_gets_no_interval(study, buy):
     )
 
 
-def test_labels_of_an_unfinished_round_are_said_to_wait(study, buy, label_file):
+def test_a_note_says_that_labels_of_an_unfinished_round_wait(study, buy, label_file):
     buy(10)
-    first = choose(study, 5).rows[0]["id"]
+    first = next_batch(study, 5).rows[0]["id"]
     ingest(study, label_file(f"{first},cat"))
-    said = report(study)
-    assert estimate_row(said).n_labeled == 10
-    assert estimate_row(said, estimator="ase").n_labeled == 11
-    assert any(note.startswith("Labels of unfinished rounds: 1.") for note in said.notes)
+    shown = report(study)
+    assert estimate_row(shown).n_labeled == 10
+    assert estimate_row(shown, estimator="ase").n_labeled == 11
+    assert any(note.startswith("Labels of unfinished rounds: 1.") for note in shown.notes)
 
 
 def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study, label_file):
-    ids = [row["id"] for row in choose(study, 10).rows]
+    ids = [row["id"] for row in next_batch(study, 10).rows]
     ingest(study, label_file(*(f"{item},cat" for item in ids[:6])))
-    said = report(study)
-    assert estimate_row(said).n_labeled == 6
-    assert any("first round is not complete" in note for note in said.notes)
+    shown = report(study)
+    assert estimate_row(shown).n_labeled == 6
+    assert any("first round is not complete" in note for note in shown.notes)
 
 
 def test_declined_items_leave_the_target_and_are_counted(study, label_file):
-    ids = [row["id"] for row in choose(study, 40).rows]
+    ids = [row["id"] for row in next_batch(study, 40).rows]
     lines = [f"{item},cat," for item in ids[:30]] + [f"{item},,declined" for item in ids[30:]]
     ingest(study, label_file(*lines, header="id,label,status"))
-    said = report(study)
+    shown = report(study)
     cache = study.cache()
     wrong = cache.rows(0, 40).outputs.pred[cache.find(ids[:30])] != cache.classes.index("cat")
-    assert estimate_row(said).estimate == pytest.approx(wrong.mean())
-    assert any(note.startswith("Items declined: 10.") for note in said.notes)
+    assert estimate_row(shown).estimate == pytest.approx(wrong.mean())
+    assert any(note.startswith("Items declined: 10.") for note in shown.notes)
 
 
-def test_brought_labels_are_said_and_used(study, buy, label_file):
+def test_supplied_labels_are_noted_and_used(study, buy, label_file):
     drawn = buy(10)
     stranger = next(f"item-{row}" for row in range(40) if f"item-{row}" not in drawn)
     ingest(study, label_file(f"{stranger},cat"))
-    said = report(study)
-    assert any(note.startswith("Labels brought by you, not drawn: 1.") for note in said.notes)
-    assert estimate_row(said, estimator="ase").n_labeled == 11
+    shown = report(study)
+    assert any(
+        note.startswith("Labels that you supplied for items that were not drawn: 1.")
+        for note in shown.notes
+    )
+    assert estimate_row(shown, estimator="ase").n_labeled == 11
 
 
 def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
     write_pool(folder / "pool.parquet", 400, seed=4)
     init("pool.parquet", seed=1, surrogate="model")
     study = Study.open()
-    ids = [row["id"] for row in choose(study, 200).rows]
+    ids = [row["id"] for row in next_batch(study, 200).rows]
     cache = study.cache()
     called = cache.rows(0, 400).outputs.pred[cache.find(ids)]
     ingest(
@@ -142,10 +145,10 @@ def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
             *(f"{item},{CLASSES[(code + 1) % 3]}" for item, code in zip(ids, called, strict=True))
         ),
     )
-    said = report(study)
-    assert estimate_row(said).estimate > 0.9
-    assert estimate_row(said, estimator="ase").estimate < 0.7
-    assert any("lies outside the interval for error" in note for note in said.notes)
+    shown = report(study)
+    assert estimate_row(shown).estimate > 0.9
+    assert estimate_row(shown, estimator="ase").estimate < 0.7
+    assert any("lies outside the interval for error" in note for note in shown.notes)
 
 
 def test_the_plain_mean_is_refused_for_active_draws_and_given_for_uniform_ones(study, buy):
@@ -159,7 +162,7 @@ def test_uniform_draws_have_a_plain_mean(folder, write_pool, label_file):
     write_pool(folder / "pool.parquet", 40)
     init("pool.parquet", seed=1, acquisition="uniform")
     study = Study.open()
-    ids = [row["id"] for row in choose(study, 10).rows]
+    ids = [row["id"] for row in next_batch(study, 10).rows]
     ingest(study, label_file(*(f"{item},cat" for item in ids)))
     plain = estimate_row(report(study, estimators=("iid",)), estimator="iid")
     cache = study.cache()
@@ -194,20 +197,20 @@ def test_regression_reports_its_own_metrics(folder, label_file):
     study = Study.open()
     truth = 2 * x + 0.5 + rng.normal(size=300) * 0.3
     for _ in range(4):
-        ids = [row["id"] for row in choose(study, 15).rows]
+        ids = [row["id"] for row in next_batch(study, 15).rows]
         ingest(study, label_file(*(f"{item},{truth[int(item)]}" for item in ids)))
-    said = report(study)
+    shown = report(study)
     for metric, value in (
         ("rmse", np.sqrt(np.mean((2 * x - truth) ** 2))),
         ("mse", np.mean((2 * x - truth) ** 2)),
         ("mae", np.mean(np.abs(2 * x - truth))),
         ("bias", np.mean(2 * x - truth)),
     ):
-        found = estimate_row(said, metric)
+        found = estimate_row(shown, metric)
         assert found.lower < value < found.upper
         assert found.estimate == pytest.approx(value, rel=0.25)
     # A residual surrogate that has learned the offset predicts what was never labelled.
-    assert estimate_row(said, "bias", "ase").estimate == pytest.approx(
+    assert estimate_row(shown, "bias", "ase").estimate == pytest.approx(
         np.mean(2 * x - truth), abs=0.1
     )
 
@@ -220,10 +223,10 @@ def test_a_group_column_may_have_an_equals_sign_in_its_name(folder, label_file):
     pq.write_table(pa.table({name: list(values) for name, values in rows.items()}), "pool.parquet")
     init("pool.parquet", groups=("a=b",), seed=1)
     study = Study.open()
-    ids = [row["id"] for row in choose(study, 20).rows]
+    ids = [row["id"] for row in next_batch(study, 20).rows]
     ingest(study, label_file(*(f"{item},yes" for item in ids)))
-    said = [(each.group, each.estimate) for each in report(study).estimates if each.group]
-    assert said == [({"a=b": "x"}, 0.0), ({"a=b": "y=z"}, 1.0)]
+    shown = [(each.group, each.estimate) for each in report(study).estimates if each.group]
+    assert shown == [({"a=b": "x"}, 0.0), ({"a=b": "y=z"}, 1.0)]
 
 
 def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file):
@@ -233,37 +236,39 @@ def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file)
     pq.write_table(pa.table({"id": list(range(60)), "pred": [1.0] * 60}), "pool.parquet")
     init("pool.parquet", seed=1)
     study = Study.open()
-    ids = [row["id"] for row in choose(study, 30).rows]
+    ids = [row["id"] for row in next_batch(study, 30).rows]
     ingest(study, label_file(*(f"{item},1.1" for item in ids)))
     found = estimate_row(report(study), "rmse")
     assert found.estimate == pytest.approx(0.1)
     assert found.n_eff is None
-    assert found.labels_saved is None
+    assert found.quantity.saved is None
 
 
-def test_replaced_labels_are_said_where_bets_depend_on_them(study, buy, label_file):
+def test_replaced_labels_are_noted_where_anytime_valid_intervals_depend_on_them(
+    study, buy, label_file
+):
     ids = buy(20)
     ingest(study, label_file(f"{ids[0]},owl", name="again.csv"), replace=True)
     ingest(study, label_file(f"{ids[0]},cat", name="once more.csv"), replace=True)
 
-    def told(**wishes) -> list[str]:
-        said = report(study, requirements=("error<=0.9",), **wishes).notes
-        return [note for note in said if note.startswith("Labels replaced")]
+    def replaced_notes(**options) -> list[str]:
+        notes = report(study, requirements=("error<=0.9",), **options).notes
+        return [note for note in notes if note.startswith("Labels replaced")]
 
-    assert len(told()) == 1
-    assert told(interval="fixed") == []
+    assert len(replaced_notes()) == 1
+    assert replaced_notes(interval="fixed") == []
 
 
-def test_a_bound_on_a_loss_lets_one_bet_on_it(study, buy):
+def test_a_bound_on_a_loss_allows_anytime_valid_gates(study, buy):
     buy(20)
     with pytest.raises(ChoiceError, match="no bound on what one item can cost"):
         report(study, requirements=("log-loss<=5",))
-    said = report(study, metrics=("log-loss",), requirements=("log-loss<=7",), bound=8.0)
-    (gate,) = said.gates
+    shown = report(study, metrics=("log-loss",), requirements=("log-loss<=7",), bound=8.0)
+    (gate,) = shown.gates
     assert gate.method == "betting"
     assert 0 <= gate.lower <= gate.estimate <= gate.upper <= 8
-    assert any("within 8" in note for note in said.notes)
-    # A bound below what was seen counts instead of it.
+    assert any("capped at 8 (--bound)" in note for note in shown.notes)
+    # Larger losses count as the bound.
     assert (
         estimate_row(report(study, metrics=("log-loss",), bound=0.01), "log-loss").estimate <= 0.01
     )

@@ -9,13 +9,13 @@ import pytest
 from activetest.render import json as as_json
 from activetest.render import markdown, text
 from activetest.study.ingest import ingest
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.study import Study
 
 CLASSES = ("cat", "dog", "owl")
-NOTE = "Items picked by the largest score, not drawn: "
+NOTE = "Items chosen by the largest score, not drawn: "
 
 
 @pytest.fixture
@@ -24,47 +24,44 @@ def buy(study, label_file):
 
     def buy(count: int, selection: str) -> list[str]:
         study.update(replace(study.choices, selection=selection))
-        ids = [row["id"] for row in choose(study, count).rows]
+        ids = [row["id"] for row in next_batch(study, count).rows]
         ingest(study, label_file(*(f"{item},{CLASSES[int(item[5:]) % 3]}" for item in ids)))
         return ids
 
     return buy
 
 
-def notes(said) -> list[str]:
-    return [note for note in said.notes if note.startswith(NOTE)]
+def notes(current) -> list[str]:
+    return [note for note in current.notes if note.startswith(NOTE)]
 
 
 def test_next_picks_the_same_items_again_until_they_are_answered(study):
     study.update(replace(study.choices, selection="top"))
-    assert status(study)[1].startswith("next picks the largest scores from 40 items: surrogate")
-    batch = choose(study, 3)
-    assert batch.summary() == "round 1: 3 items picked"
+    assert status(study)[1].startswith("next takes the largest scores of 40 items: surrogate")
+    batch = next_batch(study, 3)
+    assert batch.summary() == "round 1: 3 items with the largest scores"
     assert [draw.prob for draw in study.ledger.record().draws] == [None] * 3
-    again = choose(Study.open(study.folder), 3)
+    again = next_batch(Study.open(study.folder), 3)
     assert again.rows == batch.rows
-    assert again.summary() == "3 items still waiting for labels (--new picks others)"
-    assert status(study)[1] == "next shows the 3 pending items again; next --new picks others"
+    assert again.summary() == "3 items still waiting for labels (--new chooses others)"
+    assert status(study)[1] == "next shows the 3 pending items again; next --new chooses others"
     study.update(replace(study.choices, selection="draw"))
-    assert choose(study, 2, new=True).summary() == "round 2: 2 items drawn"
+    assert next_batch(study, 2, new=True).summary() == "round 2: 2 items drawn"
 
 
 def test_status_counts_picks_apart(study, buy, label_file):
     buy(5, "draw")
     study.update(replace(study.choices, selection="top"))
-    first, second, _ = (row["id"] for row in choose(study, 3).rows)
+    first, second, _ = (row["id"] for row in next_batch(study, 3).rows)
     lines = (f"{first},cat,", f"{second},,declined")
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic, counts.rounds) == (5, 3, 2)
     assert (counts.labelled, counts.declined, counts.pending) == (6, 1, 1)
-    assert "picked    3 (by the largest score, or between groups without a floor)" in text.status(
-        counts, coming, width=80, color=False
-    )
-    assert (
-        "| picked | 3 (by the largest score, or between groups without a floor) |"
-        in markdown.status(counts)
-    )
+    how = "3 (top scores, or drawn between groups without a floor)"
+    written = text.status(counts, coming, width=80, color=False)
+    assert f"not drawn at random  {how}" in written
+    assert f"| not drawn at random | {how} |" in markdown.status(counts)
     assert json.loads(as_json.status(counts))["counts"]["deterministic"] == 3
     buy(1, "draw")
     assert "next draws from 32 items" in status(study)[1]
@@ -72,40 +69,46 @@ def test_status_counts_picks_apart(study, buy, label_file):
 
 def test_a_study_without_picks_does_not_speak_of_them(study, buy):
     buy(10, "draw")
-    said = report(study)
-    assert notes(said) == []
-    for written in (text.render(said, color=False), markdown.render(said)):
-        assert "picked" not in written
-    assert "picked" not in text.status(said.counts, color=False)
+    current = report(study)
+    assert notes(current) == []
+    for written in (text.render(current, color=False), markdown.render(current)):
+        assert "largest score" not in written
+    assert "not drawn at random" not in text.status(current.counts, color=False)
 
 
 def test_picks_alone_have_no_estimate_from_draws_and_the_own_view_is_shown(study, buy):
     buy(10, "top")
-    said = report(study)
-    headline, own = said.estimates[:2]
+    current = report(study)
+    headline, own = current.estimates[:2]
     assert headline.estimate is None
     assert headline.reason == (
-        "no estimate from draws exists, because items were picked by the largest score and 0 "
-        "drawn: two are needed"
+        "items were chosen by the largest score, and an estimate needs at least 2 that were drawn "
+        "at random (0 so far)"
     )
     assert headline.n_labeled == 0
     assert (own.estimator, own.n_labeled) == ("ase", 10)
     assert own.lower <= own.estimate <= own.upper
-    (note,) = notes(said)
+    (note,) = notes(current)
     assert note.startswith(f"{NOTE}10.")
     assert "--selection draw" in note
-    shown = text.render(said, width=200, color=False)
-    assert "not estimable yet, no estimate from draws exists" in shown
+    shown = text.render(current, width=200, color=False)
+    assert f"No estimate yet: {headline.reason}.\n" in shown
     assert "ase" in shown
-    assert "the largest scores picked, seed 1" in shown
-    assert json.loads(as_json.render(said))["selection"] == "top"
+    assert "top scores, not drawn, seed 1" in shown
+    assert json.loads(as_json.render(current))["selection"] == "top"
 
 
 def test_a_curve_has_an_own_view_around_what_the_surrogate_believes(study, buy):
     buy(10, "top")
-    said = report(study, metrics=("auroc[dog]",))
-    assert said.estimates[0].estimate is None
-    assert 0 < said.estimates[1].lower <= said.estimates[1].estimate <= said.estimates[1].upper <= 1
+    current = report(study, metrics=("auroc[dog]",))
+    assert current.estimates[0].estimate is None
+    assert (
+        0
+        < current.estimates[1].lower
+        <= current.estimates[1].estimate
+        <= current.estimates[1].upper
+        <= 1
+    )
 
 
 def test_estimates_of_a_mixed_study_rest_on_what_was_drawn(study, buy):
@@ -114,17 +117,17 @@ def test_estimates_of_a_mixed_study_rest_on_what_was_drawn(study, buy):
     deterministic += buy(3, "top")
     drawn += buy(8, "draw")
     assert not set(deterministic) & set(drawn)
-    said = report(study, metrics=("error", "f1[dog]", "auroc[dog]"))
-    for line in said.estimates:
-        if line.group is None:
-            assert line.n_labeled == (16 if line.estimator == "doubly-robust" else 23)
-            assert line.lower <= line.estimate <= line.upper
-    assert notes(said) == [
-        f"{NOTE}7. They inform the surrogate and count as known; estimates from draws rest on the "
-        "16 drawn ones."
+    current = report(study, metrics=("error", "f1[dog]", "auroc[dog]"))
+    for row in current.estimates:
+        if row.group is None:
+            assert row.n_labeled == (16 if row.estimator == "doubly-robust" else 23)
+            assert row.lower <= row.estimate <= row.upper
+    assert notes(current) == [
+        f"{NOTE}7. The surrogate learns from them, and their labels count as known; the estimates "
+        "use the 16 drawn items."
     ]
-    groups = [line for line in said.estimates if line.group and line.metric == "error"]
-    assert sum(line.n_labeled for line in groups) == 16
+    groups = [row for row in current.estimates if row.group and row.metric == "error"]
+    assert sum(row.n_labeled for row in groups) == 16
 
 
 def test_a_gate_of_picks_alone_is_undecided_and_one_of_a_mixed_study_may_bet(study, buy):
@@ -142,13 +145,13 @@ def test_a_gate_of_picks_alone_is_undecided_and_one_of_a_mixed_study_may_bet(stu
 def test_a_pick_that_waits_holds_back_the_draws_after_it(study, buy, label_file):
     buy(6, "draw")
     study.update(replace(study.choices, selection="top"))
-    waiting = choose(study, 2).rows
+    waiting = next_batch(study, 2).rows
     study.update(replace(study.choices, selection="draw"))
-    later = [row["id"] for row in choose(study, 5, new=True).rows]
+    later = [row["id"] for row in next_batch(study, 5, new=True).rows]
     ingest(study, label_file(*(f"{item},cat" for item in later)))
-    said = report(study)
-    assert said.estimates[0].n_labeled == 6
-    assert any(note.startswith("Labels of unfinished rounds: 5.") for note in said.notes)
+    current = report(study)
+    assert current.estimates[0].n_labeled == 6
+    assert any(note.startswith("Labels of unfinished rounds: 5.") for note in current.notes)
     ingest(study, label_file(*(f"{row['id']},cat" for row in waiting)))
     assert report(study).estimates[0].n_labeled == 11
 
@@ -156,16 +159,16 @@ def test_a_pick_that_waits_holds_back_the_draws_after_it(study, buy, label_file)
 def test_declined_picks_leave_the_target(study, buy, label_file):
     buy(20, "draw")
     study.update(replace(study.choices, selection="top"))
-    ids = [row["id"] for row in choose(study, 20).rows]
+    ids = [row["id"] for row in next_batch(study, 20).rows]
     lines = [f"{item},cat," for item in ids[:15]] + [f"{item},,declined" for item in ids[15:]]
     ingest(study, label_file(*lines, header="id,label,status"))
-    said, cache = report(study), study.cache()
+    current, cache = report(study), study.cache()
     truth = [CLASSES[row % 3] for row in range(40)]
     for item in ids[:15]:
         truth[int(item[5:])] = "cat"
     codes = np.array([cache.classes.index(name) for name in truth])
     wrong = codes != cache.rows(0, 40).outputs.pred
     kept = np.setdiff1d(np.arange(40), cache.find(ids[15:]))
-    assert said.estimates[0].method == "exact"
-    assert said.estimates[0].estimate == pytest.approx(wrong[kept].mean())
-    assert notes(said) == []
+    assert current.estimates[0].method == "exact"
+    assert current.estimates[0].estimate == pytest.approx(wrong[kept].mean())
+    assert notes(current) == []
