@@ -18,7 +18,7 @@ ActivetestError             a problem and a hint; the command line prints both a
 class ActivetestError(Exception):
     """A problem, naming file, column, row or id, and a hint that says what to do about it."""
 
-    def __init__(self, problem: str, hint: str = ""):
+    def __init__(self, problem: str, hint: str = "") -> None:
         super().__init__(problem)
         self.problem = problem
         self.hint = hint

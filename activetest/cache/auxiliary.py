@@ -1,7 +1,8 @@
-"""What some surrogates want besides the cache: all features, training rows, other models' outputs.
+"""Auxiliary data that some surrogates use: all features, training rows, other models' outputs.
 
-They are parts of the cache, made when they are first wanted, and made again when the pool or the
-file they come from has changed. What makes them is imported then: most studies want nothing.
+They are parts of the cache, built when they are first needed, and built again when the pool or the
+file they come from has changed. The code that builds them is imported only then: most studies need
+none of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,98 +11,113 @@ from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
 from activetest.errors import ChoiceError, PoolError
+from activetest.pool.pool import Pool
 
-# What the file of a surrogate states that reads a part.
+# The fact by which the file of a surrogate states that it uses a part.
 _USES = {FEATURES: "NEEDS_FEATURES", EXTERNAL: "USES_OTHER_MODELS"}
 
 
 def attach_auxiliary(
     cache: Cache,
-    pool,
+    pool: Pool,
     names: Iterable[str],
     *,
     train: str | None = None,
-    surrogates: str | None = None,
+    other_models: str | None = None,
     past: Iterable[str] = (),
-    known: Mapping[str, str | None] | None = None,
+    fingerprints: Mapping[str, str | None] | None = None,
 ) -> Cache:
-    """The cache with what surrogates of these names want; the same cache where they want nothing.
+    """The cache with the data that these surrogates use; the same cache where they use none.
 
-    train       file of rows with the pool's features and a label, or None
-    surrogates  file of other models' outputs by id; None: columns of the pool, where it has any
-    past        names of surrogates that only predict again: they learn from no file, and what other
-                models say is missing where it cannot be had any more
-    known       {part: fingerprint} of what is remembered of files: a copy with it serves where the
-                file cannot be opened, and for past surrogates without looking at the file
+    names         of the surrogates
+    train         file of rows with the pool's features and a label, or None
+    other_models  file of other models' outputs by id; None: columns of the pool, where it has any
+    past          names of surrogates that only predict again: they learn from no file, and outputs
+                  of other models are left out where they are no longer available
+    fingerprints  {part: fingerprint} that a study remembers: a copy with it is used where the file
+                  cannot be opened, and for past surrogates without reading the file
 
-    Workers open the result again with open(cache.folder, cache.parts). Raises PoolError for a file
-    that cannot serve, ChoiceError when a surrogate lacks what it cannot do without, OSError when
+    Workers open the result again with open_cache(cache.folder, cache.parts). Raises PoolError for a
+    file that cannot be used, ChoiceError when a surrogate lacks data that it requires, OSError when
     the cache's folder cannot be written.
     """
-    names, past, known, parts = set(names), set(past), known or {}, []
-    if seeing(FEATURES, names | past):
-        from activetest.cache import features
-        from activetest.cache import training_rows as training
+    names, past, parts = set(names), set(past), []
+    fingerprints = fingerprints or {}
+    if find_surrogates_using(FEATURES, names | past):
+        from activetest.cache import features, training_rows
 
-        scaled = features.ensure(cache, pool)
+        part = features.ensure_features(cache, pool)
         parts.append(FEATURES)
-        if train is not None and seeing(FEATURES, names):
-            training.ensure(cache, pool, scaled, train, known=known.get(TRAIN))
+        if train is not None and find_surrogates_using(FEATURES, names):
+            fingerprint = fingerprints.get(TRAIN)
+            training_rows.ensure_training_rows(cache, pool, part, train, fingerprint=fingerprint)
             parts.append(TRAIN)
-    if seeing(EXTERNAL, names):
-        from activetest.cache import other_models as external
+    fingerprint = fingerprints.get(EXTERNAL)
+    if find_surrogates_using(EXTERNAL, names):
+        from activetest.cache import other_models as others
 
-        if external.ensure(cache, pool, surrogates, known=known.get(EXTERNAL)):
+        if others.ensure_other_models(cache, pool, other_models, fingerprint=fingerprint):
             parts.append(EXTERNAL)
-        elif any(map(needs_others, names)):
+        elif any(map(needs_other_models, names)):
             raise ChoiceError(
                 "surrogate 'external' needs what other models say, and the pool has no columns "
                 f"{'surrogate_pred_*' if pool.schema.task == 'regression' else 'surrogate_prob_*'}",
-                "give a file of them with --surrogates, or choose another surrogate",
+                "give a file of them with --other-models, or choose another surrogate",
             )
-    elif seeing(EXTERNAL, past) and _remembered(cache, pool, surrogates, known.get(EXTERNAL)):
+    elif find_surrogates_using(EXTERNAL, past) and _can_open_other_models(
+        cache, pool, other_models, fingerprint
+    ):
         parts.append(EXTERNAL)
     return Cache(cache.folder, parts) if parts else cache
 
 
-def inspected(cache: Cache, pool, *, train: str | None, surrogates: str | None) -> tuple[str, ...]:
-    """Checks files that were named and that the surrogates so far do not read, and says so.
+def check_unused_files(
+    cache: Cache, pool: Pool, *, train: str | None, other_models: str | None
+) -> tuple[str, ...]:
+    """Check auxiliary files that the surrogates so far do not use; a sentence about each.
 
-    Raises as equip does.
+    Raises as attach_auxiliary does.
     """
-    said = []
+    notices = []
     if train and TRAIN not in cache.parts:
-        from activetest.cache import training_rows as training
+        from activetest.cache import training_rows
 
-        training.check(pool, train)
-        said.append(f"{train} waits for a surrogate that learns from it: {_listed(FEATURES)}")
-    if surrogates and EXTERNAL not in cache.parts:
-        from activetest.cache import other_models as external
+        training_rows.check_training_rows(pool, train)
+        users = _list_surrogates_using(FEATURES)
+        notices.append(f"{train} waits for a surrogate that learns from it: {users}")
+    if other_models and EXTERNAL not in cache.parts:
+        from activetest.cache import other_models as others
 
-        external.ensure(cache, pool, surrogates)
-        said.append(f"{surrogates} waits for a surrogate that sees it: {_listed(EXTERNAL)}")
-    return tuple(said)
+        others.ensure_other_models(cache, pool, other_models)
+        users = _list_surrogates_using(EXTERNAL)
+        notices.append(f"{other_models} waits for a surrogate that sees it: {users}")
+    return tuple(notices)
 
 
-def needs_others(name: str) -> bool:
-    """Whether a surrogate is nothing without other models."""
+def needs_other_models(name: str) -> bool:
+    """Whether a surrogate cannot do without outputs of other models."""
     return bool(catalog.fact("surrogates", name, "NEEDS_OTHER_MODELS"))
 
 
-def seeing(part: str, names: Iterable[str]) -> list[str]:
+def find_surrogates_using(part: str, names: Iterable[str]) -> list[str]:
     """Those of the surrogates of these names whose beliefs rest on a part: features or external."""
     return sorted(name for name in names if catalog.fact("surrogates", name, _USES[part]))
 
 
-def _listed(part: str) -> str:
+def _list_surrogates_using(part: str) -> str:
+    """The names of all surrogates that use a part."""
     return ", ".join(catalog.having("surrogates", _USES[part]))
 
 
-def _remembered(cache: Cache, pool, surrogates: str | None, known: str | None) -> bool:
-    """Whether what other models said can be had: from the copy, or from its source."""
-    from activetest.cache import other_models as external
+def _can_open_other_models(
+    cache: Cache, pool: Pool, source: str | None, fingerprint: str | None
+) -> bool:
+    """Whether outputs of other models are available: from the copy in the cache, or the source."""
+    from activetest.cache import other_models as others
 
+    if others.open_copy_in(cache, pool, fingerprint):
+        return True
     try:
-        return bool(external.copy(cache, pool, known) or external.ensure(cache, pool, surrogates))
+        return others.ensure_other_models(cache, pool, source) is not None
     except PoolError:
         return False

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from activetest.cache.arrays import Arrays, replacing
+from activetest import atomic
+from activetest.cache.arrays import Arrays
 from activetest.cache.design import Design, measure_pool
 from activetest.errors import PoolError
 from activetest.item_statistics.defaults import STATISTICS, default_metrics
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Array
 from activetest.pool import groups as grouping
-from activetest.pool.ids import Text, hashes, ordered, repeated, row_hashes
+from activetest.pool.ids import Text, build_index, find_duplicates, hash_rows, hash_text
+from activetest.pool.pool import Block, Pool, Strip
+from activetest.pool.schema import Schema
 
 VERSION = 1
 
@@ -26,8 +29,8 @@ _STRIP = 16384
 
 
 @dataclass(frozen=True)
-class PassCounts:
-    """What was found in some rows.
+class RowCounts:
+    """Counts over some rows.
 
     hash          sum of the hashes of the rows, modulo 2^64
     renormalised  rows whose probabilities did not sum to one
@@ -40,8 +43,8 @@ class PassCounts:
     disagreeing: int
     missing: Array
 
-    def __add__(self, other: "PassCounts") -> "PassCounts":
-        return PassCounts(
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        return RowCounts(
             (self.hash + other.hash) % 2**64,
             self.renormalised + other.renormalised,
             self.disagreeing + other.disagreeing,
@@ -49,81 +52,79 @@ class PassCounts:
         )
 
 
-def build_into(pool, folder: Path) -> None:
-    """Write the cache of a pool to a folder.
+# Counts by the number of the piece, and ids that are not written yet.
+_Result = tuple[dict[int, RowCounts], list[Text]]
 
-    Raises PoolError, and OSError when it cannot be written.
+
+def build_into(pool: Pool, folder: Path) -> None:
+    """Write the cache of a pool to a folder, as a whole or not at all.
+
+    Raises PoolError for a value that cannot be right, OSError when it cannot be written.
     """
     design, values = measure_pool(pool)
-    with replacing(folder) as fresh:
-        arrays = Arrays(fresh)
+    with atomic.replacing_folder(folder) as building:
+        arrays = Arrays(building)
         try:
-            _create(arrays, pool, design)
-            tallies = _write(arrays, pool, design, values)
-            _order(arrays, pool)
+            _create_arrays(arrays, pool, design)
+            counts_by_piece = _write_rows(arrays, pool, design, values)
+            _write_id_index(arrays, pool)
         finally:
             arrays.close()
         manifest = {
             "version": VERSION,
             "rows": pool.rows,
             "classes": pool.schema.classes,
-            "statistics": _statistics(pool.schema),
-            "fingerprint": _digest(pool, [counts.hash for counts in tallies]),
+            "statistics": _choose_statistics(pool.schema),
+            "fingerprint": _hash_pool(pool, [counts.hash for counts in counts_by_piece]),
             "group_names": pool.schema.groups,
             "group_values": values,
             "components": design.components,
             "schema": pool.schema.to_dict(),
-            "notices": _notices(pool, reduce(add, tallies)),
+            "notices": _describe_corrections(pool, reduce(add, counts_by_piece)),
             "arrays": arrays.shapes,
             "stamp": pool.files.stamp(),
             "piece_rows": [piece.rows for piece in pool.pieces],
-            "piece_sums": [_hex(counts.hash) for counts in tallies],
+            "piece_sums": [_to_hex(counts.hash) for counts in counts_by_piece],
         }
-        (fresh / "manifest.json").write_text(json.dumps(manifest))
+        (building / "manifest.json").write_text(json.dumps(manifest))
 
 
-def fingerprint(pool) -> tuple[str, list[str]]:
+def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
     """The fingerprint of a pool and the sum of row hashes of each piece, in one pass."""
 
-    def scan(strip) -> Counter:
-        block = pool.block(strip)
-        return Counter({strip.piece.number: _row_sum(block, hashes(block.ids))})
+    def hash_strip(strip: Strip) -> Counter[int]:
+        block = pool.read_block(strip)
+        return Counter({strip.piece.number: _sum_hashes(block, hash_text(block.ids))})
 
-    found = pool.each(scan, add, without=("features", "groups"))
-    sums = [found[piece.number] % 2**64 for piece in pool.pieces]
-    return _digest(pool, sums), [_hex(total) for total in sums]
+    total = pool.map_strips(hash_strip, add, without=("features", "groups"))
+    sums = [total[piece.number] % 2**64 for piece in pool.pieces]
+    return _hash_pool(pool, sums), [_to_hex(each) for each in sums]
 
 
-def _digest(pool, sums: list[int]) -> str:
+def _hash_pool(pool: Pool, sums: list[int]) -> str:
     """Rows, meaning of the outputs, order-free sum of row hashes: as 32 hexadecimal digits."""
     schema = pool.schema
-    meaning = [
-        schema.task,
-        schema.kind,
-        list(schema.classes),
-        schema.id is None,
-        schema.std is None,
-    ]
-    return hashlib.sha256(json.dumps([pool.rows, meaning, sum(sums) % 2**64]).encode()).hexdigest()[
-        :32
-    ]
+    classes = list(schema.classes)
+    meaning = [schema.task, schema.kind, classes, schema.id is None, schema.std is None]
+    text = json.dumps([pool.rows, meaning, sum(sums) % 2**64])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _row_sum(block, keys: Array) -> int:
+def _sum_hashes(block: Block, keys: Array) -> int:
     """The sum of the hashes of the rows, whose ids hash to keys."""
-    return int(row_hashes(keys, block.checked.raw).sum(dtype=np.uint64))
+    return int(hash_rows(keys, block.checked.raw).sum(dtype=np.uint64))
 
 
-def _hex(total: int) -> str:
+def _to_hex(total: int) -> str:
     return f"{total:016x}"
 
 
-def _statistics(schema) -> tuple[str, ...]:
-    """What is computed per item."""
+def _choose_statistics(schema: Schema) -> tuple[str, ...]:
+    """Names of the statistics that are computed per item."""
     return STATISTICS[default_metrics(schema.task, schema.kind)]
 
 
-def _create(arrays: Arrays, pool, design: Design) -> None:
+def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
     """Create every array of the cache."""
     schema, rows = pool.schema, pool.rows
     regression = schema.task == "regression"
@@ -132,7 +133,7 @@ def _create(arrays: Arrays, pool, design: Design) -> None:
     arrays.create("id_offsets", (0,), np.int64)
     arrays.create("id_order", (rows,), np.uint64)
     arrays.create("pred", (rows,), float if regression else np.int32)
-    arrays.create("design", (rows, design.heads + design.components), np.float32)
+    arrays.create("design", (rows, design.model_columns + design.components), np.float32)
     arrays.create("codes", (rows, len(schema.groups)), np.int32)
     if schema.std is not None:
         arrays.create("std", (rows,), float)
@@ -140,47 +141,49 @@ def _create(arrays: Arrays, pool, design: Design) -> None:
         arrays.create("probs", (rows, len(schema.classes)), np.float32)
     if not regression:
         for name in ("right", "wrong", "spread"):
-            arrays.create(name, (len(_statistics(schema)), rows), np.float32)
+            arrays.create(name, (len(_choose_statistics(schema)), rows), np.float32)
 
 
-def _write(arrays: Arrays, pool, design: Design, values: list[list[str]]) -> list[PassCounts]:
-    """The second pass: every row checked and written; a tally per piece."""
+def _write_rows(
+    arrays: Arrays, pool: Pool, design: Design, values: list[list[str]]
+) -> list[RowCounts]:
+    """The second pass: check and write every row; counts per piece."""
 
-    def convert(strip) -> tuple[dict[int, PassCounts], list[Text]]:
-        counts, ids = _write_block(arrays, pool.block(strip), design, values, pool.schema)
+    def convert(strip: Strip) -> _Result:
+        counts, ids = _write_block(arrays, pool.read_block(strip), design, values, pool.schema)
         return {strip.piece.number: counts}, [ids]
 
-    def keep(result: tuple[dict[int, PassCounts], list[Text]]) -> dict[int, PassCounts]:
+    def write_ids(result: _Result) -> dict[int, RowCounts]:
         # Where a strip's ids begin is known only once all before it are written.
-        tallies, texts = result
+        counts, texts = result
         for ids in texts:
             arrays.extend("id_offsets", arrays.shapes["id_letters"][0] + ids.offsets[:-1])
             arrays.extend("id_letters", ids.letters)
-        return tallies
+        return counts
 
-    def gather(before, now) -> tuple[dict[int, PassCounts], list[Text]]:
-        return _merged(before[0], now[0]), before[1] + now[1]
+    def join(left: _Result, right: _Result) -> _Result:
+        return _add_counts(left[0], right[0]), left[1] + right[1]
 
-    def combine(before, now) -> tuple[dict[int, PassCounts], list[Text]]:
-        return _merged(keep(before), keep(now)), []
+    def combine(left: _Result, right: _Result) -> _Result:
+        return _add_counts(write_ids(left), write_ids(right)), []
 
-    tallies = list(keep(pool.each(convert, combine, gather=gather)).values())
+    counts_by_piece = write_ids(pool.map_strips(convert, combine, gather=join))
     arrays.extend("id_offsets", np.array(arrays.shapes["id_letters"]))
-    return tallies
+    return list(counts_by_piece.values())
 
 
-def _merged(before: dict[int, PassCounts], now: dict[int, PassCounts]) -> dict[int, PassCounts]:
-    """Tallies per piece, those of a piece that is in both added."""
-    shared = {number: before[number] + now[number] for number in before.keys() & now.keys()}
-    return before | now | shared
+def _add_counts(left: dict[int, RowCounts], right: dict[int, RowCounts]) -> dict[int, RowCounts]:
+    """Counts per piece; those of a piece that is in both are added."""
+    shared = {number: left[number] + right[number] for number in left.keys() & right.keys()}
+    return left | right | shared
 
 
 def _write_block(
-    arrays: Arrays, block, design: Design, values: list[list[str]], schema
-) -> tuple[PassCounts, Text]:
-    """Write what is known of a block; its tally, and its ids."""
+    arrays: Arrays, block: Block, design: Design, values: list[list[str]], schema: Schema
+) -> tuple[RowCounts, Text]:
+    """Write the rows of a block; its counts, and its ids."""
     outputs, start = block.checked.outputs, block.start
-    keys = hashes(block.ids)
+    keys = hash_text(block.ids)
     rows, missing = design.rows(outputs, block.features)
     arrays.write("hashes", start, keys)
     arrays.write("pred", start, outputs.pred)
@@ -191,25 +194,27 @@ def _write_block(
         arrays.write("probs", start, outputs.probs)
     if values:
         codes = [
-            grouping.place(*group, known) for group, known in zip(block.groups, values, strict=True)
+            grouping.recode(present, names, known)
+            for (present, names), known in zip(block.groups, values, strict=True)
         ]
         arrays.write("codes", start, np.stack(codes, axis=1))
     if schema.task == "classification":
+        statistics = _choose_statistics(schema)
         for begin in range(0, len(keys), _STRIP):
-            constants = right_and_wrong(outputs[begin : begin + _STRIP], _statistics(schema))
+            constants = right_and_wrong(outputs[begin : begin + _STRIP], statistics)
             for name, constant in zip(("right", "wrong", "spread"), constants, strict=True):
                 arrays.write_across(name, start + begin, constant)
-    counts = PassCounts(
-        _row_sum(block, keys), block.checked.renormalised, block.checked.disagreeing, missing
+    counts = RowCounts(
+        _sum_hashes(block, keys), block.checked.renormalised, block.checked.disagreeing, missing
     )
     return counts, block.ids
 
 
-def _order(arrays: Arrays, pool) -> None:
+def _write_id_index(arrays: Arrays, pool: Pool) -> None:
     """Write the index of ids. Raises PoolError when two items have one id."""
-    order = ordered(arrays.read("hashes"))
+    order = build_index(arrays.read("hashes"))
     ids = Text(arrays.read("id_letters"), arrays.read("id_offsets"))
-    if duplicates := repeated(order, ids):
+    if duplicates := find_duplicates(order, ids):
         first, second = duplicates
         raise PoolError(
             f"rows {first:,} and {second:,} of {pool.uri} (counting from 0) "
@@ -219,13 +224,13 @@ def _order(arrays: Arrays, pool) -> None:
     arrays.write("id_order", 0, order)
 
 
-def _notices(pool, counts: PassCounts) -> list[str]:
-    """What was put right, or is odd, in plain sentences."""
-    said = []
+def _describe_corrections(pool: Pool, counts: RowCounts) -> list[str]:
+    """What was corrected, or is unusual, in plain sentences."""
+    notices = []
     if count := counts.renormalised:
-        said.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")
+        notices.append(f"renormalised the probabilities of {count:,} of {pool.rows:,} items")
     if count := counts.disagreeing:
-        said.append(
+        notices.append(
             f"pred is not the most probable class for {count:,} of {pool.rows:,} items; "
             "pred is what is tested"
         )
@@ -233,8 +238,8 @@ def _notices(pool, counts: PassCounts) -> list[str]:
         gaps = zip(pool.feature_names(), counts.missing, strict=True)
         columns = list(dict.fromkeys(name for name, missing in gaps if missing))
         shown = ", ".join(columns[:8]) + (" and others" if len(columns) > 8 else "")
-        said.append(
+        notices.append(
             f"missing or infinite feature values ({count:,}, in {shown}) "
             "stand at their column's mean"
         )
-    return said
+    return notices

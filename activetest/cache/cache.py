@@ -6,16 +6,20 @@ from functools import cached_property
 from itertools import chain
 from operator import add
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
-from activetest.cache.build import VERSION, build_into, fingerprint
-from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, mapped
+from activetest.cache.build import VERSION, build_into, compute_fingerprint
+from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, map_array
 from activetest.errors import PoolChanged
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
 from activetest.pool.ids import Text, find
+from activetest.pool.pool import Pool
+
+T = TypeVar("T")
 
 MANIFEST = "manifest.json"
 # Rows of a chunk, and probabilities of classes in it.
@@ -27,60 +31,60 @@ class Cache:
 
     size          N
     classes       names of the classes, in code order; empty for regression
-    statistics    (T,) names of the item statistics, see activetest.metrics.STATISTICS
+    statistics    (T,) names of the item statistics, see item_statistics.defaults
     fingerprint   hexadecimal: rows, classes, and an order-free sum of hashes of ids and outputs
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
     has_features  whether the design holds components of features
-    notices       plain sentences: what was put right while reading
+    notices       plain sentences: what was corrected while reading
     hashes        (N,) uint64 hash of each id
-    parts         what it is equipped with besides: see supplements
-    lost          {surrogate: why}: those of past rounds whose beliefs rest on what is no more, in
-                  plain sentences
+    parts         names of the auxiliary data that is attached: see auxiliary
+    unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
+                  is gone or has changed, so that they cannot predict again
     """
 
     def __init__(
         self, folder: Path, parts: Sequence[str] = (), unavailable: Mapping[str, str] | None = None
-    ):
-        """Raises OSError, EOFError, ValueError, KeyError or TypeError for no whole cache."""
+    ) -> None:
+        """Raises OSError, EOFError, ValueError, KeyError or TypeError for an incomplete cache."""
         self.folder = folder
-        self.manifest = json.loads((folder / MANIFEST).read_text())
+        self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
         if self.manifest["version"] != VERSION:
             raise ValueError(f"cache version {self.manifest['version']}")
         self.size: int = self.manifest["rows"]
-        self.classes = tuple(self.manifest["classes"])
-        self.statistics = tuple(self.manifest["statistics"])
+        self.classes: tuple[str, ...] = tuple(self.manifest["classes"])
+        self.statistics: tuple[str, ...] = tuple(self.manifest["statistics"])
         self.fingerprint: str = self.manifest["fingerprint"]
-        self.group_names = tuple(self.manifest["group_names"])
+        self.group_names: tuple[str, ...] = tuple(self.manifest["group_names"])
         self.group_values: list[list[str]] = self.manifest["group_values"]
         self.has_features: bool = self.manifest["components"] > 0
-        self.parts = tuple(parts)
-        self.unavailable = dict(unavailable or {})
+        self.parts: tuple[str, ...] = tuple(parts)
+        self.unavailable: Mapping[str, str] = dict(unavailable or {})
         self._parts = {name: Part(folder / name) for name in parts}
-        said = (each.said for each in self._parts.values())
-        self.notices = tuple(chain(self.manifest["notices"], *said))
+        notices = (part.notices for part in self._parts.values())
+        self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
         self._arrays = {
-            name: mapped(folder / f"{name}.npy", shape)
+            name: map_array(folder / f"{name}.npy", shape)
             for name, shape in self.manifest["arrays"].items()
         }
         self.hashes: Array = self._arrays["hashes"]
-        self._kept: dict = {}
+        self._computed: dict[Hashable, Any] = {}
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
         return self._rows(np.arange(start, min(stop, self.size)), slice(start, stop))
 
-    def take(self, indices) -> Rows:
+    def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
-        indices = np.asarray(indices, np.int64)
-        return self._rows(indices, indices)
+        positions = np.asarray(indices, np.int64)
+        return self._rows(positions, positions)
 
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
         """(start, stop) of consecutive chunks that cover the pool; fewer rows of many classes."""
         size = size or max(min(_CHUNK, _NUMBERS // max(len(self.classes), 1)), 1)
         return [(start, min(start + size, self.size)) for start in range(0, self.size, size)]
 
-    def ids(self, indices) -> list[str]:
+    def ids(self, indices: Array | Sequence[int]) -> list[str]:
         """The ids of the items at these positions."""
         return [self._text[int(index)] for index in indices]
 
@@ -91,27 +95,31 @@ class Cache:
     def scores(self, code: int | None = None) -> Array:
         """(N,) confidence in the predicted class, or probability of the class with this code."""
 
-        def on_piece(piece) -> list[Array]:
-            outputs = self.rows(*piece).outputs
-            return [outputs.confidence if code is None else outputs.probs[:, code]]
+        def score_chunk(chunk: tuple[int, int]) -> list[Array]:
+            outputs = self.rows(*chunk).outputs
+            if code is None:
+                return [outputs.confidence]
+            if outputs.probs is None:
+                raise ValueError("the pool has no probabilities")
+            return [outputs.probs[:, code]]
 
-        return np.concatenate(map_reduce(self.chunks(), on_piece, add))
+        return np.concatenate(map_reduce(self.chunks(), score_chunk, add))
 
     @property
-    def roles(self) -> dict:
+    def roles(self) -> dict[str, Any]:
         """What the pool's columns mean: see Schema."""
         return self.manifest["schema"]
 
     @cached_property
     def train(self) -> TrainingRows | None:
-        """Labelled rows from elsewhere, None unless the cache is equipped with them."""
+        """Labelled rows from elsewhere, None unless they are attached."""
         part = self._parts.get(TRAIN)
-        return part and TrainingRows(
-            *(np.asarray(part.arrays[name]) for name in ("features", "labels"))
-        )
+        if part is None:
+            return None
+        return TrainingRows(np.asarray(part.arrays["features"]), np.asarray(part.arrays["labels"]))
 
-    def source(self, part: str) -> str | None:
-        """The fingerprint of what a part was made from, None without the part."""
+    def part_fingerprint(self, part: str) -> str | None:
+        """The fingerprint of what a part was built from, None without the part."""
         return self._parts[part].fingerprint if part in self._parts else None
 
     @cached_property
@@ -119,41 +127,47 @@ class Cache:
         """A typical prediction: the mean over the first rows; 0 where classes are predicted."""
         return 0.0 if self.classes else float(self.rows(0, 65536).outputs.pred.mean())
 
-    def kept(self, key: Hashable, make: Callable):
-        """What make() returned when it was first asked for by this key: one pass serves all."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What compute() returned the first time it was called for this key."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        return self._computed[key]
 
-    def made_from(self, pool) -> bool:
-        """Whether the pool's files and the roles of its columns are those of the build."""
+    def matches(self, pool: Pool) -> bool:
+        """Whether the pool's files and the roles of its columns are those it was built from."""
         return (
             self.manifest["stamp"] == pool.files.stamp()
             and self.manifest["schema"] == pool.schema.to_dict()
         )
 
-    def _rows(self, index: Array, pick) -> Rows:
-        def get(name: str) -> Array | None:
-            return np.asarray(self._arrays[name][pick]) if name in self._arrays else None
+    def _rows(self, index: Array, selection: Array | slice) -> Rows:
+        """The items of a selection, at the positions index (R,)."""
 
-        def across(name: str) -> Array | None:
-            return np.asarray(self._arrays[name][:, pick]) if name in self._arrays else None
+        def select(name: str) -> Array:
+            return np.asarray(self._arrays[name][selection])
 
-        def besides(name: str) -> Array | None:
+        def select_if_there(name: str) -> Array | None:
+            return select(name) if name in self._arrays else None
+
+        def select_across(name: str) -> Array | None:
+            array = self._arrays.get(name)
+            return None if array is None else np.asarray(array[:, selection])
+
+        def select_part(name: str) -> Array | None:
             part = self._parts.get(name)
-            return None if part is None else np.asarray(part.arrays[name][pick])
+            return None if part is None else np.asarray(part.arrays[name][selection])
 
         return Rows(
             index=index,
-            hashes=get("hashes"),
-            outputs=Outputs(get("pred"), get("probs"), get("std")),
-            design=get("design"),
-            codes=get("codes"),
-            right=across("right"),
-            wrong=across("wrong"),
-            spread=across("spread"),
-            features=besides(FEATURES),
-            external=besides(EXTERNAL),
+            hashes=select("hashes"),
+            outputs=Outputs(select("pred"), select_if_there("probs"), select_if_there("std")),
+            design=select("design"),
+            codes=select("codes"),
+            right=select_across("right"),
+            wrong=select_across("wrong"),
+            spread=select_across("spread"),
+            features=select_part(FEATURES),
+            external=select_part(EXTERNAL),
         )
 
     @cached_property
@@ -161,7 +175,7 @@ class Cache:
         return Text(self._arrays["id_letters"], self._arrays["id_offsets"])
 
 
-def build(pool, folder) -> Cache:
+def build_cache(pool: Pool, folder: str | Path) -> Cache:
     """Read the pool twice and write its cache, in place of any that is there.
 
     The folder appears whole or not at all. Raises PoolError for what cannot be right in the pool,
@@ -172,7 +186,7 @@ def build(pool, folder) -> Cache:
     return Cache(folder)
 
 
-def open(folder, parts: Sequence[str] = ()) -> Cache | None:
+def open_cache(folder: str | Path, parts: Sequence[str] = ()) -> Cache | None:
     """The cache in the folder; None when it is missing, damaged, or of another version."""
     try:
         return Cache(Path(folder), parts)
@@ -180,30 +194,31 @@ def open(folder, parts: Sequence[str] = ()) -> Cache | None:
         return None
 
 
-def current(pool, folder, *, expected: str | None = None) -> Cache:
+def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None) -> Cache:
     """The cache of the pool as it is now: opened, or built again when something has changed.
 
-    expected is the fingerprint the study was made with (default: that of the cache there is).
+    expected  the fingerprint the study was made with (default: that of the cache there is)
+
     Raises PoolChanged, with the old cache left in place, when ids or outputs are no longer those.
     Positions may differ from those before: ids, not positions, name items across caches.
     """
-    cache = open(folder)
+    cache = open_cache(folder)
     if cache is not None:
         expected = expected or cache.fingerprint
-        if cache.fingerprint == expected and cache.made_from(pool):
+        if cache.fingerprint == expected and cache.matches(pool):
             return cache
     if expected is not None:
         pool.check()
-        now, sums = fingerprint(pool)
+        now, sums = compute_fingerprint(pool)
         if now != expected:
             raise PoolChanged(
-                _difference(pool, cache, sums),
+                _describe_difference(pool, cache, sums),
                 hint="restore the pool, or start another study with --study DIR",
             )
-    return build(pool, folder)
+    return build_cache(pool, folder)
 
 
-def _difference(pool, cache: Cache | None, sums: list[str]) -> str:
+def _describe_difference(pool: Pool, cache: Cache | None, sums: list[str]) -> str:
     """What changed, as far as the old cache can tell."""
     problem = f"the pool {pool.uri} is not the one this study was made for"
     if cache is None:

@@ -1,5 +1,6 @@
 """From features to a few standardised principal components: learn the map, then apply it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +16,11 @@ _STRIP = 8192
 # Multiplications the covariance may cost; with more features it is taken over evenly spaced rows.
 _WORK = 2**34
 
-# A standard deviation below this, in units of the pilot's, is what float32 sums leave of a
+# A standard deviation below this, in units of the rough scale, is what float32 sums leave of a
 # constant.
 _CONSTANT = 1e-4
 
-# Values that are not finite are looked for, and need no warning besides.
+# Values that are not finite are handled; numpy need not warn about them.
 _QUIET = np.errstate(over="ignore", invalid="ignore")
 
 # Above this many features a few components come cheaper from subspace iteration than from all of
@@ -28,8 +29,11 @@ _FULL = 1024
 
 
 @dataclass(frozen=True)
-class Pilot:
-    """Centre (D,) and scale (D,) of the features in the first rows: keeps float32 sums exact."""
+class RoughScale:
+    """Centre (D,) and scale (D,) of the features in the first rows.
+
+    Sums of values that are shifted and scaled by them stay exact in float32.
+    """
 
     centre: Array
     scale: Array
@@ -37,7 +41,7 @@ class Pilot:
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over rows of features, centred and scaled by a pilot; a missing value adds nothing.
+    """Sums over rows of features in units of a RoughScale; a missing value adds nothing.
 
     rows    number of rows
     present (D,) number of values that were there
@@ -76,7 +80,7 @@ class Projection:
 
 
 @_QUIET
-def pilot(features: list[Array]) -> Pilot:
+def estimate_rough_scale(features: list[Array]) -> RoughScale:
     """Centre and scale of a first batch of (R,) and (R, W) columns; 0 and 1 without values."""
     means, scales = [], []
     for column in features:
@@ -87,24 +91,24 @@ def pilot(features: list[Array]) -> Pilot:
         spread = np.sqrt((np.where(there, values - mean, 0) ** 2).sum(axis=0) / count)
         means.append(np.where(np.isfinite(mean), mean, 0))
         scales.append(np.where(np.isfinite(spread) & (spread > 0), spread, 1))
-    return Pilot(np.concatenate(means), np.concatenate(scales))
+    return RoughScale(np.concatenate(means), np.concatenate(scales))
 
 
-def stride(rows: int, width: int) -> int:
-    """Every how many rows the covariance looks at one, for so many rows and features."""
+def choose_row_step(rows: int, width: int) -> int:
+    """k, where the covariance is taken over every k-th row, for so many rows and features."""
     affordable = max(_WORK // width**2, 16 * width, 131_072)
     return -(-rows // affordable)
 
 
 @_QUIET
-def measure(features: list[Array], first: Pilot) -> Moments:
-    """Moments of a chunk."""
-    width = len(first.centre)
+def compute_moments(features: list[Array], rough: RoughScale) -> Moments:
+    """Moments of a chunk of (R,) and (R, W) columns."""
+    width = len(rough.centre)
     rows = len(features[0])
     present, total, gram = np.zeros(width), np.zeros(width), np.zeros((width, width))
-    scale = (1 / first.scale).astype(np.float32)[:, None]
-    for strip in _strips(features, first.centre):
-        strip *= scale
+    scale = (1 / rough.scale).astype(np.float32)[:, None]
+    for centred in _centre_strips(features, rough.centre):
+        strip = np.multiply(centred, scale, out=centred)
         ones = np.ones(strip.shape[1], np.float32)
         sums = strip @ ones
         if np.isfinite(sums).all():
@@ -119,24 +123,26 @@ def measure(features: list[Array], first: Pilot) -> Moments:
     return Moments(rows, present, total, gram)
 
 
-def standard(moments: Moments, first: Pilot) -> tuple[Array, Array]:
+def compute_mean_and_scale(moments: Moments, rough: RoughScale) -> tuple[Array, Array]:
     """(D,) mean and standard deviation of each column; 1 for a constant one."""
     mean = moments.total / moments.rows
     spread = np.sqrt(np.maximum(np.diag(moments.gram) / moments.rows - mean**2, 0))
-    return first.centre + first.scale * mean, first.scale * np.where(spread > _CONSTANT, spread, 1)
+    return rough.centre + rough.scale * mean, rough.scale * np.where(spread > _CONSTANT, spread, 1)
 
 
-def projection(moments: Moments, first: Pilot) -> Projection:
-    """The map onto the leading principal components of the standardised features, of variance one.
+def fit_projection(moments: Moments, rough: RoughScale) -> Projection:
+    """The map from features to the leading principal components of the standardised features.
 
-    Constant features carry nothing, and there are no more components than independent features.
-    Signs are fixed so that the largest loading is positive.
+    Components have variance one. Constant features have no weight, and there are no more
+    components than independent features. Signs are fixed so that the largest loading is positive.
     """
     mean = moments.total / moments.rows
     covariance = moments.gram / moments.rows - np.outer(mean, mean)
     spread = np.sqrt(np.maximum(np.diag(covariance), 0))
     inverse = np.where(spread > _CONSTANT, 1 / np.maximum(spread, _CONSTANT), 0)
-    values, vectors = _leading(covariance * np.outer(inverse, inverse), min(COMPONENTS, len(mean)))
+    values, vectors = _find_leading(
+        covariance * np.outer(inverse, inverse), min(COMPONENTS, len(mean))
+    )
     keep = values > 1e-4
     vectors = (
         vectors[:, keep]
@@ -147,61 +153,60 @@ def projection(moments: Moments, first: Pilot) -> Projection:
     weights = inverse[:, None] * vectors / np.sqrt(values[keep])
     centre = moments.total / np.maximum(moments.present, 1)
     return Projection(
-        first.centre,
-        first.scale * centre,
-        (weights / first.scale[:, None]).astype(np.float32),
+        rough.centre,
+        rough.scale * centre,
+        (weights / rough.scale[:, None]).astype(np.float32),
         -(centre @ weights).astype(np.float32),
     )
 
 
 @_QUIET
-def project(features: list[Array], onto: Projection) -> tuple[Array, Array]:
+def project_features(features: list[Array], projection: Projection) -> tuple[Array, Array]:
     """(R, k) float32 components, and (D,) how many values were missing in each feature."""
-    rows, missing = len(features[0]), np.zeros(len(onto.centre), np.int64)
-    components = np.empty((rows, len(onto.offset)), np.float32)
+    rows, missing = len(features[0]), np.zeros(len(projection.centre), np.int64)
+    components = np.empty((rows, len(projection.offset)), np.float32)
     begin = 0
-    for strip in _strips(features, onto.centre):
+    for strip in _centre_strips(features, projection.centre):
         part = components[begin : begin + strip.shape[1]]
-        np.matmul(strip.T, onto.weights, out=part)
-        # A value that is not finite spoils the sums of its row, so whole strips are cleared at
-        # once.
-        if not np.isfinite(part).all() or not len(onto.offset):
+        np.matmul(strip.T, projection.weights, out=part)
+        # A value that is not finite spoils the sums of its row.
+        if not np.isfinite(part).all() or not len(projection.offset):
             gaps = ~np.isfinite(strip)
             missing += gaps.sum(axis=1)
             np.matmul(
-                np.where(gaps, onto.fill.astype(np.float32)[:, None], strip).T,
-                onto.weights,
+                np.where(gaps, projection.fill.astype(np.float32)[:, None], strip).T,
+                projection.weights,
                 out=part,
             )
         begin += strip.shape[1]
-    return components + onto.offset, missing
+    return components + projection.offset, missing
 
 
-def _strips(features: list[Array], centre: Array):
-    """(D, <= 8192) float32 pieces of the chunk minus the centre; the next overwrites the last."""
+def _centre_strips(features: list[Array], centre: Array) -> Iterator[Array]:
+    """(D, <= 8192) float32 strips of the chunk minus the centre; each overwrites the one before."""
     rows = len(features[0])
     block = np.empty((len(centre), min(rows, _STRIP)), np.float32)
-    parts = [_exact(column) for column in features]
+    parts = [_to_float(column) for column in features]
     places = np.cumsum([0] + [1 if part.ndim == 1 else part.shape[1] for part in parts])
     # In the column's own precision, so that large numbers with small differences keep them.
     centres = [
-        centre[a:b, None].astype(part.dtype)
-        for part, a, b in zip(parts, places, places[1:], strict=False)
+        centre[begin:end, None].astype(part.dtype)
+        for part, begin, end in zip(parts, places[:-1], places[1:], strict=True)
     ]
     for begin in range(0, rows, _STRIP):
         strip = block[:, : min(_STRIP, rows - begin)]
-        for part, middle, place in zip(parts, centres, places, strict=False):
-            out, taken = strip[place : place + len(middle)], part[begin : begin + _STRIP].T
-            np.subtract(taken, middle, out=out, dtype=part.dtype, casting="unsafe")
+        for part, middle, place in zip(parts, centres, places[:-1], strict=True):
+            out, values = strip[place : place + len(middle)], part[begin : begin + _STRIP].T
+            np.subtract(values, middle, out=out, dtype=part.dtype, casting="unsafe")
         yield strip
 
 
-def _exact(column: Array) -> Array:
+def _to_float(column: Array) -> Array:
     """The column as float32 if it is, as float64 otherwise."""
     return column if column.dtype == np.float32 else column.astype(float, copy=False)
 
 
-def _leading(matrix: Array, count: int) -> tuple[Array, Array]:
+def _find_leading(matrix: Array, count: int) -> tuple[Array, Array]:
     """The count largest eigenvalues, in descending order, and their eigenvectors (D, count)."""
     if len(matrix) <= _FULL:
         values, vectors = np.linalg.eigh(matrix)

@@ -1,4 +1,4 @@
-"""The first pass over a pool: what makes the columns of the design, and which groups there are."""
+"""The first pass over a pool: how the design is computed, and which groups there are."""
 
 from dataclasses import dataclass
 from operator import add
@@ -8,6 +8,7 @@ import numpy as np
 from activetest.cache import components
 from activetest.nouns.rows import Array, Outputs
 from activetest.pool import groups as grouping
+from activetest.pool.pool import Pool, Strip
 
 # The confidence enters the design as a logit, cut off where only rounding is left of it.
 LOGIT_LIMIT = 12.0
@@ -15,15 +16,15 @@ LOGIT_LIMIT = 12.0
 
 @dataclass(frozen=True)
 class Design:
-    """How an item becomes a row of the design: the black box's own view of it, then features.
+    """How an item becomes a row of the design: the model's own outputs, then features.
 
-    heads       number of columns before the components
-    centre      (heads,) mean of predicted values, log standard deviations; empty for classes
-    scale       (heads,) their standard deviation
-    projection  features onto components; None without features
+    model_columns  H, the number of columns before the components
+    centre         (H,) mean of predicted values and log standard deviations; empty for classes
+    scale          (H,) their standard deviation
+    projection     features onto components; None without features
     """
 
-    heads: int
+    model_columns: int
     centre: Array
     scale: Array
     projection: components.Projection | None
@@ -34,21 +35,21 @@ class Design:
         return 0 if self.projection is None else len(self.projection.offset)
 
     def rows(self, outputs: Outputs, features: list[Array]) -> tuple[Array, Array]:
-        """(R, heads + components) float32, and how many values were missing in each feature."""
+        """(R, H + components) float32, and how many values were missing in each feature."""
         missing = np.zeros(1, np.int64)
-        parts = [self._heads(outputs)]
+        parts = [self._scale_outputs(outputs)]
         if self.projection is not None:
-            scores, missing = components.project(features, self.projection)
+            scores, missing = components.project_features(features, self.projection)
             parts.append(scores)
         return np.concatenate(parts, axis=1), missing
 
-    def _heads(self, outputs: Outputs) -> Array:
-        """(R, heads) float32 confidence, or prediction in standard units."""
+    def _scale_outputs(self, outputs: Outputs) -> Array:
+        """(R, H) float32 confidence, or prediction in standard units."""
         if len(self.centre):
-            return ((np.stack(_values(outputs), axis=1) - self.centre) / self.scale).astype(
-                np.float32
-            )
-        if not self.heads:
+            return (
+                (np.stack(_predicted_values(outputs), axis=1) - self.centre) / self.scale
+            ).astype(np.float32)
+        if not self.model_columns:
             return np.empty((len(outputs.pred), 0), np.float32)
         confidence = outputs.confidence[:, None].astype(float)
         with np.errstate(divide="ignore"):
@@ -57,63 +58,79 @@ class Design:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _PoolMoments:
     """Moments of features and of predicted values (None without any), values of each group."""
 
     features: components.Moments | None
     values: components.Moments | None
     groups: tuple[set[str], ...]
 
-    def __add__(self, other: "_Seen") -> "_Seen":
-        features = None if self.features is None else self.features + other.features
-        values = None if self.values is None else self.values + other.values
-        return _Seen(
-            features, values, tuple(a | b for a, b in zip(self.groups, other.groups, strict=True))
+    def __add__(self, other: "_PoolMoments") -> "_PoolMoments":
+        groups = tuple(left | right for left, right in zip(self.groups, other.groups, strict=True))
+        return _PoolMoments(
+            _add_moments(self.features, other.features),
+            _add_moments(self.values, other.values),
+            groups,
         )
 
 
-def measure_pool(pool) -> tuple[Design, list[list[str]]]:
+def _add_moments(
+    left: components.Moments | None, right: components.Moments | None
+) -> components.Moments | None:
+    return None if left is None or right is None else left + right
+
+
+def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     """The design of a pool, and the values of each group in order.
 
     Raises PoolError when a group column has too many values.
     """
     schema = pool.schema
     regression = schema.task == "regression"
-    heads = 1 + (schema.std is not None) if regression else int(schema.kind != "pred")
+    model_columns = 1 + (schema.std is not None) if regression else int(schema.kind != "pred")
     if not (schema.features or schema.groups or regression):
-        return Design(heads, np.zeros(0), np.ones(0), None), []
+        return Design(model_columns, np.zeros(0), np.ones(0), None), []
     without = ("ids",) if regression else ("ids", "outputs")
-    first = pool.block(next(pool.strips(without=without)))
-    pilot = components.pilot(first.features) if schema.features else None
-    value_pilot = components.pilot(_values(first.checked.outputs)) if regression else None
-    every = components.stride(pool.rows, len(pilot.centre)) if pilot else 1
+    first = pool.read_block(next(pool.strips(without=without)))
+    feature_scale = value_scale = None
+    step = 1
+    if schema.features:
+        feature_scale = components.estimate_rough_scale(first.features)
+        step = components.choose_row_step(pool.rows, len(feature_scale.centre))
+    if regression:
+        value_scale = components.estimate_rough_scale(_predicted_values(first.checked.outputs))
 
-    def seen(strip) -> _Seen:
-        block = pool.block(strip)
-        features = (
-            components.measure([column[::every] for column in block.features], pilot)
-            if pilot
-            else None
-        )
-        values = (
-            components.measure(_values(block.checked.outputs), value_pilot) if regression else None
-        )
-        found = _Seen(features, values, tuple(grouping.occurring(*group) for group in block.groups))
-        for group, names in zip(schema.groups, found.groups, strict=True):
-            grouping.reject_too_many(group, names)
-        return found
+    def measure_strip(strip: Strip) -> _PoolMoments:
+        block = pool.read_block(strip)
+        features = values = None
+        if feature_scale:
+            columns = [column[::step] for column in block.features]
+            features = components.compute_moments(columns, feature_scale)
+        if value_scale:
+            predicted = _predicted_values(block.checked.outputs)
+            values = components.compute_moments(predicted, value_scale)
+        groups = tuple(grouping.find_occurring(codes, names) for codes, names in block.groups)
+        _check_groups(schema.groups, groups)
+        return _PoolMoments(features, values, groups)
 
-    total = pool.each(seen, add, without=without)
-    for group, names in zip(schema.groups, total.groups, strict=True):
+    total: _PoolMoments = pool.map_strips(measure_strip, add, without=without)
+    _check_groups(schema.groups, total.groups)
+    centre, scale, projection = np.zeros(0), np.ones(0), None
+    if total.values and value_scale:
+        centre, scale = components.compute_mean_and_scale(total.values, value_scale)
+    if total.features and feature_scale:
+        projection = components.fit_projection(total.features, feature_scale)
+    design = Design(model_columns, centre, scale, projection)
+    return design, [grouping.sort_names(names) for names in total.groups]
+
+
+def _check_groups(groups: tuple[str, ...], values: tuple[set[str], ...]) -> None:
+    """Raises PoolError when a group has more values than a report can have lines."""
+    for group, names in zip(groups, values, strict=True):
         grouping.reject_too_many(group, names)
-    centre, scale = (
-        components.standard(total.values, value_pilot) if regression else (np.zeros(0), np.ones(0))
-    )
-    onto = components.projection(total.features, pilot) if pilot else None
-    return Design(heads, centre, scale, onto), [grouping.in_order(names) for names in total.groups]
 
 
-def _values(outputs: Outputs) -> list[Array]:
+def _predicted_values(outputs: Outputs) -> list[Array]:
     """Predicted values, and the logarithm of their standard deviation where there is one."""
     if outputs.std is None:
         return [outputs.pred]

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import add
 
 import numpy as np
 
 from activetest.cache import components
-from activetest.cache.parts import FEATURES, Part, drafted, opened
+from activetest.cache.cache import Cache
+from activetest.cache.parts import FEATURES, Part, drafting_part, open_part
 from activetest.nouns.rows import Array
-from activetest.pool.ids import row_hashes
+from activetest.pool.ids import hash_rows
+from activetest.pool.pool import Block, Pool, Strip
 
 # Rows standardised at once: they stay in the processor's cache.
 _STRIP = 4096
@@ -18,7 +21,7 @@ _STRIP = 4096
 # A standard deviation below this share of the mean is what rounding leaves of a constant.
 _CONSTANT = 1e-12
 
-# Values that are not finite are looked for, and need no warning besides.
+# Values that are not finite are handled; numpy need not warn about them.
 _QUIET = np.errstate(over="ignore", invalid="ignore")
 
 _UNUSED = ("ids", "outputs", "groups")
@@ -36,18 +39,19 @@ class Scale:
     inverse: Array
 
     @_QUIET
-    def standardised(self, features: list[Array]) -> Array:
+    def standardise(self, features: list[Array]) -> Array:
         """(R, D) float32 from (R,) and (R, W) columns; what is missing or infinite becomes 0."""
-        made = np.empty((len(features[0]) if features else 0, len(self.centre)), np.float32)
-        for begin, strip in _strips(features):
+        rows = len(features[0]) if features else 0
+        table = np.empty((rows, len(self.centre)), np.float32)
+        for begin, strip in _split_rows(features):
             part = (strip - self.centre) * self.inverse
-            made[begin : begin + len(strip)] = np.where(np.isfinite(part), part, 0)
-        return np.where(np.isfinite(made), made, np.float32(0))
+            table[begin : begin + len(strip)] = np.where(np.isfinite(part), part, 0)
+        return np.where(np.isfinite(table), table, np.float32(0))
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """(D,) counts, sums and sums of squares of the values that are there, in a pilot's units."""
+    """(D,) counts, sums and sums of squares of values, in the units of a rough scale."""
 
     count: Array
     total: Array
@@ -59,43 +63,45 @@ class _Sums:
         )
 
 
-def made_from(cache, pool) -> list:
-    """What the part depends on."""
+def describe_origin(cache: Cache, pool: Pool) -> list:
+    """What the part is built from, JSON-ready."""
     return [cache.manifest["stamp"], list(pool.schema.features)]
 
 
-def ensure(cache, pool) -> Part:
-    """The part, made unless it is there.
+def ensure_features(cache: Cache, pool: Pool) -> Part:
+    """The part of features, built unless it is there.
 
     Raises PoolError where the pool is damaged, OSError when it cannot be written.
     """
-    folder, source = cache.folder / FEATURES, made_from(cache, pool)
-    if part := opened(folder, source):
+    folder, origin = cache.folder / FEATURES, describe_origin(cache, pool)
+    if part := open_part(folder, origin):
         return part
-    with drafted(folder, source) as draft:
-        scale = measured(pool)
+    with drafting_part(folder, origin) as draft:
+        scale = measure_scale(pool)
         draft.arrays.create(FEATURES, (pool.rows, len(scale.centre)), np.float32)
         for name in ("centre", "inverse"):
             draft.arrays.create(name, (0,), float)
             draft.arrays.extend(name, getattr(scale, name))
 
-        def write(strip) -> int:
-            block = pool.block(strip)
-            draft.arrays.write(FEATURES, block.start, scale.standardised(block.features))
-            return _hashed(cache.hashes[block.start : block.start + strip.batch.num_rows], block)
+        def write_strip(strip: Strip) -> int:
+            block = pool.read_block(strip)
+            draft.arrays.write(FEATURES, block.start, scale.standardise(block.features))
+            return _hash_block(
+                cache.hashes[block.start : block.start + strip.batch.num_rows], block
+            )
 
-        total = pool.each(write, add, without=_UNUSED) if pool.schema.features else 0
-        seen = json.dumps([pool.feature_names(), total % 2**64])
-        draft.fingerprint = hashlib.sha256(seen.encode()).hexdigest()[:16]
+        total = pool.map_strips(write_strip, add, without=_UNUSED) if pool.schema.features else 0
+        content = json.dumps([pool.feature_names(), total % 2**64])
+        draft.fingerprint = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Part(folder)
 
 
-def scale_of(part: Part) -> Scale:
-    """The units of a part."""
-    return Scale(*(np.asarray(part.arrays[name]) for name in ("centre", "inverse")))
+def read_scale(part: Part) -> Scale:
+    """The units of a part of features."""
+    return Scale(np.asarray(part.arrays["centre"]), np.asarray(part.arrays["inverse"]))
 
 
-def _hashed(keys: Array, block) -> int:
+def _hash_block(keys: Array, block: Block) -> int:
     """The sum of the hashes of the rows of a block, whose ids hash to keys (R,)."""
     total = 0
     for begin in range(0, len(keys), _STRIP):
@@ -105,21 +111,26 @@ def _hashed(keys: Array, block) -> int:
             for feature in block.features
             for column in feature[part].reshape(len(keys[part]), -1).T
         ]
-        total += int(row_hashes(keys[part], values).sum(dtype=np.uint64))
+        total += int(hash_rows(keys[part], values).sum(dtype=np.uint64))
     return total
 
 
-def measured(pool) -> Scale:
+def measure_scale(pool: Pool) -> Scale:
     """Mean and standard deviation of every feature over the pool, as exact as doubles are."""
     if not pool.schema.features:
         return Scale(np.empty(0), np.empty(0))
-    first = components.pilot(pool.block(next(pool.strips(without=_UNUSED))).features)
-    sums = pool.each(lambda strip: _sums(pool.block(strip).features, first), add, without=_UNUSED)
+    first = pool.read_block(next(pool.strips(without=_UNUSED)))
+    rough = components.estimate_rough_scale(first.features)
+
+    def sum_strip(strip: Strip) -> _Sums:
+        return _sum_chunk(pool.read_block(strip).features, rough)
+
+    sums: _Sums = pool.map_strips(sum_strip, add, without=_UNUSED)
     count = np.maximum(sums.count, 1)
     mean = sums.total / count
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.sqrt(np.maximum(sums.squares / count - mean**2, 0)) * first.scale
-        centre = first.centre + first.scale * mean
+        spread = np.sqrt(np.maximum(sums.squares / count - mean**2, 0)) * rough.scale
+        centre = rough.centre + rough.scale * mean
         varies = spread > _CONSTANT * np.abs(centre)
     varies &= np.isfinite(spread) & np.isfinite(centre)
     inverse = np.divide(1, spread, out=np.zeros(len(spread)), where=varies)
@@ -127,21 +138,21 @@ def measured(pool) -> Scale:
 
 
 @_QUIET
-def _sums(features: list[Array], first: components.Pilot) -> _Sums:
-    """Of one chunk."""
-    count, total, squares = (np.zeros(len(first.centre)) for _ in range(3))
-    for _, strip in _strips(features):
-        strip = (strip - first.centre) / first.scale
-        there = np.isfinite(strip)
-        strip = np.where(there, strip, 0)
-        count += there.sum(axis=0)
-        total += strip.sum(axis=0)
-        squares += (strip**2).sum(axis=0)
+def _sum_chunk(features: list[Array], rough: components.RoughScale) -> _Sums:
+    """The sums of one chunk of (R,) and (R, W) columns."""
+    count, total, squares = (np.zeros(len(rough.centre)) for _ in range(3))
+    for _, strip in _split_rows(features):
+        scaled = (strip - rough.centre) / rough.scale
+        present = np.isfinite(scaled)
+        values = np.where(present, scaled, 0)
+        count += present.sum(axis=0)
+        total += values.sum(axis=0)
+        squares += (values**2).sum(axis=0)
     return _Sums(count, total, squares)
 
 
-def _strips(features: list[Array]):
-    """(first row, (R, D) float64) of a few thousand rows at a time."""
+def _split_rows(features: list[Array]) -> Iterator[tuple[int, Array]]:
+    """(first row, (R, D) float64 values) of a few thousand rows at a time."""
     for begin in range(0, len(features[0]) if features else 0, _STRIP):
         parts = [column[begin : begin + _STRIP].astype(float) for column in features]
         yield begin, np.column_stack(parts)

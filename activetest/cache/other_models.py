@@ -1,4 +1,4 @@
-"""What other models say about every item: columns of the pool itself, or a file with their ids.
+"""Outputs of other models for every item: columns of the pool itself, or a file with its ids.
 
 Classes: `surrogate_prob_<member>`, a list per row, or `surrogate_prob_<member>_<class>`, a number
 per class; where the pool has a score, `surrogate_prob_<member>` may be the same kind of score.
@@ -7,91 +7,105 @@ Values: `surrogate_pred_<member>`. Members keep the order of their columns.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 
 import numpy as np
 import pyarrow as pa
 
 from activetest.cache import tables
-from activetest.cache.parts import EXTERNAL, Draft, Part, copied, drafted, opened
+from activetest.cache.cache import Cache
+from activetest.cache.parts import EXTERNAL, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import PoolError
-from activetest.nouns.rows import Array
+from activetest.nouns.rows import Array, Outputs
 from activetest.parallel import map_reduce
 from activetest.pool import outputs as pool_outputs
 from activetest.pool.classes import list_width
-from activetest.pool.columns import row_numbers, text
-from activetest.pool.ids import Text, hashes, row_hashes
-from activetest.pool.roles import few, is_number, is_vector
+from activetest.pool.columns import read_text, row_numbers
+from activetest.pool.files import Files
+from activetest.pool.ids import Text, hash_rows, hash_text
+from activetest.pool.pool import Pool
+from activetest.pool.roles import is_number, is_vector, shorten_list
 from activetest.pool.schema import Schema
 
 PROBABILITIES, PREDICTIONS = "surrogate_prob_", "surrogate_pred_"
 
+# Finds the pool positions (R,) of a batch whose first row has this number; -1 for unknown ids.
+_Lookup = Callable[[pa.RecordBatch, int], Array]
+
 
 @dataclass(frozen=True)
-class Found:
-    """What some rows of the file were about.
+class MatchedRows:
+    """Which items some rows of the file belong to.
 
-    places        arrays of pool positions, -1 for ids that are not in the pool
+    positions     arrays of pool positions, -1 for ids that are not in the pool
     renormalised  members' probabilities that did not sum to one
     total         sum of the hashes of the rows
     """
 
-    places: list[Array]
+    positions: list[Array]
     renormalised: int
     total: int
 
-    def __add__(self, other: "Found") -> "Found":
-        return Found(
-            self.places + other.places,
+    def __add__(self, other: "MatchedRows") -> "MatchedRows":
+        return MatchedRows(
+            self.positions + other.positions,
             self.renormalised + other.renormalised,
             self.total + other.total,
         )
 
 
-def ensure(cache, pool, source: str | None, *, known: str | None = None) -> Part | None:
-    """The part, made unless it is there; from the pool's own columns where source is None.
+def ensure_other_models(
+    cache: Cache, pool: Pool, source: str | None, *, fingerprint: str | None = None
+) -> Part | None:
+    """The part of other models' outputs, built unless it is there.
 
-    None where these do not exist. A file that cannot be opened any more is not missed where the
-    part has the fingerprint `known`. Raises PoolError for columns or rows that cannot serve.
+    source       the file of their outputs; None for columns of the pool
+    fingerprint  of a copy in the cache that is used when the file can no longer be opened
+
+    None where the pool has no such columns. Raises PoolError for columns or rows that cannot be
+    used, OSError when the part cannot be written.
     """
     folder = cache.folder / EXTERNAL
-    if source is None and not columns_of(pool.files.schema):
+    if source is None and not find_columns(pool.files.schema):
         return None
     try:
-        stamp = None if source is None else tables.stamp(source)
+        stamp = None if source is None else tables.read_stamp(source)
     except PoolError:
-        if part := copy(cache, pool, known):
+        if part := open_copy_in(cache, pool, fingerprint):
             return part
         raise
-    made_from = {"pool": _beside(cache, pool), "file": stamp}
-    if part := opened(folder, made_from):
+    origin = {"pool": _describe_pool(cache, pool), "file": stamp}
+    if part := open_part(folder, origin):
         return part
-    with drafted(folder, made_from) as draft:
+    with drafting_part(folder, origin) as draft:
         if source is None:
-            _write(draft, pool.files, cache, pool, pool.uri, _in_order)
+            _write_part(draft, pool.files, cache, pool, pool.uri, _number_rows)
         else:
-            with tables.opened(source, id=pool.schema.id) as files:
-                _write(draft, files, cache, pool, source, _by_id(files, cache, pool, source))
+            with tables.open_table(source, id=pool.schema.id) as files:
+                _write_part(
+                    draft, files, cache, pool, source, _make_id_lookup(files, cache, pool, source)
+                )
     return Part(folder)
 
 
-def copy(cache, pool, known: str | None) -> Part | None:
-    """The part as it is, if it fits the pool and has this fingerprint; no file is looked at."""
-    return copied(cache.folder / EXTERNAL, _beside(cache, pool), known)
+def open_copy_in(cache: Cache, pool: Pool, fingerprint: str | None) -> Part | None:
+    """The part in the cache, if it fits the pool and has this fingerprint; no file is read."""
+    return open_copy(cache.folder / EXTERNAL, _describe_pool(cache, pool), fingerprint)
 
 
-def columns_of(table: pa.Schema) -> list[str]:
+def find_columns(table: pa.Schema) -> list[str]:
     """The columns of other models' outputs."""
     return [name for name in table.names if name.startswith((PROBABILITIES, PREDICTIONS))]
 
 
-def _beside(cache, pool) -> list:
-    """What of the pool the part depends on."""
+def _describe_pool(cache: Cache, pool: Pool) -> list:
+    """What the part depends on in the pool, JSON-ready."""
     schema = pool.schema
     meaning = [schema.task, schema.kind, list(schema.classes), schema.positive]
     return [cache.manifest["stamp"], meaning]
 
 
-def members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
+def find_members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
     """The outputs of each member, as those of a pool would be described.
 
     Raises PoolError when there are none, or when one lacks a class or has columns that cannot be.
@@ -100,25 +114,25 @@ def members(table: pa.Schema, schema: Schema, source: str) -> list[Schema]:
     prefix = PREDICTIONS if regression else PROBABILITIES
     columns = [name for name in table.names if name.startswith(prefix)]
     if not columns:
-        wanted = f"{prefix}<model>, a {'number' if regression else 'list of probabilities'} per row"
+        form = f"{prefix}<model>, a {'number' if regression else 'list of probabilities'} per row"
         raise PoolError(
-            f"{source} has no column {prefix}*; its columns are {few(table.names)}",
-            hint=f"other models' outputs are columns {wanted}",
+            f"{source} has no column {prefix}*; its columns are {shorten_list(table.names)}",
+            hint=f"other models' outputs are columns {form}",
         )
     if regression:
         for name in columns:
             _require(table, name, is_number(table.field(name).type), "a number per row", source)
         return [Schema("regression", "pred", (name,), pred=name) for name in columns]
-    apart = _per_class(columns, table, schema)
-    made: dict[str, Schema] = {}
+    by_class = _split_class_columns(columns, table, schema)
+    found: dict[str, Schema] = {}
     for name in columns:
-        member = _of_list(table, name, schema, source)
-        member = member or _of_classes(table, name, apart, schema, source)
-        made.setdefault(member.outputs[0], member)
-    return list(made.values())
+        member = _read_list_member(table, name, schema, source)
+        member = member or _find_class_member(table, name, by_class, schema, source)
+        found.setdefault(member.outputs[0], member)
+    return list(found.values())
 
 
-def _of_list(table: pa.Schema, name: str, schema: Schema, source: str) -> Schema | None:
+def _read_list_member(table: pa.Schema, name: str, schema: Schema, source: str) -> Schema | None:
     """The member that a list column is; None for a column of numbers."""
     kind = table.field(name).type
     if is_number(kind):
@@ -129,38 +143,40 @@ def _of_list(table: pa.Schema, name: str, schema: Schema, source: str) -> Schema
         raise PoolError(
             f"column {name!r} of {source} holds lists of {width}, and the pool has "
             f"{len(classes)} classes",
-            hint=f"one probability per class, in the order {few(list(classes))}",
+            hint=f"one probability per class, in the order {shorten_list(list(classes))}",
         )
     return Schema("classification", "prob-list", (name,), classes=classes)
 
 
-def _per_class(columns: list[str], table: pa.Schema, schema: Schema) -> dict[str, tuple[str, str]]:
+def _split_class_columns(
+    columns: list[str], table: pa.Schema, schema: Schema
+) -> dict[str, tuple[str, str]]:
     """{column: (member, class)} of columns of numbers whose names end with a class."""
     # The longest class first: "0_not_a" is class "not_a", even where there is a class "a".
     classes = sorted(schema.classes, key=len, reverse=True)
     found = {}
     for name in columns:
-        said = name.removeprefix(PROBABILITIES)
-        ending = next((each for each in classes if said.endswith(f"_{each}")), None)
+        rest = name.removeprefix(PROBABILITIES)
+        ending = next((each for each in classes if rest.endswith(f"_{each}")), None)
         if ending is not None and is_number(table.field(name).type):
-            found[name] = said.removesuffix(f"_{ending}"), ending
+            found[name] = rest.removesuffix(f"_{ending}"), ending
     return found
 
 
-def _of_classes(
-    table: pa.Schema, name: str, apart: dict[str, tuple[str, str]], schema: Schema, source: str
+def _find_class_member(
+    table: pa.Schema, name: str, by_class: dict[str, tuple[str, str]], schema: Schema, source: str
 ) -> Schema:
     """The member that a column of numbers belongs to."""
     classes = schema.classes
-    if name in apart:
-        member = apart[name][0]
-        parts = {each: column for column, (owner, each) in apart.items() if owner == member}
-        lacking = [each for each in classes if each not in parts]
+    if name in by_class:
+        member = by_class[name][0]
+        own = {each: column for column, (owner, each) in by_class.items() if owner == member}
+        lacking = [each for each in classes if each not in own]
         if not lacking:
-            outputs = tuple(parts[each] for each in classes)
+            outputs = tuple(own[each] for each in classes)
             return Schema("classification", "prob-columns", outputs, classes=classes)
-        wanted = f"{PROBABILITIES}{member}_{lacking[0]}"
-        problem = f"{source} has a column {name!r} and no column {wanted!r}"
+        absent = f"{PROBABILITIES}{member}_{lacking[0]}"
+        problem = f"{source} has a column {name!r} and no column {absent!r}"
     else:
         problem = f"column {name!r} of {source} is {table.field(name).type}, no list"
     if schema.kind == "score":
@@ -168,30 +184,31 @@ def _of_classes(
     raise PoolError(
         problem,
         hint=f"a list of {len(classes)} probabilities per row, or a column for each of the classes "
-        f"{few(list(classes))}",
+        f"{shorten_list(list(classes))}",
     )
 
 
 def _require(table: pa.Schema, name: str, fits: bool, rule: str, source: str) -> None:
+    """Raises PoolError for a column whose type does not fit."""
     if not fits:
         raise PoolError(f"column {name!r} of {source} is {table.field(name).type}", hint=rule)
 
 
-def _in_order(batch: pa.RecordBatch, start: int) -> Array:
-    """Positions of rows that are the pool's own."""
+def _number_rows(batch: pa.RecordBatch, start: int) -> Array:
+    """(R,) positions of rows that are the pool's own."""
     return np.arange(start, start + batch.num_rows)
 
 
-def _by_id(files, cache, pool, source: str) -> Callable[[pa.RecordBatch, int], Array]:
-    """What finds the positions of a batch's rows. Raises PoolError for a file without ids."""
+def _make_id_lookup(files: Files, cache: Cache, pool: Pool, source: str) -> _Lookup:
+    """A function that finds the positions of a batch's rows. Raises PoolError without ids."""
     names = files.schema.names
     id = next((name for name in (pool.schema.id, "id") if name in names), None)
     if id is None and pool.schema.id is not None:
         raise PoolError(
-            f"{source} has no column {pool.schema.id!r}; its columns are {few(names)}",
+            f"{source} has no column {pool.schema.id!r}; its columns are {shorten_list(names)}",
             hint="its rows need the ids of the pool",
         )
-    if id is None and (found := tables.rows(files)) != cache.size:
+    if id is None and (found := tables.count_rows(files)) != cache.size:
         raise PoolError(
             f"{source} has {found:,} rows, the pool has {cache.size:,}, and there are no ids",
             hint="give a row for every item, in order, or ids to both",
@@ -200,63 +217,72 @@ def _by_id(files, cache, pool, source: str) -> Callable[[pa.RecordBatch, int], A
     keys = cache.hashes[order]
     distinct = bool((keys[1:] != keys[:-1]).all())
 
-    def places(batch: pa.RecordBatch, start: int) -> Array:
-        ids = row_numbers(start, batch.num_rows) if id is None else text(batch.column(id), id)
-        return (
-            _positions(ids, keys, order)
-            if distinct
-            else cache.find([ids[row] for row in range(len(ids))])
-        )
+    def find_rows(batch: pa.RecordBatch, start: int) -> Array:
+        ids = row_numbers(start, batch.num_rows) if id is None else read_text(batch.column(id), id)
+        if distinct:
+            return _find_positions(ids, keys, order)
+        return cache.find([ids[row] for row in range(len(ids))])
 
-    return places
+    return find_rows
 
 
-def _positions(ids: Text, keys: Array, order: Array) -> Array:
+def _find_positions(ids: Text, keys: Array, order: Array) -> Array:
     """(R,) positions of ids among items whose hashes are keys (N,), ascending; -1 for unknown."""
-    wanted = hashes(ids)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, order[at], -1)
+    hashes = hash_text(ids)
+    places = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
+    return np.where(keys[places] == hashes, order[places], -1)
 
 
-def _write(draft: Draft, files, cache, pool, source: str, places) -> None:
-    """Every member of every item."""
-    schemas = members(files.schema, pool.schema, source)
+def _write_part(
+    draft: Draft, files: Files, cache: Cache, pool: Pool, source: str, find_rows: _Lookup
+) -> None:
+    """Write the outputs of every member for every item; find_rows finds a batch's positions."""
+    schemas = find_members(files.schema, pool.schema, source)
     regression, classes = pool.schema.task == "regression", len(pool.schema.classes)
     shape = (cache.size, len(schemas)) if regression else (cache.size, len(schemas), classes)
     draft.arrays.create(EXTERNAL, shape, np.float32)
-    whole = draft.arrays.zeros(EXTERNAL)
+    table = draft.arrays.zeros(EXTERNAL)
     id = next((name for name in (pool.schema.id, "id") if name in files.schema.names), None)
     outputs = [name for each in schemas for name in each.outputs]
 
-    def on_strip(strip: tuple[int, pa.RecordBatch]) -> Found:
+    def write_strip(strip: tuple[int, pa.RecordBatch]) -> MatchedRows:
         start, batch = strip
-        with tables.placed(source, start, batch, id):
-            at = places(batch, start)
-            checked = [pool_outputs.read(batch, each) for each in schemas]
-        inside = at >= 0
-        told = [each.outputs.pred if regression else each.outputs.probs for each in checked]
-        whole[at[inside]] = np.stack(told, axis=1)[inside]
-        raw = [column[inside] for each in checked for column in each.raw]
-        total = int(row_hashes(cache.hashes[at[inside]], raw).sum(dtype=np.uint64))
-        return Found([at], sum(each.renormalised for each in checked), total)
+        with tables.locating_bad_rows(source, start, batch, id):
+            positions = find_rows(batch, start)
+            checked = [pool_outputs.read_outputs(batch, each) for each in schemas]
+        inside = positions >= 0
+        known = positions[inside]
+        values = [_select_values(member.outputs) for member in checked]
+        table[known] = np.stack(values, axis=1)[inside]
+        raw = [column[inside] for member in checked for column in member.raw]
+        total = int(hash_rows(cache.hashes[known], raw).sum(dtype=np.uint64))
+        return MatchedRows([positions], sum(member.renormalised for member in checked), total)
 
     columns = list(dict.fromkeys([*([id] if id else []), *outputs]))
-    found = map_reduce(
-        tables.strips(files, columns, len(schemas) * max(classes, 1)),
-        on_strip,
-        lambda one, other: one + other,
+    matched = map_reduce(
+        tables.read_strips(files, columns, len(schemas) * max(classes, 1)),
+        write_strip,
+        add,
     )
-    unmatched = _check_whole(np.concatenate(found.places), cache, source)
-    draft.fingerprint = f"{found.total % 2**64:016x}"
-    draft.said += _said(schemas, source, found.renormalised, unmatched)
+    unmatched = _check_coverage(np.concatenate(matched.positions), cache, source)
+    draft.fingerprint = f"{matched.total % 2**64:016x}"
+    draft.notices += _describe_part(schemas, source, matched.renormalised, unmatched)
 
 
-def _check_whole(at: Array, cache, source: str) -> int:
-    """Rows about no item of the pool. Raises PoolError for items with no row, or with two."""
-    counts = np.bincount(at[at >= 0], minlength=cache.size)
-    if len(twice := np.flatnonzero(counts > 1)):
+def _select_values(outputs: Outputs) -> Array:
+    """(R, C) class probabilities, or (R,) values for regression."""
+    return outputs.pred if outputs.probs is None else outputs.probs
+
+
+def _check_coverage(positions: Array, cache: Cache, source: str) -> int:
+    """Number of rows about no item of the pool.
+
+    Raises PoolError for items with no row, or with two.
+    """
+    counts = np.bincount(positions[positions >= 0], minlength=cache.size)
+    if len(repeated := np.flatnonzero(counts > 1)):
         raise PoolError(
-            f"{source} has {counts[twice[0]]} rows with id {cache.ids(twice[:1])[0]!r}",
+            f"{source} has {counts[repeated[0]]} rows with id {cache.ids(repeated[:1])[0]!r}",
             hint="one row per item",
         )
     if len(missing := np.flatnonzero(counts == 0)):
@@ -265,15 +291,17 @@ def _check_whole(at: Array, cache, source: str) -> int:
             f"id {cache.ids(missing[:1])[0]!r} first",
             hint="other models must say something about every item",
         )
-    return int((at < 0).sum())
+    return int((positions < 0).sum())
 
 
-def _said(schemas: list[Schema], source: str, renormalised: int, unmatched: int) -> list[str]:
-    """What was read, and what was put right or left alone."""
-    names = few([each.outputs[0] for each in schemas])
-    said = [f"other models: {len(schemas)} in {source}, from {names}"]
+def _describe_part(
+    schemas: list[Schema], source: str, renormalised: int, unmatched: int
+) -> list[str]:
+    """What was read, and what was corrected or left out."""
+    names = shorten_list([each.outputs[0] for each in schemas])
+    notices = [f"other models: {len(schemas)} in {source}, from {names}"]
     if renormalised:
-        said.append(f"renormalised {renormalised:,} rows of probabilities of other models")
+        notices.append(f"renormalised {renormalised:,} rows of probabilities of other models")
     if unmatched:
-        said.append(f"{unmatched:,} rows of {source} are about no item of the pool")
-    return said
+        notices.append(f"{unmatched:,} rows of {source} are about no item of the pool")
+    return notices

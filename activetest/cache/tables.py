@@ -1,4 +1,4 @@
-"""Tables beside the pool: opened whatever their format, read a piece at a time, errors placed."""
+"""Auxiliary tables in any format the pool may have: opened, read in strips, errors located."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +16,14 @@ _VALUES, _FEWEST = 2**22, 1024
 
 
 @contextmanager
-def opened(source: str, *, id: str | None = None) -> Iterator[Files]:
-    """The files of a Parquet, CSV or JSON-lines table; a converted one vanishes afterwards.
+def open_table(source: str, *, id: str | None = None) -> Iterator[Files]:
+    """The files of a Parquet, CSV or JSON-lines table; a converted copy is removed afterwards.
 
-    id  a column that stays text. Raises PoolError for what is no such table or has no rows.
+    id  a column that stays text
+
+    Raises PoolError for anything that is no such table or has no rows.
     """
-    with convert.as_parquet(source, id=id) as path:
+    with convert.open_as_parquet(source, id=id) as path:
         files = Files(path)
         reject_duplicates(files.schema)
         if not files.pieces:
@@ -29,17 +31,22 @@ def opened(source: str, *, id: str | None = None) -> Iterator[Files]:
         yield files
 
 
-def stamp(source: str) -> list:
-    """Name, size and time of its files: equal as long as nobody touched them."""
+def read_stamp(source: str) -> list[list]:
+    """[name, bytes, time of change in ns] of its files: equal as long as nobody touched them.
+
+    Raises PoolError when there is nothing at source.
+    """
     return Files(source).stamp()
 
 
-def rows(files: Files) -> int:
+def count_rows(files: Files) -> int:
     """Number of rows of a table."""
     return sum(piece.rows for piece in files.pieces)
 
 
-def strips(files: Files, columns: list[str], values: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def read_strips(
+    files: Files, columns: list[str], values: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(first row, batch) of all rows; `values` is how many numbers a row of the columns holds."""
     most = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
     for piece in files.pieces:
@@ -50,8 +57,10 @@ def strips(files: Files, columns: list[str], values: int) -> Iterator[tuple[int,
 
 
 @contextmanager
-def placed(source: str, start: int, batch: pa.RecordBatch, id: str | None = None):
-    """Turns a BadRow of a batch into a PoolError that names the file, the row and its id."""
+def locating_bad_rows(
+    source: str, start: int, batch: pa.RecordBatch, id: str | None = None
+) -> Iterator[None]:
+    """Turn a BadRow of a batch into a PoolError that names the file, the row and its id."""
     try:
         yield
     except BadRow as bad:

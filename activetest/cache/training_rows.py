@@ -1,84 +1,95 @@
-"""Labelled rows from elsewhere, such as those a model was trained on: for surrogates to learn."""
+"""Labelled rows from elsewhere, such as training data of the model, that surrogates learn from."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from activetest.cache import tables
-from activetest.cache.features import Scale, scale_of
-from activetest.cache.parts import TRAIN, Draft, Part, copied, drafted, opened
+from activetest.cache.cache import Cache
+from activetest.cache.features import Scale, read_scale
+from activetest.cache.parts import TRAIN, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.rows import Array
 from activetest.pool.classes import list_width
-from activetest.pool.columns import columns, encoded, numbers, reject_nulls
+from activetest.pool.columns import encode_values, read_columns, read_numbers, reject_nulls
+from activetest.pool.files import Files
 from activetest.pool.hashing import mix
-from activetest.pool.ids import row_hashes
-from activetest.pool.outputs import finite, sensible
-from activetest.pool.roles import few, is_number, is_scalar, is_vector
+from activetest.pool.ids import hash_rows
+from activetest.pool.outputs import read_values, require_finite
+from activetest.pool.pool import Pool
+from activetest.pool.roles import is_number, is_scalar, is_vector, shorten_list
+from activetest.pool.schema import Schema
 
 LABELS = ("label", "y", "target", "truth")
-_GAPS = "every row needs a label; remove those without"
+_LABEL_RULE = "every row needs a label; remove those without"
 
 
-def ensure(cache, pool, features: Part, source: str, *, known: str | None = None) -> Part:
-    """The part, made unless it is there; features are those of the pool.
+def ensure_training_rows(
+    cache: Cache, pool: Pool, features: Part, source: str, *, fingerprint: str | None = None
+) -> Part:
+    """The part of training rows, built unless it is there.
 
-    A file that cannot be opened any more is not missed where the part has the fingerprint `known`.
-    Raises PoolError for a file that cannot serve, ChoiceError where the pool has no features.
+    features     the part of the pool's features
+    source       the file of training rows
+    fingerprint  of a copy in the cache that is used when the file can no longer be opened
+
+    Raises PoolError for a file that cannot be used, ChoiceError where the pool has no features,
+    OSError when the part cannot be written.
     """
     schema = pool.schema
     folder = cache.folder / TRAIN
-    beside = [features.made_from, schema.task, list(schema.classes)]
+    pool_origin = [features.origin, schema.task, list(schema.classes)]
     try:
-        made_from = {"pool": beside, "file": tables.stamp(source)}
+        origin = {"pool": pool_origin, "file": tables.read_stamp(source)}
     except PoolError:
-        if part := copied(folder, beside, known):
+        if part := open_copy(folder, pool_origin, fingerprint):
             return part
         raise
-    if part := opened(folder, made_from):
+    if part := open_part(folder, origin):
         return part
-    with drafted(folder, made_from) as draft:
-        _write(draft, pool, scale_of(features), source)
+    with drafting_part(folder, origin) as draft:
+        _write_part(draft, pool, read_scale(features), source)
     return Part(folder)
 
 
-def check(pool, source: str) -> None:
-    """Reads the file as ensure does, and keeps nothing. Raises as ensure does."""
-    kept, unmatched = 0, Counter()
-    with tables.opened(source) as files:
-        label = _label(files.schema, pool, source)
-        for _, _, labels, unknown in _blocks(files, pool, label, source):
-            kept += np.count_nonzero(_kept(labels, pool.schema))
+def check_training_rows(pool: Pool, source: str) -> None:
+    """Read the file and write nothing. Raises as ensure_training_rows does."""
+    usable, unmatched = 0, Counter[str]()
+    with tables.open_table(source) as files:
+        label = _find_label_column(files.schema, pool, source)
+        for _, _, labels, unknown in _read_blocks(files, pool, label, source):
+            usable += int(np.count_nonzero(_find_usable(labels, pool.schema)))
             unmatched += unknown
-    _reject_unmatched(kept, unmatched, pool.schema, source)
+    _reject_unmatched(usable, unmatched, pool.schema, source)
 
 
-def _write(draft: Draft, pool, scale: Scale, source: str) -> None:
-    """Every row whose label can be learnt from."""
+def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
+    """Write every row whose label surrogates can learn from."""
     schema, arrays = pool.schema, draft.arrays
     kind = np.int64 if schema.task == "classification" else float
     arrays.create("features", (0, len(scale.centre)), np.float32)
     arrays.create("labels", (0,), kind)
-    total, unmatched, gaps = 0, Counter(), Counter()
-    with tables.opened(source) as files:
-        label = _label(files.schema, pool, source)
-        for start, features, labels, unknown in _blocks(files, pool, label, source):
+    total, unmatched, missing = 0, Counter[str](), Counter[str]()
+    with tables.open_table(source) as files:
+        label = _find_label_column(files.schema, pool, source)
+        for start, features, labels, unknown in _read_blocks(files, pool, label, source):
             unmatched += unknown
-            keep = _kept(labels, schema)
-            gaps += _gaps([column[keep] for column in features], schema.features)
-            arrays.extend("features", scale.standardised(features)[keep])
+            keep = _find_usable(labels, schema)
+            missing += _count_missing([column[keep] for column in features], schema.features)
+            arrays.extend("features", scale.standardise(features)[keep])
             arrays.extend("labels", labels[keep].astype(kind))
             keys = mix(np.arange(start, start + len(labels), dtype=np.uint64))
             values = [part for column in features for part in column.reshape(len(labels), -1).T]
-            total += int(row_hashes(keys, [*values, labels]).sum(dtype=np.uint64))
+            total += int(hash_rows(keys, [*values, labels]).sum(dtype=np.uint64))
     draft.fingerprint = f"{total % 2**64:016x}"
     rows = arrays.shapes["labels"][0]
     _reject_unmatched(rows, unmatched, schema, source)
-    draft.said += _said(source, label, rows, unmatched, gaps)
+    draft.notices += _describe_part(source, label, rows, unmatched, missing)
 
 
-def _gaps(features: list[Array], names: tuple[str, ...]) -> Counter:
+def _count_missing(features: list[Array], names: tuple[str, ...]) -> Counter[str]:
     """{feature: values that are missing or infinite}, of (R,) and (R, W) columns."""
     found = {
         name: int(np.count_nonzero(~np.isfinite(column.astype(float))))
@@ -87,24 +98,26 @@ def _gaps(features: list[Array], names: tuple[str, ...]) -> Counter:
     return Counter({name: count for name, count in found.items() if count})
 
 
-def _said(source: str, label: str, rows: int, unmatched: Counter, gaps: Counter) -> list[str]:
-    """How many rows are learnt from, what was left out and what was put right."""
-    said = [f"training rows: {rows:,} of {source}, labels in column {label!r}"]
+def _describe_part(
+    source: str, label: str, rows: int, unmatched: Counter[str], missing: Counter[str]
+) -> list[str]:
+    """How many rows are used, what was left out and what was corrected."""
+    notices = [f"training rows: {rows:,} of {source}, labels in column {label!r}"]
     if count := sum(unmatched.values()):
-        named = few([repr(name) for name in sorted(unmatched)])
-        said.append(
+        named = shorten_list([repr(name) for name in sorted(unmatched)])
+        notices.append(
             f"{count:,} more rows of {source} are of classes that the pool does not know, and "
             f"left out: {named}"
         )
-    if count := sum(gaps.values()):
-        said.append(
+    if count := sum(missing.values()):
+        notices.append(
             f"missing or infinite feature values of training rows ({count:,}, in "
-            f"{few(list(gaps))}) stand at the mean of the pool"
+            f"{shorten_list(list(missing))}) stand at the mean of the pool"
         )
-    return said
+    return notices
 
 
-def _label(table: pa.Schema, pool, source: str) -> str:
+def _find_label_column(table: pa.Schema, pool: Pool, source: str) -> str:
     """The column of labels. Raises PoolError where it or a feature is missing or cannot serve."""
     if not pool.schema.features:
         raise ChoiceError(
@@ -117,12 +130,12 @@ def _label(table: pa.Schema, pool, source: str) -> str:
     label = next((name for name in free if name in table.names), None)
     if label is None:
         raise PoolError(
-            f"{source} has no column of labels; its columns are {few(table.names)}",
+            f"{source} has no column of labels; its columns are {shorten_list(table.names)}",
             hint=f"call the column of labels {' or '.join(free)}",
         )
     kind = table.field(label).type
-    wanted = is_scalar if pool.schema.task == "classification" else is_number
-    if not wanted(kind):
+    accepts = is_scalar if pool.schema.task == "classification" else is_number
+    if not accepts(kind):
         raise PoolError(
             f"column {label!r} of {source} is {kind}",
             hint="labels are classes"
@@ -132,7 +145,7 @@ def _label(table: pa.Schema, pool, source: str) -> str:
     return label
 
 
-def _check_feature(table: pa.Schema, name: str, pool, source: str) -> None:
+def _check_feature(table: pa.Schema, name: str, pool: Pool, source: str) -> None:
     """Raises PoolError when a feature of the pool is not in the table, or of another kind."""
     if name not in table.names:
         raise PoolError(
@@ -143,9 +156,9 @@ def _check_feature(table: pa.Schema, name: str, pool, source: str) -> None:
     if is_number(kind) and width is None:
         return
     if not is_vector(kind) or width is None:
-        wanted = "a number" if width is None else f"a list of {width} numbers"
+        expected = "a number" if width is None else f"a list of {width} numbers"
         raise PoolError(
-            f"column {name!r} of {source} is {kind}, and {wanted} in the pool",
+            f"column {name!r} of {source} is {kind}, and {expected} in the pool",
             hint="write it as in the pool",
         )
     if (found := list_width(kind)) not in (None, width):
@@ -155,48 +168,54 @@ def _check_feature(table: pa.Schema, name: str, pool, source: str) -> None:
         )
 
 
-def _blocks(files, pool, label: str, source: str):
-    """(first row, features, labels, unknown classes and their rows) of some rows at a time."""
+def _read_blocks(
+    files: Files, pool: Pool, label: str, source: str
+) -> Iterator[tuple[int, list[Array], Array, Counter[str]]]:
+    """(first row, features, labels, {unknown class: rows}) of some rows at a time."""
     names = pool.schema.features
-    wanted = list(dict.fromkeys((*names, label)))
-    for start, batch in tables.strips(files, wanted, len(pool.feature_names())):
-        with tables.placed(source, start, batch):
-            labels, unknown = _labels(batch, label, pool.schema)
-            yield start, columns(batch, names, pool.widths), labels, unknown
+    needed = list(dict.fromkeys((*names, label)))
+    for start, batch in tables.read_strips(files, needed, len(pool.feature_names())):
+        with tables.locating_bad_rows(source, start, batch):
+            labels, unknown = _read_labels(batch, label, pool.schema)
+            yield start, read_columns(batch, names, pool.widths), labels, unknown
 
 
-def _labels(batch: pa.RecordBatch, column: str, schema) -> tuple[Array, Counter]:
-    """(R,) codes, -1 for classes that are none of the pool's, or values. Raises BadRow."""
+def _read_labels(batch: pa.RecordBatch, column: str, schema: Schema) -> tuple[Array, Counter[str]]:
+    """(R,) codes, -1 for classes that the pool does not have, or values; and {unknown class: rows}.
+
+    Raises BadRow.
+    """
     array = batch.column(column)
-    reject_nulls(array, column, _GAPS)
+    reject_nulls(array, column, _LABEL_RULE)
     if schema.task == "regression":
-        return sensible(batch, column, _GAPS), Counter()
+        return read_values(batch, column, _LABEL_RULE), Counter()
     if pa.types.is_floating(array.type):
-        finite(numbers(array), column, _GAPS)
-    codes, names = encoded(array)
+        require_finite(read_numbers(array), column, _LABEL_RULE)
+    codes, names = encode_values(array)
     known = {name: code for code, name in enumerate(schema.classes)}
     labels = np.array([known.get(name, -1) for name in names], np.int64)[codes]
     counts = np.bincount(codes, minlength=len(names))
-    strange = {
+    unknown = {
         name: int(count)
         for name, count in zip(names, counts, strict=True)
         if name not in known and count
     }
-    return labels, Counter(strange)
+    return labels, Counter(unknown)
 
 
-def _kept(labels: Array, schema) -> Array:
-    """(R,) whether a label is one that can be learnt from."""
+def _find_usable(labels: Array, schema: Schema) -> Array:
+    """(R,) whether surrogates can learn from a label."""
     if schema.task == "regression":
         return np.ones(len(labels), bool)
     return labels >= 0
 
 
-def _reject_unmatched(kept: int, unmatched: Counter, schema, source: str) -> None:
+def _reject_unmatched(usable: int, unmatched: Counter[str], schema: Schema, source: str) -> None:
     """Raises PoolError when nothing is left to learn from."""
-    if not kept:
+    if not usable:
         raise PoolError(
-            f"no label in {source} is a class of the pool: it has {few(sorted(unmatched))}, "
-            f"the pool has {few(list(schema.classes))}",
+            f"no label in {source} is a class of the pool: "
+            f"it has {shorten_list(sorted(unmatched))}, "
+            f"the pool has {shorten_list(list(schema.classes))}",
             hint="write classes as the pool does, or name the pool's with --classes",
         )

@@ -1,6 +1,6 @@
-"""Several answers to one item: how far annotators agree, and what is taken to be the label.
+"""Several answers to one item: how far annotators agree, and which label is used.
 
-An answer is (id, annotator, status, label), as the ledger keeps it.
+An answer is (id, annotator, status, label), as in the ledger.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from activetest.labels.dawid_skene import dawid_skene
+from activetest.labels.dawid_skene import fit_dawid_skene
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.rows import Array
 
@@ -22,11 +22,11 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far several answers to one item agree; what was declined does not count.
+    """How far several answers to one item agree; declined items do not count.
 
-    annotators   who gave a label, to whatever item
+    annotators   number of those who gave a label to any item
     items        with two labels or more
-    pairs        of labels of the same item
+    pairs        number of pairs of labels of the same item
     agreeing     share of these pairs whose labels are equal; None without pairs
     alpha        Krippendorff's: 1 for perfect agreement, 0 for chance; None where all labels are
                  the same or there are no pairs
@@ -40,8 +40,8 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """What Dawid-Skene makes of the answers to all items that have a label.
+class InferredLabels:
+    """The Dawid-Skene posterior of all items that have a label.
 
     names    (K,) the labels that occur, in the order of their first use
     probs    {id: (K,) probability that this is the true label}
@@ -53,83 +53,84 @@ class Opinion:
     labels: dict[str, str]
 
 
-def settled(answers: Sequence, *, values: bool = False) -> dict[str, tuple[int, str]]:
-    """{id: (status, label)}: what the majority says, of equals the earliest.
+def resolve_answers(answers: Sequence, *, values: bool = False) -> dict[str, tuple[int, str]]:
+    """{id: (status, label)} by majority; of equally frequent labels the earliest.
 
-    Where labels are values it is their median; of an even number, the mean of the middle two. An
-    item is declined when all who looked at it declined.
+    values  labels are numbers: their median; of an even number, the mean of the middle two
+
+    An item is declined when everybody who answered declined.
     """
-    given = _given(answers)
-    choose = _median if values else _most_common
+    labels = _group_labels(answers)
+    choose = _compute_median if values else _find_most_common
     return {
-        id: (LABELLED, choose(given[id])) if id in given else (DECLINED, "")
+        id: (LABELLED, choose(labels[id])) if id in labels else (DECLINED, "")
         for id in dict.fromkeys(answer[0] for answer in answers)
     }
 
 
-def opinion(answers: Sequence) -> Opinion:
+def infer_labels(answers: Sequence) -> InferredLabels:
     """The Dawid-Skene posterior of every item with a label. Its labels are classes, not values.
 
-    Labels are the most probable classes. Expectations of a loss would be too large: the posterior
-    knows what annotators said, but not that the black box, mostly right, said the same.
+    Labels are the most probable classes. Expectations of a loss under the posterior would be too
+    large: it knows the annotators' answers, but not that the model, mostly right, agrees with them.
     """
-    told = [answer for answer in answers if answer[2] == LABELLED]
-    items, annotators, names = (
-        list(dict.fromkeys(answer[part] for answer in told)) for part in (0, 1, 3)
-    )
-    places = [
-        np.array([order[answer[part]] for answer in told], np.int64)
-        for part, order in ((0, _codes(items)), (1, _codes(annotators)), (3, _codes(names)))
-    ]
-    found = dawid_skene(*places, (len(items), len(annotators), len(names))).posterior
-    probs = dict(zip(items, found, strict=True))
-    given = _given(told)
+    labelled = [answer for answer in answers if answer[2] == LABELLED]
+    items, item_codes = _encode([answer[0] for answer in labelled])
+    annotators, annotator_codes = _encode([answer[1] for answer in labelled])
+    names, label_codes = _encode([answer[3] for answer in labelled])
+    sizes = (len(items), len(annotators), len(names))
+    fitted = fit_dawid_skene(item_codes, annotator_codes, label_codes, sizes)
+    probs = dict(zip(items, fitted.posterior, strict=True))
+    given = _group_labels(labelled)
     labels = {}
     for id, row in probs.items():
         best = {name for name, p in zip(names, row, strict=True) if p >= row.max() - _EQUAL}
-        # A label that nobody gave to the item can be the most probable one all the same.
+        # The most probable label may be one that nobody gave to the item.
         labels[id] = next((label for label in given[id] if label in best), names[row.argmax()])
-    return Opinion(tuple(names), probs, labels)
+    return InferredLabels(tuple(names), probs, labels)
 
 
-def agreement(answers: Sequence, *, values: bool = False) -> Agreement:
+def measure_agreement(answers: Sequence, *, values: bool = False) -> Agreement:
     """How far annotators agree.
 
     Krippendorff (2011), "Computing Krippendorff's alpha-reliability": observed over expected
-    disagreement, for any number of annotators and with gaps; differences are squared where labels
-    are values, and count as one where they are classes.
+    disagreement, for any number of annotators and with missing answers. Differences are squared
+    where labels are values, and count as one where they are classes.
     """
-    several = [labels for labels in _given(answers).values() if len(labels) > 1]
+    several = [labels for labels in _group_labels(answers).values() if len(labels) > 1]
     pairs = sum(len(labels) * (len(labels) - 1) for labels in several) // 2
     equal = sum(n * (n - 1) for labels in several for n in Counter(labels).values()) // 2
-    who = {annotator for _, annotator, status, _ in answers if status == LABELLED}
+    annotators = {annotator for _, annotator, status, _ in answers if status == LABELLED}
     share = equal / pairs if pairs else None
-    return Agreement(len(who), len(several), pairs, share, _alpha(several, values))
+    return Agreement(len(annotators), len(several), pairs, share, _compute_alpha(several, values))
 
 
-def note(answers: Sequence, method: str, *, values: bool = False) -> str | None:
+def describe_agreement(answers: Sequence, method: str, *, values: bool = False) -> str | None:
     """A sentence for reports about several answers to one item; None when no item has them."""
-    found = agreement(answers, values=values)
-    if not found.items:
+    agreement = measure_agreement(answers, values=values)
+    if not agreement.items:
         return None
     rule = "their median" if values else "what the majority says, of equals the earliest"
     if method == DAWID_SKENE:
-        sure = [row.max() for row in opinion(answers).probs.values()]
+        confidence = [row.max() for row in infer_labels(answers).probs.values()]
         rule = (
             "the most probable class given all answers (Dawid-Skene); about "
-            f"{len(sure) - sum(sure):.1f} of {len(sure):,} labels are expected to be wrong"
+            f"{len(confidence) - sum(confidence):.1f} of {len(confidence):,} labels are expected "
+            "to be wrong"
         )
-    alpha = "" if found.alpha is None else f" (Krippendorff's alpha {found.alpha:.2f})"
+    alpha = "" if agreement.alpha is None else f" (Krippendorff's alpha {agreement.alpha:.2f})"
     with_several = (
-        f"{found.items:,} item has" if found.items == 1 else f"{found.items:,} items have"
+        f"{agreement.items:,} item has"
+        if agreement.items == 1
+        else f"{agreement.items:,} items have"
     )
     return (
-        f"{found.annotators:,} annotators: {with_several} two or more labels, "
-        f"{found.agreeing:.0%} of all pairs agree{alpha}. The label of an item is {rule}."
+        f"{agreement.annotators:,} annotators: {with_several} two or more labels, "
+        f"{agreement.agreeing:.0%} of all pairs agree{alpha}. The label of an item is {rule}."
     )
 
 
-def _given(answers: Iterable) -> dict[str, list[str]]:
+def _group_labels(answers: Iterable) -> dict[str, list[str]]:
     """{id: its labels, in the order given}, for items with any."""
     labels: dict[str, list[str]] = {}
     for id, _, status, label in answers:
@@ -138,37 +139,41 @@ def _given(answers: Iterable) -> dict[str, list[str]]:
     return labels
 
 
-def _most_common(labels: list[str]) -> str:
+def _find_most_common(labels: list[str]) -> str:
+    """The most common label; of equals the earliest."""
     # Counter keeps the order of first use among equals.
     return Counter(labels).most_common(1)[0][0]
 
 
-def _median(labels: list[str]) -> str:
+def _compute_median(labels: list[str]) -> str:
+    """The median of labels that are numbers."""
     # One label stays as it was written.
     return labels[0] if len(labels) == 1 else repr(median(map(float, labels)))
 
 
-def _codes(names: list[str]) -> dict[str, int]:
-    return {name: code for code, name in enumerate(names)}
+def _encode(values: list[str]) -> tuple[list[str], Array]:
+    """The distinct values in the order of their first use, and (A,) the code of each value."""
+    codes = {name: code for code, name in enumerate(dict.fromkeys(values))}
+    return list(codes), np.array([codes[value] for value in values], np.int64)
 
 
-def _alpha(several: list[list[str]], values: bool) -> float | None:
+def _compute_alpha(several: list[list[str]], values: bool) -> float | None:
     """Krippendorff's alpha of items with two labels or more."""
-    apart = _squares if values else _unequal
-    together = [label for labels in several for label in labels]
-    expected = apart(together)
+    disagreement = _sum_squared_differences if values else _count_unequal_pairs
+    pooled = [label for labels in several for label in labels]
+    expected = disagreement(pooled)
     if not expected:
         return None
-    observed = sum(apart(labels) / (len(labels) - 1) for labels in several)
-    return 1 - observed * (len(together) - 1) / expected
+    observed = sum(disagreement(labels) / (len(labels) - 1) for labels in several)
+    return 1 - observed * (len(pooled) - 1) / expected
 
 
-def _unequal(labels: list[str]) -> float:
+def _count_unequal_pairs(labels: list[str]) -> float:
     """Number of ordered pairs of labels that differ."""
     return len(labels) ** 2 - sum(n**2 for n in Counter(labels).values())
 
 
-def _squares(labels: list[str]) -> float:
+def _sum_squared_differences(labels: list[str]) -> float:
     """Sum of the squared differences of all ordered pairs of values."""
     numbers = np.array(labels, float)
     return float(2 * len(numbers) * ((numbers - numbers.mean()) ** 2).sum()) if labels else 0.0

@@ -1,4 +1,4 @@
-"""Dawid & Skene (1979): true classes and every annotator's habits, each learned from the other."""
+"""Dawid & Skene (1979): true classes and annotators' error rates, each estimated from the other."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,21 @@ import numpy as np
 
 from activetest.nouns.rows import Array
 
-# What an annotator is worth before anything is known, for every true class: as if four items had
-# been labelled right and one wrong. Without it, whoever answered once is never or always right.
+# The prior of an annotator, for every true class: as if four items had been labelled right and one
+# wrong. Without it, an annotator with one answer would be never or always right.
 _RIGHT, _WRONG = 4.0, 1.0
 _SMALLEST_GAIN, _MOST_STEPS = 1e-9, 1000
+
+# (A,) items, annotators and labels of the answers.
+_Answers = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """What the answers say about items and annotators; I items, J annotators, K classes.
+    """The estimates for I items, J annotators and K classes.
 
     posterior    (I, K) probability of each item's true class
-    confusion    (J, K, K) probability that annotator j says l where the truth is k
+    confusion    (J, K, K) probability that annotator j answers l where the true class is k
     prevalence   (K,) share of each class among the items
     """
 
@@ -26,19 +29,20 @@ class Consensus:
     prevalence: Array
 
 
-def dawid_skene(
+def fit_dawid_skene(
     items: Array, annotators: Array, labels: Array, sizes: tuple[int, int, int]
 ) -> Consensus:
-    """The most probable habits of the annotators, and the true classes given these.
+    """The most probable confusion matrices of the annotators, and the true classes given these.
 
-    items, annotators, labels   (A,) who said what about which item, as codes from 0
+    items, annotators, labels   (A,) item, annotator and label of each answer, as codes from 0
     sizes                       (I, J, K)
 
     Dawid & Skene (1979), "Maximum likelihood estimation of observer error-rates using the EM
-    algorithm", equations 2.3 to 2.5, from the shares of votes, with pseudo-answers: EM then climbs
-    to a mode of the posterior of the habits. The black box has no say in it: where it slips on the
-    same items as the annotators, it would look better than it is. Where no item has two answers
-    nothing tells habits from classes, and the answers are taken as they are.
+    algorithm", equations 2.3 to 2.5, starting from the shares of votes, with pseudo-answers: EM
+    then climbs to a mode of the posterior of the confusion matrices. The model's predictions are
+    not used: where it errs on the same items as the annotators, it would look better than it is.
+    Where no item has two answers, errors cannot be told from classes, and the answers are taken as
+    they are.
     """
     item_count, _, classes = sizes
     votes = np.zeros((item_count, classes))
@@ -47,33 +51,37 @@ def dawid_skene(
     prior = np.full((classes, classes), _WRONG / max(classes - 1, 1))
     np.fill_diagonal(prior, _RIGHT)
     answers = (items, annotators, labels)
-    confusion, prevalence = _habits(answers, posterior, sizes, prior)
+    confusion, prevalence = _estimate_annotators(answers, posterior, sizes, prior)
     if len(votes) and votes.sum(axis=1).max() > 1:
         before = -np.inf
         for _ in range(_MOST_STEPS):
-            posterior, fit = _truths(answers, confusion, prevalence, item_count)
-            # The objective of EM: what the answers and the pseudo-answers say together.
+            posterior, fit = _estimate_classes(answers, confusion, prevalence, item_count)
+            # The objective of EM: log-likelihood of the answers and the pseudo-answers.
             fit += (prior * np.log(confusion)).sum() + np.log(prevalence).sum()
-            confusion, prevalence = _habits(answers, posterior, sizes, prior)
+            confusion, prevalence = _estimate_annotators(answers, posterior, sizes, prior)
             if fit - before < _SMALLEST_GAIN * item_count:
                 break
             before = fit
     return Consensus(posterior, confusion, prevalence)
 
 
-def _habits(answers, posterior: Array, sizes, prior: Array) -> tuple[Array, Array]:
-    """Confusion and prevalence under a posterior of the classes; every class is met once more."""
+def _estimate_annotators(
+    answers: _Answers, posterior: Array, sizes: tuple[int, int, int], prior: Array
+) -> tuple[Array, Array]:
+    """Confusion and prevalence under a posterior of the classes, each class counted once more."""
     items, annotators, labels = answers
     _, annotator_count, classes = sizes
-    said = np.zeros((annotator_count, classes, classes))
-    np.add.at(said, (annotators, labels), posterior[items])
-    counts = said.swapaxes(1, 2) + prior
-    met = posterior.sum(axis=0) + 1
-    return counts / counts.sum(axis=2, keepdims=True), met / met.sum()
+    votes = np.zeros((annotator_count, classes, classes))
+    np.add.at(votes, (annotators, labels), posterior[items])
+    counts = votes.swapaxes(1, 2) + prior
+    class_counts = posterior.sum(axis=0) + 1
+    return counts / counts.sum(axis=2, keepdims=True), class_counts / class_counts.sum()
 
 
-def _truths(answers, confusion: Array, prevalence: Array, count: int) -> tuple[Array, float]:
-    """(I, K) posterior of the classes under these habits, and the log-likelihood of the answers."""
+def _estimate_classes(
+    answers: _Answers, confusion: Array, prevalence: Array, count: int
+) -> tuple[Array, float]:
+    """(I, K) posterior of the classes, and the log-likelihood of the answers."""
     items, annotators, labels = answers
     logs = np.tile(np.log(prevalence), (count, 1))
     np.add.at(logs, items, np.log(confusion)[annotators, :, labels])

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -15,7 +15,7 @@ _EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
 
 
 class Label(NamedTuple):
-    """One row: its line in the file, and what it says; a PENDING row says nothing yet."""
+    """One row: its line in the file, and its answer; a PENDING row has none yet."""
 
     line: int
     id: str
@@ -24,25 +24,21 @@ class Label(NamedTuple):
     label: str
 
 
-def read(path: str | Path, *, stdin: BinaryIO | None = None) -> list[Label]:
-    """The rows of a label file, in order; `-` is standard input. A row said twice is there once.
+def read_labels(path: str | Path, *, stdin: BinaryIO | None = None) -> list[Label]:
+    """The rows of a label file, in order; `-` is standard input. Repeated rows are merged.
 
     Raises LabelError, naming file and line, for anything that is not such a file, and LabelConflict
-    when it says two things about one item by one annotator.
+    for two different answers about one item by one annotator.
     """
-    name = source(path)
-    lines = csv.reader(io.StringIO(_text(path, name, stdin), newline=""), strict=True)
-    try:
-        return _unique(_rows(lines, name), name)
-    except csv.Error as error:
-        raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
+    name = name_source(path)
+    return _merge_repeated(_parse_rows(_read_text(path, name, stdin), name), name)
 
 
-def numbering(classes: Sequence[str]) -> Callable[[str], float]:
-    """Turns a label into what the methods know: the code of its class; without classes, its value.
+def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
+    """A function from a label to the code of its class; without classes, to its value.
 
-    A class that is not among them has the code -1: no prediction does, so it is simply wrong. A
-    value that is no number raises ValueError.
+    Any other class has the code -1: no prediction has it, so the prediction is wrong. A value that
+    is not a number raises ValueError.
     """
     if not classes:
         return float
@@ -50,15 +46,15 @@ def numbering(classes: Sequence[str]) -> Callable[[str], float]:
     return lambda label: codes.get(label, -1.0)
 
 
-def source(path: str | Path) -> str:
-    """How a label file is called in messages and in the ledger."""
+def name_source(path: str | Path) -> str:
+    """The name of a label file in messages and in the ledger."""
     return "standard input" if str(path) == "-" else str(path)
 
 
-def _text(path: str | Path, name: str, stdin: BinaryIO | None) -> str:
+def _read_text(path: str | Path, name: str, stdin: BinaryIO | None) -> str:
     """The whole file, without a byte-order mark."""
     try:
-        content = stdin.read() if str(path) == "-" else Path(path).read_bytes()
+        content = _read_bytes(path, stdin)
     except FileNotFoundError as error:
         raise LabelError(f"there is no file {name}", "check the path of the labels") from error
     except OSError as error:
@@ -70,23 +66,36 @@ def _text(path: str | Path, name: str, stdin: BinaryIO | None) -> str:
         raise LabelError(f"{name}, line {line}: not UTF-8", "save it as UTF-8 CSV") from error
 
 
-def _rows(lines, name: str):
-    """One Label per row that is not blank."""
-    header = next((row for row in lines if row), None)
-    if header is None:
-        raise LabelError(f"{name} is empty", _EXPECTED)
-    header = [column.strip() for column in header]
-    _check_header(header, name)
-    for row in lines:
-        if not row:
-            continue
-        where = f"{name}, line {lines.line_num}"
-        if len(row) != len(header):
-            raise LabelError(
-                f"{where}: {len(row)} fields, and the header has {len(header)}",
-                "quote labels that hold a comma",
-            )
-        yield _label(dict(zip(header, row, strict=True)), lines.line_num, where)
+def _read_bytes(path: str | Path, stdin: BinaryIO | None) -> bytes:
+    """The content of a file, or of standard input."""
+    if str(path) != "-":
+        return Path(path).read_bytes()
+    if stdin is None:
+        raise ValueError("standard input was not passed")
+    return stdin.read()
+
+
+def _parse_rows(text: str, name: str) -> Iterator[Label]:
+    """One Label per row that is not blank. Raises LabelError."""
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = next((row for row in lines if row), None)
+        if header is None:
+            raise LabelError(f"{name} is empty", _EXPECTED)
+        header = [column.strip() for column in header]
+        _check_header(header, name)
+        for row in lines:
+            if not row:
+                continue
+            where = f"{name}, line {lines.line_num}"
+            if len(row) != len(header):
+                raise LabelError(
+                    f"{where}: {len(row)} fields, and the header has {len(header)}",
+                    "quote labels that hold a comma",
+                )
+            yield _parse_row(dict(zip(header, row, strict=True)), lines.line_num, where)
+    except csv.Error as error:
+        raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
 
 
 def _check_header(header: list[str], name: str) -> None:
@@ -102,22 +111,25 @@ def _check_header(header: list[str], name: str) -> None:
     raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", _EXPECTED)
 
 
-def _label(row: dict[str, str], line: int, where: str) -> Label:
-    label, said = row["label"].strip(), row.get("status", "").strip().lower()
+def _parse_row(row: dict[str, str], line: int, where: str) -> Label:
+    label, word = row["label"].strip(), row.get("status", "").strip().lower()
     if not row["id"]:
         raise LabelError(f"{where}: the id is empty", "every row names an item")
-    if said not in (*_STATUS, "", "pending"):
-        raise LabelError(f"{where}: {said!r} is no status", "a status is labelled or declined")
-    status = _STATUS.get(said, LABELLED if label and not said else PENDING)
+    if word not in (*_STATUS, "", "pending"):
+        raise LabelError(f"{where}: {word!r} is no status", "a status is labelled or declined")
+    status = _STATUS.get(word, LABELLED if label and not word else PENDING)
     if status == LABELLED and not label:
         raise LabelError(f"{where}: labelled, but the label is empty", "fill it in, or no status")
     if status != LABELLED and label:
-        raise LabelError(f"{where}: {said}, but there is a label", "remove one of the two")
+        raise LabelError(f"{where}: {word}, but there is a label", "remove one of the two")
     return Label(line, row["id"], row.get("annotator", "").strip(), status, label)
 
 
-def _unique(rows, name: str) -> list[Label]:
-    """Each answer once; an empty one contradicts none. Raises LabelConflict for two that differ."""
+def _merge_repeated(rows: Iterable[Label], name: str) -> list[Label]:
+    """Each answer once; an empty one contradicts none.
+
+    Raises LabelConflict for two that differ.
+    """
     found: dict[tuple, Label] = {}
     for row in rows:
         first = found.setdefault((row.id, row.annotator), row)
@@ -125,13 +137,14 @@ def _unique(rows, name: str) -> list[Label]:
             found[row.id, row.annotator] = first if row.status == PENDING else row
         elif (first.status, first.label) != (row.status, row.label):
             raise LabelConflict(
-                f"{name}: id {row.id!r} is {spoken(first)} in line {first.line} "
-                f"and {spoken(row)} in line {row.line}",
+                f"{name}: id {row.id!r} is {describe_answer(first.status, first.label)} "
+                f"in line {first.line} and {describe_answer(row.status, row.label)} "
+                f"in line {row.line}",
                 "keep one of them, or say who said it in a column annotator",
             )
     return list(found.values())
 
 
-def spoken(answer) -> str:
-    """What a row or an answer says, in words."""
-    return "declined" if answer.status == DECLINED else f"labelled {answer.label!r}"
+def describe_answer(status: int, label: str) -> str:
+    """An answer in words."""
+    return "declined" if status == DECLINED else f"labelled {label!r}"

@@ -1,23 +1,23 @@
-"""A surrogate's parameters on disk: text in the ledger, arrays in a file beside it.
+"""A surrogate's parameters on disk: text in the ledger, arrays in a file in the same folder.
 
-The file is named by what it holds, and is on the disk before the ledger names it: one that the
-ledger does not name was left by a round that never happened, and does no harm.
+The file is named by the hash of its content, and is on the disk before the ledger names it. A file
+that the ledger does not name was left by a round that was not recorded, and does no harm.
 """
 
 import hashlib
 import io
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
-from uuid import uuid4
+from typing import Any, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
+from activetest import atomic
 from activetest.errors import StorageError, StudyError
 from activetest.nouns.rows import Array
 
@@ -30,7 +30,7 @@ _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-# What the standard library and NumPy raise for content that nobody wrote with `write`.
+# What the standard library and NumPy raise for content that write_arrays did not write.
 _UNREADABLE = (
     *(BadZipFile, EOFError, KeyError, MemoryError, OSError, OverflowError, RuntimeError),
     *(TokenError, TypeError, ValueError),
@@ -38,64 +38,57 @@ _UNREADABLE = (
 
 
 class MissingParameters(StudyError, KeyError):
-    """A parameter is not where a round should have left it."""
+    """A parameter is not in the file that a round should have written."""
 
 
-class Stored(Mapping):
-    """Parameters as they were recorded. The file is read when somebody looks at them.
+class StoredParams(Mapping[str, Any]):
+    """Parameters as they were recorded. The file is read on first access.
 
-    Looking raises StudyError for a file that is not what it was, or does not hold what is wanted.
+    Access raises StudyError for a file that has changed or does not hold the parameter.
     """
 
-    def __init__(self, plain: dict, folder: Path, name: str):
+    def __init__(self, plain: dict[str, Any], folder: Path, name: str) -> None:
         self._plain, self._folder, self._name = plain, folder, name
 
     @cached_property
-    def _all(self) -> dict:
+    def _params(self) -> dict[str, Any]:
         return self._plain | _read(self._folder, self._name)
 
-    def __getitem__(self, name: str):
-        if name not in self._all:
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._params:
             raise MissingParameters(f"{self._folder / self._name} does not hold {name!r}", _HINT)
-        return self._all[name]
+        return self._params[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all)
+        return iter(self._params)
 
     def __len__(self) -> int:
-        return len(self._all)
+        return len(self._params)
 
 
-def split(params: Mapping) -> tuple[dict, dict[str, Array]]:
+def split_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     """The parameters that are JSON-ready, and those that are arrays."""
     arrays = {name: value for name, value in params.items() if isinstance(value, np.ndarray)}
     return {name: value for name, value in params.items() if name not in arrays}, arrays
 
 
-def write(arrays: dict[str, Array], folder: Path) -> str:
-    """Put named arrays on the disk, for good; the name of their file in the folder.
+def write_arrays(arrays: dict[str, Array], folder: Path) -> str:
+    """Write named arrays and wait until they are on the disk; the name of their file.
 
     Raises StorageError when the disk refuses, and ValueError for arrays of objects.
     """
     if any(array.dtype.hasobject for array in arrays.values()):
         raise ValueError("parameters must be arrays of numbers or texts, not of objects")
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, **cast(Any, arrays))
     content = buffer.getvalue()
-    path = folder / _name(content)
-    building = folder / f".{path.name}.{uuid4().hex[:8]}.tmp"
+    path = folder / _name_file(content)
     try:
         folder.mkdir(exist_ok=True)
-        try:
-            with open(building, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            building.replace(path)
-        finally:
-            building.unlink(missing_ok=True)
+        with atomic.replacing_file(path, durable=True) as building:
+            building.write_bytes(content)
         for changed in (folder, folder.parent):
-            _settle(changed)
+            atomic.sync_folder(changed)
     except OSError as error:
         raise StorageError(
             f"cannot write {path}: {error.strerror or error}",
@@ -105,12 +98,13 @@ def write(arrays: dict[str, Array], folder: Path) -> str:
 
 
 def _read(folder: Path, name: str) -> dict[str, Array]:
+    """The arrays of a file. Raises StudyError when it is missing or damaged."""
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise StudyError(f"{folder} cannot hold a file called {name!r}", _HINT)
     path = folder / name
     try:
         content = path.read_bytes()
-        problem = "" if _name(content) == name else "is damaged"
+        problem = "" if _name_file(content) == name else "is damaged"
     except FileNotFoundError:
         problem = "is missing"
     except OSError as error:
@@ -118,38 +112,29 @@ def _read(folder: Path, name: str) -> dict[str, Array]:
     if problem:
         raise StudyError(f"{path} {problem}", _HINT)
     try:
-        return _arrays(content)
+        return _parse_arrays(content)
     except _UNREADABLE as error:
         raise StudyError(f"{path} is damaged", _HINT) from error
 
 
-def _arrays(content: bytes) -> dict[str, Array]:
-    """The arrays of a file that `write` wrote. Raises _UNREADABLE for any other."""
+def _parse_arrays(content: bytes) -> dict[str, Array]:
+    """The arrays of a file of write_arrays. Raises one of _UNREADABLE for any other."""
     with ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         if sum(each.file_size for each in members) > len(content):
-            raise ValueError("more is said to be inside than can be")
+            raise ValueError("its members are larger than the file")
         for each in members:
             if each.compress_type != ZIP_STORED:
                 raise ValueError("it is compressed")
             with archive.open(each) as file:
                 shape, _, kind = _READERS[np.lib.format.read_magic(file)](file)
-                # Before any room is made for the array.
+                # Before any memory is taken for the array.
                 if file.tell() + math.prod(shape) * kind.itemsize != each.file_size:
-                    raise ValueError("an array is said to be of another size than it is")
+                    raise ValueError("an array does not have the size that its header states")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
 
-def _name(content: bytes) -> str:
+def _name_file(content: bytes) -> str:
+    """The name of a file with this content."""
     return f"{hashlib.sha256(content).hexdigest()[:32]}.npz"
-
-
-def _settle(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where a system can say so."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

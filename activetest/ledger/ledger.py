@@ -12,26 +12,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from activetest.errors import StorageError, StudyError
-from activetest.ledger.arrays import Stored, split, write
+from activetest.ledger.arrays import StoredParams, split_params, write_arrays
 from activetest.ledger.migrations import MIGRATIONS, migrate
-from activetest.ledger.rounds import draws, rebuilt, texts
+from activetest.ledger.rounds import parse_round, serialise_draws, serialise_round
 from activetest.nouns.log import Round
 from activetest.nouns.rows import Array
 
-# A writer holds the lock for milliseconds; whoever waits this long is looking at a stuck machine.
+# Seconds to wait for the lock. A writer holds it for milliseconds.
 PATIENCE = 60.0
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 
 class LedgerMoved(Exception):
-    """Somebody wrote since the ledger was read: what follows from it must be computed again."""
+    """The ledger has changed since it was read: whatever was computed from it is out of date."""
 
 
 class Answer(NamedTuple):
-    """What one annotator said about one item; status is LABELLED or DECLINED of `evidence`."""
+    """What one annotator answered about one item; status is LABELLED or DECLINED of nouns.log."""
 
     id: str
     annotator: str
@@ -47,8 +47,8 @@ class Draw(NamedTuple):
     prob: float | None
 
 
-class Undone(NamedTuple):
-    """The file that was taken back, when it had come, and how many answers it held."""
+class RetractedFile(NamedTuple):
+    """A label file that was taken back: its name, when it was ingested, number of answers."""
 
     source: str
     time: str
@@ -57,12 +57,12 @@ class Undone(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """Everything but the rounds' sums, as of one revision. Items are ids: positions may change.
+    """Draws and answers as of one revision. Items are ids: pool positions may change.
 
-    draws    in the order drawn
-    answers  what counts now, in the order given
-    supplied  {id: first round that knew it, None when none did yet} of items that were answered,
-             perhaps since taken back, but never drawn
+    draws     in the order drawn
+    answers   those that count now, in the order given
+    supplied  {id: first round that knew it, None when no round did} of items that were answered
+              but never drawn, also where the answer was taken back after a round knew it
     """
 
     revision: int
@@ -77,12 +77,12 @@ class Ledger:
     Raises StorageError when the disk refuses, StudyError when the file is damaged or too new.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_file():
             raise StudyError(f"{path} is missing", "restore it from a backup: it holds every label")
         self._db = _connect(path)
-        version = self._all("PRAGMA user_version")[0][0]
+        version = self._fetch("PRAGMA user_version")[0][0]
         if version > len(MIGRATIONS):
             hint = "upgrade with: python -m pip install --upgrade activetest"
             raise StudyError(f"{path} is from a newer version of activetest", hint)
@@ -92,13 +92,13 @@ class Ledger:
             with self._transaction("IMMEDIATE") as db:
                 migrate(db)
         query = "SELECT seed, fingerprint, rows FROM meta"
-        self.seed, self.fingerprint, self.rows = self._all(query)[0]
+        self.seed, self.fingerprint, self.rows = self._fetch(query)[0]
 
     @staticmethod
     def create(path: Path, *, seed: int, fingerprint: str, rows: int) -> "Ledger":
         """A new ledger for a pool of `rows` items."""
         db = _connect(path)
-        with _explained(path):
+        with _raising_study_errors(path):
             db.execute("BEGIN IMMEDIATE")
             migrate(db)
             db.execute("INSERT INTO meta VALUES (?, ?, ?, 0, ?)", (seed, fingerprint, rows, _now()))
@@ -107,7 +107,7 @@ class Ledger:
         return Ledger(path)
 
     def record(self) -> Record:
-        """What was drawn and what is known, all as of the same moment."""
+        """What was drawn and what is known, all as of the same revision."""
         with self._transaction("DEFERRED") as db:
             revision = db.execute("SELECT revision FROM meta").fetchone()[0]
             query = "SELECT round, id, q FROM draws ORDER BY position"
@@ -117,55 +117,53 @@ class Ledger:
             supplied = dict(db.execute(_SUPPLIED))
         return Record(revision, draws, answers, supplied)
 
-    def replaced(self) -> int:
+    def count_replaced(self) -> int:
         """Answers that count now and contradict an earlier one by the same annotator."""
         query = (
             "SELECT COUNT(*) FROM answers WHERE EXISTS (SELECT 1 FROM events WHERE "
             "events.id = answers.id AND events.annotator = answers.annotator "
             "AND (events.status, events.label) <> (answers.status, answers.label))"
         )
-        return self._all(query)[0][0]
+        return self._fetch(query)[0][0]
 
     def rounds(self, rows: Array) -> tuple[Round, ...]:
-        """The rounds as recorded, as far as `rows` reaches: (D,) pool position of each draw."""
+        """The rounds as recorded, as far as `rows` reaches: (D,) the pool position of each draw."""
         query = "SELECT round, q, imputed FROM draws ORDER BY position LIMIT ?"
         drawn: dict[int, list] = {}
-        for row, (number, *draw) in zip(rows, self._all(query, len(rows)), strict=True):
+        for row, (number, *draw) in zip(rows, self._fetch(query, len(rows)), strict=True):
             drawn.setdefault(number, []).append((row, *draw))
         query = (
             "SELECT number, learned, knew, arrays, params, choices, statistics, groups, "
             "imputed_sum, count, aims, shares FROM rounds WHERE number <= ? ORDER BY number"
         )
-        made: dict[int, Round] = {}
-        for number, fit_round, fit_labels, arrays, params, *kept in self._all(
+        rounds: dict[int, Round] = {}
+        for number, fit_round, fit_labels, arrays, plain, *texts in self._fetch(
             query, max(drawn, default=0)
         ):
-            params = json.loads(params)
+            params: Any = json.loads(plain)
             if fit_round is not None:
-                params = made[fit_round].params
+                params = rounds[fit_round].params
             elif arrays is not None:
-                params = Stored(params, self._arrays, arrays)
-            made[number] = rebuilt(number, params, kept, drawn[number])
-            made[number] = replace(
-                made[number], fit_round=fit_round or number, fit_labels=fit_labels
-            )
-        return tuple(made.values())
+                params = StoredParams(params, self._arrays_folder, arrays)
+            recorded = parse_round(number, params, texts, drawn[number])
+            rounds[number] = replace(recorded, fit_round=fit_round or number, fit_labels=fit_labels)
+        return tuple(rounds.values())
 
     def surrogates(self) -> set[str]:
         """Names of the surrogates that rounds were drawn with."""
         query = "SELECT DISTINCT json_extract(choices, '$.surrogate') FROM rounds"
-        return {name for (name,) in self._all(query)}
+        return {name for (name,) in self._fetch(query)}
 
     def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
-        """Write a round down, before any of its items is shown.
+        """Record a round, before any of its items is shown.
 
-        A surrogate that learned in an earlier round is kept there. Raises LedgerMoved when anything
-        was written after `revision`, which it was computed from.
+        The parameters of a surrogate that was fitted in an earlier round are kept there. Raises
+        LedgerMoved when anything was written after `revision`, which the round was computed from.
         """
         fit_round = round.fit_round if 0 < round.fit_round < round.number else None
-        plain, arrays = split(round.params if fit_round is None else {})
-        drawn = draws(round)
-        file = write(arrays, self._arrays) if arrays else None
+        plain, arrays = split_params(round.params if fit_round is None else {})
+        drawn = serialise_draws(round)
+        file = write_arrays(arrays, self._arrays_folder) if arrays else None
         with self._write(revision) as db:
             db.execute(
                 "INSERT INTO rounds (number, time, labels_seen, learned, knew, arrays, params, "
@@ -178,7 +176,7 @@ class Ledger:
                     fit_round,
                     round.fit_labels,
                     file,
-                    *texts(round, plain),
+                    *serialise_round(round, plain),
                 ),
             )
             db.executemany(
@@ -187,7 +185,7 @@ class Ledger:
             )
 
     def add_answers(self, answers: Sequence[Answer], *, source: str, revision: int) -> None:
-        """Write the answers of one file down, all or none; they count from now on.
+        """Record the answers of one file, all or none; they count from now on.
 
         Raises LedgerMoved when anything was written after `revision`, which they were checked with.
         """
@@ -201,8 +199,8 @@ class Ledger:
                 ((ingest, *answer) for answer in answers),
             )
 
-    def undo(self) -> Undone | None:
-        """Take the last file back that still counts; None when there is none. Its history stays."""
+    def undo(self) -> RetractedFile | None:
+        """Take back the last file that still counts; None when there is none. Its history stays."""
         with self._transaction("IMMEDIATE") as db:
             query = "SELECT number, source, time FROM ingests WHERE undone IS NULL "
             last = db.execute(query + "ORDER BY number DESC LIMIT 1").fetchone()
@@ -213,16 +211,32 @@ class Ledger:
             query = "UPDATE ingests SET undone = (SELECT revision FROM meta) WHERE number = ?"
             db.execute(query, (number,))
             count = db.execute("SELECT COUNT(*) FROM events WHERE ingest = ?", (number,))
-            return Undone(source, time, count.fetchone()[0])
+            return RetractedFile(source, time, count.fetchone()[0])
+
+    def restart(self, *, seed: int, fingerprint: str, revision: int) -> None:
+        """Set another seed and another fingerprint of the pool, before anything is drawn.
+
+        Raises StudyError when anything was written after `revision`, or drawn before it.
+        """
+        try:
+            with self._write(revision) as db:
+                if db.execute("SELECT COUNT(*) FROM rounds").fetchone()[0]:
+                    raise LedgerMoved
+                db.execute("UPDATE meta SET seed = ?, fingerprint = ?", (seed, fingerprint))
+        except LedgerMoved as error:
+            raise StudyError(
+                "items were drawn or labels were added meanwhile", "run the command again"
+            ) from error
+        self.seed, self.fingerprint = seed, fingerprint
 
     @property
-    def _arrays(self) -> Path:
+    def _arrays_folder(self) -> Path:
         """The folder of the surrogates' arrays."""
         return self.path.parent / "rounds"
 
     @contextmanager
     def _write(self, revision: int) -> Iterator[sqlite3.Connection]:
-        """One transaction that moves the revision on from `revision`, or LedgerMoved."""
+        """A transaction that advances the revision by one. Raises LedgerMoved if it has moved."""
         with self._transaction("IMMEDIATE") as db:
             query = "UPDATE meta SET revision = revision + 1 WHERE revision = ?"
             if db.execute(query, (revision,)).rowcount != 1:
@@ -231,7 +245,7 @@ class Ledger:
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:
-        with _explained(self.path):
+        with _raising_study_errors(self.path):
             self._db.execute(f"BEGIN {kind}")
             try:
                 yield self._db
@@ -240,13 +254,14 @@ class Ledger:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    def _all(self, query: str, *values) -> list[tuple]:
-        with _explained(self.path):
+    def _fetch(self, query: str, *values: Any) -> list[tuple]:
+        """All rows of a query."""
+        with _raising_study_errors(self.path):
             return self._db.execute(query, values).fetchall()
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    with _explained(path):
+    with _raising_study_errors(path):
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         db.execute("PRAGMA synchronous = FULL")
     return db
@@ -257,8 +272,8 @@ def _now() -> str:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors in the user's words; a broken constraint is our bug and passes through."""
+def _raising_study_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into a StudyError; a broken constraint is a bug and passes through."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -273,7 +288,7 @@ def _explained(path: Path) -> Iterator[None]:
         ) from error
 
 
-# An answer that no round knew and that was taken back leaves no trace; one that a round knew does.
+# Answers that were taken back are left out, unless a round knew them.
 _SUPPLIED = """
 WITH seen AS (
     SELECT ingests.number, undone, MIN(rounds.number) AS round

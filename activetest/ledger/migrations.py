@@ -1,4 +1,4 @@
-"""The tables of a ledger, and how an older ledger gets them: numbered migrations, each run once."""
+"""The tables of a ledger: numbered migrations, each run once, bring an older ledger up to date."""
 
 import json
 import sqlite3
@@ -15,45 +15,63 @@ def migrate(db: sqlite3.Connection) -> None:
 def _m001_rounds_draws_and_labels(db: sqlite3.Connection) -> None:
     """`labels_seen` is the revision a round was computed from: it knew all files that counted then.
 
-    `ingests.revision` and `undone` are the writes that supplied a file in and took it back. In the
-    view, SQLite takes the other columns from the row that holds the maximum.
+    `ingests.revision` and `undone` are the revisions at which a file came in and was taken back. In
+    the view, SQLite takes the other columns from the row that holds the maximum.
     """
-    for statement in [
-        "\n        CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER, revision INTEGER,\n            time TEXT)",
-        "\n        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER,\n            choices TEXT, params TEXT, statistics TEXT, groups TEXT, imputed_sum TEXT, count TEXT,\n            doubt TEXT)",
-        "\n        CREATE TABLE draws (position INTEGER PRIMARY KEY,\n            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,\n            q REAL NOT NULL CHECK (q > 0), imputed TEXT)",
-        "\n        CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT, time TEXT, revision INTEGER,\n            undone INTEGER)",
-        "\n        CREATE TABLE events (number INTEGER PRIMARY KEY,\n            ingest INTEGER NOT NULL REFERENCES ingests, id TEXT NOT NULL, annotator TEXT NOT NULL,\n            status INTEGER NOT NULL, label TEXT NOT NULL)",
-        "\n        CREATE INDEX events_of_items ON events (id, annotator)",
-        "\n        CREATE VIEW answers AS\n            SELECT MAX(events.number) AS number, id, annotator, status, label\n            FROM events JOIN ingests ON ingests.number = ingest\n            WHERE undone IS NULL GROUP BY id, annotator\n    ",
-    ]:
-        db.execute(statement)
+    _execute(
+        db,
+        """
+        CREATE TABLE meta (seed INTEGER, fingerprint TEXT, rows INTEGER, revision INTEGER,
+            time TEXT);
+        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER,
+            choices TEXT, params TEXT, statistics TEXT, groups TEXT, imputed_sum TEXT, count TEXT,
+            doubt TEXT);
+        CREATE TABLE draws (position INTEGER PRIMARY KEY,
+            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
+            q REAL NOT NULL CHECK (q > 0), imputed TEXT);
+        CREATE TABLE ingests (number INTEGER PRIMARY KEY, source TEXT, time TEXT, revision INTEGER,
+            undone INTEGER);
+        CREATE TABLE events (number INTEGER PRIMARY KEY,
+            ingest INTEGER NOT NULL REFERENCES ingests, id TEXT NOT NULL, annotator TEXT NOT NULL,
+            status INTEGER NOT NULL, label TEXT NOT NULL);
+        CREATE INDEX events_of_items ON events (id, annotator);
+        CREATE VIEW answers AS
+            SELECT MAX(events.number) AS number, id, annotator, status, label
+            FROM events JOIN ingests ON ingests.number = ingest
+            WHERE undone IS NULL GROUP BY id, annotator
+        """,
+    )
 
 
 def _m002_aims_of_rounds(db: sqlite3.Connection) -> None:
-    """Rounds say what they aimed at; sums that only variances needed are not kept any more."""
+    """Rounds record their objectives; sums that only variances needed are dropped."""
     db.execute("ALTER TABLE rounds RENAME COLUMN doubt TO aims")
     db.execute("UPDATE rounds SET aims = '[]'")
 
 
 def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
-    """Items deterministic by the largest score have no q. Rounds say whose surrogate they used: `learned`
-    is the number of the round that fitted it, NULL for their own, and `knew` the number of labels
-    it knew; `arrays` is the file of its
-    arrays, NULL without any. Floors meant something else in older rounds: totals of their scores do
-    not give the strengths that rows had any more.
+    """Items that were picked by the largest score have no q; surrogates may be kept for rounds.
+
+    `learned` is the number of the round that fitted a round's surrogate, NULL for its own, and
+    `knew` the number of labels it was fitted to; `arrays` is the file of its arrays, NULL without
+    any. Floors meant something else in older rounds: the totals of their scores do not give the
+    weights of rows any more.
     """
-    # SQLite can only take a NOT NULL away by making the table again.
-    for statement in [
-        "\n        CREATE TABLE draws_or_picks (position INTEGER PRIMARY KEY,\n            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,\n            q REAL CHECK (q > 0), imputed TEXT)",
-        "\n        INSERT INTO draws_or_picks SELECT position, round, id, q, imputed FROM draws",
-        "\n        DROP TABLE draws",
-        "\n        ALTER TABLE draws_or_picks RENAME TO draws",
-        "\n        ALTER TABLE rounds ADD COLUMN learned INTEGER",
-        "\n        ALTER TABLE rounds ADD COLUMN knew INTEGER NOT NULL DEFAULT 0",
-        "\n        ALTER TABLE rounds ADD COLUMN arrays TEXT\n    ",
-    ]:
-        db.execute(statement)
+    # SQLite can only remove a NOT NULL by making the table again.
+    _execute(
+        db,
+        """
+        CREATE TABLE draws_or_picks (position INTEGER PRIMARY KEY,
+            round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
+            q REAL CHECK (q > 0), imputed TEXT);
+        INSERT INTO draws_or_picks SELECT position, round, id, q, imputed FROM draws;
+        DROP TABLE draws;
+        ALTER TABLE draws_or_picks RENAME TO draws;
+        ALTER TABLE rounds ADD COLUMN learned INTEGER;
+        ALTER TABLE rounds ADD COLUMN knew INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE rounds ADD COLUMN arrays TEXT
+        """,
+    )
     for number, objectives in db.execute("SELECT number, aims FROM rounds").fetchall():
         forgotten = [objective | {"total": None} for objective in json.loads(objectives)]
         query = "UPDATE rounds SET aims = ? WHERE number = ?"
@@ -61,11 +79,17 @@ def _m003_picks_and_arrays(db: sqlite3.Connection) -> None:
 
 
 def _m004_shares_of_groups(db: sqlite3.Connection) -> None:
-    """Rounds that chose between groups say how likely the rows of each were; NULL in all others.
+    """Rounds that chose between groups record the weight of the rows of each; NULL in all others.
 
-    Draws of theirs may have no q either: where other rows had no chance.
+    Their draws may have no q either: where other rows could not be drawn.
     """
     db.execute("ALTER TABLE rounds ADD COLUMN shares TEXT")
+
+
+def _execute(db: sqlite3.Connection, statements: str) -> None:
+    """Run statements inside the open transaction, which executescript would commit."""
+    for statement in statements.split(";"):
+        db.execute(statement)
 
 
 MIGRATIONS = [

@@ -1,30 +1,31 @@
-"""A round as the text that the ledger keeps, and back."""
+"""A round as the texts that the ledger keeps, and back."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
 from activetest.nouns.log import Allocation, Objective, Round
 
 
-def texts(round: Round, plain: dict) -> list[str | None]:
-    """What the ledger keeps of a round besides its draws; plain are its JSON-ready parameters."""
-    names = (plain, round.choices, round.statistics, round.groups)
+def serialise_round(round: Round, params: dict[str, Any]) -> list[str | None]:
+    """What the ledger keeps of a round besides its draws, as JSON; params are without arrays."""
+    names = (params, round.choices, round.statistics, round.groups)
     numbers = (round.imputed_sum, round.count)
     return [
         *(json.dumps(part) for part in names),
         *(json.dumps(np.asarray(part).tolist()) for part in numbers),
         json.dumps([asdict(objective) for objective in round.objectives]),
-        round.allocation and json.dumps(asdict(round.allocation)),
+        None if round.allocation is None else _serialise_allocation(round.allocation),
     ]
 
 
-def draws(round: Round) -> list[tuple[float | None, str]]:
-    """Probability (None for items without) and what was imputed, of every draw in order.
+def serialise_draws(round: Round) -> list[tuple[float | None, str]]:
+    """(probability, None for items without; imputed values as JSON) of every draw in order.
 
-    Raises ValueError for a round in which some have one and others none.
+    Raises ValueError for a round in which some items have a probability and others none.
     """
     deterministic = np.isnan(round.prob)
     if deterministic.any() and not deterministic.all():
@@ -34,13 +35,17 @@ def draws(round: Round) -> list[tuple[float | None, str]]:
     return list(zip(prob, imputed, strict=True))
 
 
-def rebuilt(
-    number: int, params: Mapping, kept: Sequence[str | None], drawn: Sequence[tuple]
+def parse_round(
+    number: int, params: Any, texts: Sequence[str | None], draws: Sequence[tuple]
 ) -> Round:
-    """The round of these texts but the first; drawn holds row, probability and what was imputed."""
-    *kept, allocation = kept
-    choices, statistics, groups, imputed_sum, count, objectives = map(json.loads, kept)
-    rows, prob, imputed = zip(*drawn, strict=True)
+    """The round of these texts: those of serialise_round after the first, which gave params.
+
+    draws  (pool position, probability or None, imputed values as JSON) of each
+    """
+    choices, statistics, groups, imputed_sum, count, objectives, allocation = map(
+        _parse_text, texts
+    )
+    rows, prob, imputed = zip(*draws, strict=True)
     return Round(
         number=number,
         rows=np.array(rows, np.int64),
@@ -52,22 +57,35 @@ def rebuilt(
         imputed=np.array([json.loads(values) for values in imputed], float),
         imputed_sum=np.array(imputed_sum, float),
         count=np.array(count),
-        objectives=tuple(
-            Objective(
-                tuple(objective["statistics"]),
-                tuple(objective["weights"]),
-                _number(objective["total"]),
-                objective.get("peak", 1.0),
-            )
-            for objective in objectives
-        ),
-        allocation=allocation and _allocation(**json.loads(allocation)),
+        objectives=tuple(map(_parse_objective, objectives)),
+        allocation=None if allocation is None else _parse_allocation(allocation),
     )
 
 
-def _allocation(group: str, strata: list, weight: list[float]) -> Allocation:
-    return Allocation(group, tuple(strata), tuple(weight))
+def _parse_text(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
 
 
-def _number(total: float | None) -> float:
-    return np.nan if total is None else total
+def _parse_objective(entries: dict[str, Any]) -> Objective:
+    total = entries["total"]
+    return Objective(
+        tuple(entries["statistics"]),
+        tuple(entries["weights"]),
+        np.nan if total is None else total,
+        entries.get("peak", 1.0),
+    )
+
+
+# In the ledger the weights of an allocation are called "strength".
+def _serialise_allocation(allocation: Allocation) -> str:
+    return json.dumps(
+        {
+            "group": allocation.group,
+            "strata": allocation.strata,
+            "strength": allocation.weight,
+        }
+    )
+
+
+def _parse_allocation(entries: dict[str, Any]) -> Allocation:
+    return Allocation(entries["group"], tuple(entries["strata"]), tuple(entries["strength"]))

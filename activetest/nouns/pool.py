@@ -1,10 +1,12 @@
 """What the methods see of a pool: memory-mapped arrays behind a few calls. Axes as in rows."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingRows
+
+T = TypeVar("T")
 
 
 class PoolView(Protocol):
@@ -58,6 +60,6 @@ class PoolView(Protocol):
         """(N,) confidence in the predicted class, or probability of the class with this code."""
         ...
 
-    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What make() returned when it was first asked for by this key."""
+    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What compute() returned the first time it was called for this key."""
         ...

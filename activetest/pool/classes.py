@@ -1,18 +1,23 @@
 """The classes of a classification pool: from its columns, its values, or the user."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from activetest.errors import ChoiceError, PoolError
+from activetest.nouns.choices import ColumnChoices
 from activetest.parallel import map_reduce
 from activetest.pool import columns
 from activetest.pool import groups as grouping
 from activetest.pool.files import Piece
-from activetest.pool.schema import ColumnChoices, Schema
+from activetest.pool.schema import Schema
+
+if TYPE_CHECKING:
+    from activetest.pool.pool import Pool
 
 
-def with_classes(pool, choices: ColumnChoices) -> Schema:
+def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
     """The schema with its classes.
 
     Raises ChoiceError when the names given do not fit the outputs.
@@ -20,16 +25,16 @@ def with_classes(pool, choices: ColumnChoices) -> Schema:
     schema = pool.schema
     count, classes, open_classes = None, choices.classes, False
     if schema.kind == "prob-list":
-        count = _classes_of_list(pool, schema.outputs[0])
+        count = _count_list_classes(pool, schema.outputs[0])
         classes = classes or tuple(str(code) for code in range(count))
     elif schema.kind == "prob-columns":
         count = len(schema.outputs)
         classes = classes or tuple(name.removeprefix("prob_") for name in schema.outputs)
     elif schema.kind == "score":
         count = 2
-        classes = classes or _two_classes(pool)
+        classes = classes or _name_two_classes(pool)
     elif classes is None:
-        classes, open_classes = _predicted(pool), True
+        classes, open_classes = _find_predicted(pool), True
     if len(set(classes)) != len(classes):
         raise ChoiceError(
             f"--classes names a class twice: {', '.join(classes)}", hint="give every class once"
@@ -54,7 +59,7 @@ def with_classes(pool, choices: ColumnChoices) -> Schema:
     return replace(schema, classes=classes, open_classes=open_classes, positive=positive)
 
 
-def width(pool, column: str) -> int:
+def find_list_length(pool: "Pool", column: str) -> int:
     """Length of the lists in a column, as in the first rows."""
     fixed = list_width(pool.files.schema.field(column).type)
     if fixed is not None:
@@ -68,9 +73,9 @@ def list_width(kind: pa.DataType) -> int | None:
     return getattr(kind, "list_size", None)
 
 
-def _classes_of_list(pool, column: str) -> int:
+def _count_list_classes(pool: "Pool", column: str) -> int:
     """Number of classes in a list column. Raises PoolError for fewer than two."""
-    length = width(pool, column)
+    length = find_list_length(pool, column)
     if length < 2:
         raise PoolError(
             f"column {column!r} holds lists of {length}: a classifier has at least two classes",
@@ -79,23 +84,23 @@ def _classes_of_list(pool, column: str) -> int:
     return length
 
 
-def _two_classes(pool) -> tuple[str, ...]:
-    """Names of the classes of a score: those predicted beside it, else 0 and 1."""
-    if pool.schema.pred is not None and len(found := _predicted(pool)) == 2:
+def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
+    """Names of the classes of a score: those in its column of predictions, else 0 and 1."""
+    if pool.schema.pred is not None and len(found := _find_predicted(pool)) == 2:
         return found
     return ("0", "1")
 
 
-def _predicted(pool) -> tuple[str, ...]:
+def _find_predicted(pool: "Pool") -> tuple[str, ...]:
     """The distinct predicted classes, numbers in order of size."""
-    column = pool.schema.pred
+    column = pool.schema.prediction
 
-    def seen(piece: Piece) -> set[str]:
-        found = set()
+    def find_in_piece(piece: Piece) -> set[str]:
+        found: set[str] = set()
         for batch in pool.batches([column], piece):
             array = batch.column(column).drop_null()
-            found |= grouping.occurring(*columns.encoded(array))
+            found |= grouping.find_occurring(*columns.encode_values(array))
         return found
 
-    found = map_reduce(pool.pieces, seen, set.union)
-    return tuple(grouping.in_order(found))
+    found = map_reduce(pool.pieces, find_in_piece, set.union)
+    return tuple(grouping.sort_names(found))

@@ -11,14 +11,14 @@ from activetest.pool.roles import is_text, is_vector
 
 
 class BadRow(Exception):
-    """Something is wrong in one row of a batch; the pool makes a PoolError of it."""
+    """A value that cannot be right in one row of a batch; the pool turns it into a PoolError."""
 
-    def __init__(self, row: int, problem: str, hint: str):
+    def __init__(self, row: int, problem: str, hint: str) -> None:
         super().__init__(problem)
         self.row, self.problem, self.hint = row, problem, hint
 
 
-def text(array: pa.Array, column: str) -> Text:
+def read_text(array: pa.Array, column: str) -> Text:
     """The column as text. Raises BadRow for a null."""
     reject_nulls(array, column, "every item needs an id")
     array = array.cast(pa.large_string())
@@ -29,18 +29,18 @@ def text(array: pa.Array, column: str) -> Text:
 
 
 def row_numbers(start: int, rows: int) -> Text:
-    """ "start", "start + 1", ... as ids."""
-    return text(pa.array(np.arange(start, start + rows)), "row number")
+    """The row numbers start, start + 1, ... as ids."""
+    return read_text(pa.array(np.arange(start, start + rows)), "row number")
 
 
-def numbers(array: pa.Array) -> Array:
+def read_numbers(array: pa.Array) -> Array:
     """(R,) the column in its own precision; nulls are NaN, decimals and true/false are floats."""
     if kinds.is_boolean(array.type) or kinds.is_decimal(array.type):
         array = array.cast(pa.float64())
     return array.to_numpy(zero_copy_only=False)
 
 
-def vectors(array: pa.Array, column: str, width: int) -> Array:
+def read_vectors(array: pa.Array, column: str, width: int) -> Array:
     """(R, W) the list column; a null list or a null inside becomes NaN.
 
     Raises BadRow for a list whose length is not width, as that of the others.
@@ -58,22 +58,26 @@ def vectors(array: pa.Array, column: str, width: int) -> Array:
         array = array.cast(fixed)
     width = array.type.list_size
     if not array.null_count:
-        return numbers(array.flatten()).reshape(-1, width)
+        return read_numbers(array.flatten()).reshape(-1, width)
     values = np.full((len(array), width), np.nan, np.float32)
-    values[np.asarray(array.is_valid())] = numbers(array.drop_null().flatten()).reshape(-1, width)
+    values[np.asarray(array.is_valid())] = read_numbers(array.drop_null().flatten()).reshape(
+        -1, width
+    )
     return values
 
 
-def columns(batch: pa.RecordBatch, names: tuple[str, ...], widths: dict[str, int]) -> list[Array]:
+def read_columns(
+    batch: pa.RecordBatch, names: tuple[str, ...], widths: dict[str, int]
+) -> list[Array]:
     """Each column as (R,) or, for lists, (R, W) with W as in widths."""
     arrays = ((name, batch.column(name)) for name in names)
     return [
-        vectors(array, name, widths[name]) if is_vector(array.type) else numbers(array)
+        read_vectors(array, name, widths[name]) if is_vector(array.type) else read_numbers(array)
         for name, array in arrays
     ]
 
 
-def encoded(array: pa.Array) -> tuple[Array, list[str]]:
+def encode_values(array: pa.Array) -> tuple[Array, list[str]]:
     """(R,) int64 codes and the names they stand for; null is the name "null"."""
     dictionary = array if kinds.is_dictionary(array.type) else array.dictionary_encode()
     names = class_names(dictionary.dictionary)
@@ -96,7 +100,8 @@ def class_names(values: pa.Array) -> list[str]:
 def reject_nulls(array: pa.Array, column: str, rule: str) -> None:
     """Raises BadRow at the first null."""
     if array.null_count:
-        raise BadRow(_first(array.is_null()), f"column {column!r} is null", rule)
+        row = int(pc.index(array.is_null(), True).as_py())
+        raise BadRow(row, f"column {column!r} is null", rule)
 
 
 def _first(mask: pa.Array) -> int | None:

@@ -1,7 +1,6 @@
 """CSV and JSON-lines pools become Parquet, once, so that everything after reads one format."""
 
 import io
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from activetest import atomic
 from activetest.errors import PoolError
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -22,16 +22,16 @@ JSON_LINES = (".jsonl", ".ndjson", ".json")
 _BLOCK = 2**24
 _ROW_GROUP = 131_072
 
-# What stands for "no value" among numbers.
-_GAPS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
+# What means "no value" in a column of numbers.
+_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
 
 
-def needed(uri: str) -> bool:
+def needs_conversion(uri: str) -> bool:
     """Whether the pool is CSV or JSON lines, by its name."""
     return Path(uri).suffix.lower() in (*DELIMITERS, *JSON_LINES)
 
 
-def beside(uri: str) -> str:
+def converted_path(uri: str) -> str:
     """Where the converted pool goes: pool.csv becomes pool.csv.parquet."""
     return f"{uri}.parquet"
 
@@ -54,32 +54,35 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
             f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
         )
     batches = (
-        _json_batches(path) if path.suffix.lower() in JSON_LINES else _csv_batches(path, id or "id")
+        _read_json_batches(path)
+        if path.suffix.lower() in JSON_LINES
+        else _read_csv_batches(path, id or "id")
     )
-    with _replacing(Path(target)) as fresh:
-        _write(batches, fresh)
-        if not pq.read_metadata(fresh).num_rows:
+    with atomic.replacing_file(Path(target)) as building:
+        _write_parquet(batches, building)
+        if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
 
 
 @contextmanager
-def as_parquet(source: str, *, id: str | None = None, elsewhere: bool = True) -> Iterator[str]:
-    """Where a pool is as Parquet: itself, or a converted file that vanishes unless it is moved.
+def open_as_parquet(source: str, *, id: str | None = None, elsewhere: bool = True) -> Iterator[str]:
+    """The address of a pool as Parquet: its own, or a converted file that is removed afterwards.
 
-    elsewhere  convert it among the system's temporary files, not beside the source
+    elsewhere  convert it among the system's temporary files; else in the folder of the source, from
+               which the caller can move it to its place
     """
-    if not needed(source):
+    if not needs_conversion(source):
         yield source
         return
-    target = Path(beside(source))
-    room = None if elsewhere else target.parent
-    with tempfile.TemporaryDirectory(dir=room, prefix=".activetest-") as folder:
+    target = Path(converted_path(source))
+    parent = None if elsewhere else target.parent
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".activetest-") as folder:
         path = Path(folder) / target.name
         to_parquet(source, str(path), id=id)
         yield str(path)
 
 
-def _write(batches: Iterator[pa.Table], target: Path) -> None:
+def _write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
     """Write tables of one schema as row groups of at least 131,072 rows, but for the last."""
     first = next(batches)
     with pq.ParquetWriter(target, first.schema, compression="snappy") as writer:
@@ -93,40 +96,47 @@ def _write(batches: Iterator[pa.Table], target: Path) -> None:
             writer.write_table(pa.concat_tables(waiting), row_group_size=_ROW_GROUP)
 
 
-def _csv_batches(path: Path, id: str) -> Iterator[pa.Table]:
+def _read_csv_batches(path: Path, id: str) -> Iterator[pa.Table]:
     """The rows of a CSV file, typed; at least one table."""
     delimiter = DELIMITERS[path.suffix.lower()]
-    header = _header(path, delimiter)
-    ladders = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
-    ladders |= {id: [pa.string()]} if id in header else {}
-    for batch in _csv(path, delimiter, dict.fromkeys(header, pa.string())):
+    header = _read_header(path, delimiter)
+    candidates = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
+    candidates |= {id: [pa.string()]} if id in header else {}
+    for batch in _read_csv(path, delimiter, dict.fromkeys(header, pa.string())):
         for name, column in zip(header, batch.columns, strict=True):
-            ladders[name] = _climbed(ladders[name], column)
-    types = {name: ladder[0] for name, ladder in ladders.items()}
+            candidates[name] = _narrow_types(candidates[name], column)
+    types = {name: types[0] for name, types in candidates.items()}
     yield pa.schema(list(types.items())).empty_table()
-    for batch in _csv(path, delimiter, types):
+    for batch in _read_csv(path, delimiter, types):
         yield pa.Table.from_batches([batch])
 
 
-def _csv(path: Path, delimiter: str, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+def _read_csv(
+    path: Path, delimiter: str, types: dict[str, pa.DataType]
+) -> Iterator[pa.RecordBatch]:
     """Batches with these types."""
-    with _parsed(path):
+    with _raising_parse_errors(path):
         yield from pyarrow.csv.open_csv(
             path,
             read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=_GAPS),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=_NO_VALUE),
         )
 
 
-def _header(path: Path, delimiter: str) -> list[str]:
+def _read_header(path: Path, delimiter: str) -> list[str]:
     """The column names. Raises PoolError when they repeat or another delimiter is in use."""
-    with _parsed(path):
+    with _raising_parse_errors(path):
         options = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         names = pyarrow.csv.open_csv(path, parse_options=options).schema.names
     if len(names) == 1:
-        for other, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas")):
-            if other != delimiter and other in names[0]:
+        for character, word in (
+            (";", "semicolons"),
+            ("\t", "tabs"),
+            ("|", "bars"),
+            (",", "commas"),
+        ):
+            if character != delimiter and character in names[0]:
                 raise PoolError(
                     f"the columns of {path} are separated by {word}",
                     hint="separate them by commas (.csv) or tabs (.tsv)",
@@ -137,25 +147,25 @@ def _header(path: Path, delimiter: str) -> list[str]:
     return names
 
 
-def _climbed(ladder: list[pa.DataType], column: pa.Array) -> list[pa.DataType]:
-    """The rest of the ladder from the first type that can hold the text in the column."""
-    values = column.filter(pc.invert(pc.is_in(column, pa.array(_GAPS))))
-    while len(ladder) > 1:
+def _narrow_types(types: list[pa.DataType], column: pa.Array) -> list[pa.DataType]:
+    """The types from the first one on that can hold the text in the column."""
+    values = column.filter(pc.invert(pc.is_in(column, pa.array(_NO_VALUE))))
+    while len(types) > 1:
         try:
-            values.cast(ladder[0])
-            return ladder
+            values.cast(types[0])
+            return types
         except pa.ArrowInvalid:
-            ladder = ladder[1:]
-    return ladder
+            types = types[1:]
+    return types
 
 
-def _json_batches(path: Path) -> Iterator[pa.Table]:
+def _read_json_batches(path: Path) -> Iterator[pa.Table]:
     """The rows of a JSON-lines file, typed; at least one table."""
     schema = None
-    for block in _lines(path):
-        with _parsed(path):
+    for block in _read_blocks(path):
+        with _raising_parse_errors(path):
             found = pyarrow.json.read_json(io.BytesIO(block)).schema
-            found = pa.schema([(field.name, _settled(field.type)) for field in found])
+            found = pa.schema([(field.name, _keep_dates_as_text(field.type)) for field in found])
             schema = (
                 found
                 if schema is None
@@ -165,18 +175,18 @@ def _json_batches(path: Path) -> Iterator[pa.Table]:
         raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
     yield schema.empty_table()
     options = pyarrow.json.ParseOptions(explicit_schema=schema)
-    for block in _lines(path):
-        with _parsed(path):
+    for block in _read_blocks(path):
+        with _raising_parse_errors(path):
             yield pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
 
 
-def _settled(kind: pa.DataType) -> pa.DataType:
+def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:
     """The type as it is, but text that looks like a date stays text."""
     return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines that hold something."""
+def _read_blocks(path: Path) -> Iterator[bytes]:
+    """Blocks of whole lines, without blocks of blank ones."""
     with path.open("rb") as file:
         if file.read(3) != b"\xef\xbb\xbf":
             file.seek(0)
@@ -187,27 +197,15 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def _parsed(path: Path):
-    """Turns what the parser says into a PoolError."""
+def _raising_parse_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the parser into a PoolError."""
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        said = str(error).splitlines()[0][:200]
+        message = str(error).splitlines()[0][:200]
         raise PoolError(
-            f"{path} cannot be read: {said}", hint="correct that row, or write the pool as Parquet"
+            f"{path} cannot be read: {message}",
+            hint="correct that row, or write the pool as Parquet",
         ) from error
     except PermissionError as error:
         raise PoolError(f"{path} may not be read", hint="check its permissions") from error
-
-
-@contextmanager
-def _replacing(target: Path):
-    """A temporary file that becomes target when the block succeeds, and vanishes when it fails."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    finally:
-        Path(name).unlink(missing_ok=True)

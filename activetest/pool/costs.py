@@ -1,6 +1,6 @@
 """Cost matrices: CSV, one row per predicted class and one column per true class.
 
-The first row names the true classes, the first column the predicted ones, and what stands in their
+The first row names the true classes, the first column the predicted ones, and the cell in their
 corner is free. Classes may come in any order, each exactly once:
 
     predicted,cat,dog
@@ -19,7 +19,7 @@ from activetest.errors import ChoiceError
 _EXPECTED = "a row for each predicted class, a column for each true one; the first ones name them"
 
 
-def read(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+def read_costs(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, ...], ...]:
     """(C, C) cost of predicting (row) for the truth (column), in the order of classes.
 
     Costs may be negative, as gains are. Raises ChoiceError, naming file, line and column, for
@@ -27,7 +27,7 @@ def read(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, ...], .
     """
     if not classes:
         raise ChoiceError(f"{path} holds costs of classes, and this pool has none", "leave it out")
-    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    lines = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
     try:
         rows = [(lines.line_num, [cell.strip() for cell in row]) for row in lines if any(row)]
     except csv.Error as error:
@@ -35,19 +35,19 @@ def read(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, ...], .
     if not rows:
         raise ChoiceError(f"{path} is empty", _EXPECTED)
     truths = rows[0][1][1:]
-    _check(truths, classes, f"{path}, line {rows[0][0]}", "true")
-    _check([row[0] for _, row in rows[1:]], classes, f"{path}, first column", "predicted")
+    _check_names(truths, classes, f"{path}, line {rows[0][0]}", "true")
+    _check_names([row[0] for _, row in rows[1:]], classes, f"{path}, first column", "predicted")
     found = {}
-    for line, (said, *cells) in rows[1:]:
+    for line, (predicted, *cells) in rows[1:]:
         if len(cells) != len(truths):
             problem = f"{path}, line {line}: {len(cells)} costs for {len(truths)} classes"
             raise ChoiceError(problem, _EXPECTED)
         for truth, cell in zip(truths, cells, strict=True):
-            found[said, truth] = _number(cell, f"{path}, line {line}, column {truth!r}")
-    return tuple(tuple(found[said, truth] for truth in classes) for said in classes)
+            found[predicted, truth] = _parse_cost(cell, f"{path}, line {line}, column {truth!r}")
+    return tuple(tuple(found[predicted, truth] for truth in classes) for predicted in classes)
 
 
-def _text(path: str | Path) -> str:
+def _read_text(path: str | Path) -> str:
     """The whole file, without a byte-order mark."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -59,7 +59,7 @@ def _text(path: str | Path) -> str:
         raise ChoiceError(f"{path} is not UTF-8", "save it as UTF-8 CSV") from error
 
 
-def _check(names: Sequence[str], classes: Sequence[str], where: str, kind: str) -> None:
+def _check_names(names: Sequence[str], classes: Sequence[str], where: str, kind: str) -> None:
     """Raises ChoiceError unless every class is named once, and nothing else."""
     for name in names:
         if name not in classes:
@@ -72,7 +72,7 @@ def _check(names: Sequence[str], classes: Sequence[str], where: str, kind: str) 
             raise ChoiceError(f"{where}: the {kind} class {name!r} is missing", _EXPECTED)
 
 
-def _number(cell: str, where: str) -> float:
+def _parse_cost(cell: str, where: str) -> float:
     try:
         cost = float(cell)
     except ValueError:

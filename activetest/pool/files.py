@@ -41,14 +41,14 @@ class Piece:
 class Files:
     """The Parquet files behind a path or URI, sorted by name; footers are read on first use."""
 
-    def __init__(self, uri: str):
+    def __init__(self, uri: str) -> None:
         """Raises PoolError when there is nothing at uri."""
         self.uri = uri
         self.remote = "://" in uri
         self._filesystem, root = _locate(uri, self.remote)
-        self._found = _listing(self._filesystem, root, uri)
+        self._found = _list_files(self._filesystem, root, uri)
 
-    def stamp(self) -> list:
+    def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
         return [
             [found.path if self.remote else found.base_name, found.size, found.mtime_ns]
@@ -63,7 +63,8 @@ class Files:
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """The row groups that have rows, in order."""
-        pieces, start = [], 0
+        pieces: list[Piece] = []
+        start = 0
         for path, footer in self._footers.items():
             for group in range(footer.num_row_groups):
                 if rows := footer.row_group(group).num_rows:
@@ -79,23 +80,26 @@ class Files:
         Raises PoolError where the file is damaged.
         """
         footer = self._footers[piece.path]
-        with _readable(piece.path, f"row group {piece.row_group} of {piece.path} cannot be read"):
-            with self._filesystem.open_input_file(piece.path) as source:
-                # A remote store is asked once per row group; a local file is read page by page.
-                file = pq.ParquetFile(
-                    source, metadata=footer, pre_buffer=self.remote, buffer_size=_BUFFER
-                )
-                yield from file.iter_batches(
-                    rows, row_groups=[piece.row_group], columns=columns, use_threads=False
-                )
+        problem = f"row group {piece.row_group} of {piece.path} cannot be read"
+        with (
+            _raising_pool_errors(piece.path, problem),
+            self._filesystem.open_input_file(piece.path) as source,
+        ):
+            # A remote store is asked once per row group; a local file is read page by page.
+            file = pq.ParquetFile(
+                source, metadata=footer, pre_buffer=self.remote, buffer_size=_BUFFER
+            )
+            yield from file.iter_batches(
+                rows, row_groups=[piece.row_group], columns=columns, use_threads=False
+            )
 
     @cached_property
-    def _footers(self) -> dict:
+    def _footers(self) -> dict[str, pq.FileMetaData]:
         """Footer of each file.
 
         Raises PoolError for files that are no Parquet or whose columns differ.
         """
-        footers = {found.path: self._footer(found) for found in self._found}
+        footers = {found.path: self._read_footer(found) for found in self._found}
         first = self._found[0].path
         for path, footer in footers.items():
             _reject_other_columns(
@@ -106,38 +110,40 @@ class Files:
             )
         return footers
 
-    def _footer(self, found: fs.FileInfo):
+    def _read_footer(self, found: fs.FileInfo) -> pq.FileMetaData:
         """Footer of one file. Raises PoolError when it is no whole Parquet file."""
-        with _readable(found.path, f"{found.path} cannot be read"):
-            with self._filesystem.open_input_file(found.path) as source:
-                head = source.read(4)
-                if head == b"PAR1" and (
-                    found.size < 12 or source.read_at(4, found.size - 4) != b"PAR1"
-                ):
-                    raise PoolError(
-                        f"{found.path} is truncated: its last bytes are missing",
-                        hint="copy or write the file again",
-                    )
-                if head != b"PAR1":
-                    state = "is empty (0 bytes)" if not head else "is not a Parquet file"
-                    raise PoolError(
-                        f"{found.path} {state}",
-                        hint="give a .parquet, .csv or .jsonl file, or a folder of .parquet files",
-                    )
-                return pq.read_metadata(source)
+        with (
+            _raising_pool_errors(found.path, f"{found.path} cannot be read"),
+            self._filesystem.open_input_file(found.path) as source,
+        ):
+            head = source.read(4)
+            if head == b"PAR1" and (
+                found.size < 12 or source.read_at(4, found.size - 4) != b"PAR1"
+            ):
+                raise PoolError(
+                    f"{found.path} is truncated: its last bytes are missing",
+                    hint="copy or write the file again",
+                )
+            if head != b"PAR1":
+                state = "is empty (0 bytes)" if not head else "is not a Parquet file"
+                raise PoolError(
+                    f"{found.path} {state}",
+                    hint="give a .parquet, .csv or .jsonl file, or a folder of .parquet files",
+                )
+            return pq.read_metadata(source)
 
 
 def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
     """The file system and the path in it. Raises PoolError for a URI that pyarrow does not know."""
     if not remote:
         return fs.LocalFileSystem(), str(Path(uri).expanduser())
-    with _readable(uri, f"{uri} cannot be opened"):
+    with _raising_pool_errors(uri, f"{uri} cannot be opened"):
         return fs.FileSystem.from_uri(uri)
 
 
-def _listing(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:
+def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:
     """The file, or the .parquet files below the folder, hidden ones left out."""
-    with _readable(uri, f"{uri} cannot be opened"):
+    with _raising_pool_errors(uri, f"{uri} cannot be opened"):
         found = filesystem.get_file_info(root)
         if found.type == fs.FileType.NotFound:
             raise PoolError(f"there is no file or folder {uri}", hint="check its path")
@@ -156,31 +162,32 @@ def _listing(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo
     return sorted(files, key=lambda file: file.path)
 
 
-def _reject_other_columns(first: pa.Schema, other: pa.Schema, first_path: str, path: str) -> None:
+def _reject_other_columns(first: pa.Schema, second: pa.Schema, first_path: str, path: str) -> None:
     """Raises PoolError when two files of a folder differ in a column or its type."""
     for field in first:
-        if field.name not in other.names:
+        if field.name not in second.names:
             raise PoolError(
                 f"{path} has no column {field.name!r}, {first_path} has",
                 hint="all files need the same columns",
             )
-        if other.names.count(field.name) == 1 and other.field(field.name).type != field.type:
+        if second.names.count(field.name) == 1 and second.field(field.name).type != field.type:
             raise PoolError(
                 f"column {field.name!r} is {field.type} in {first_path} "
-                f"and {other.field(field.name).type} in {path}",
+                f"and {second.field(field.name).type} in {path}",
                 hint="write all files with the same types",
             )
 
 
 @contextmanager
-def _readable(path: str, problem: str):
-    """Turns what pyarrow and the file system say into a PoolError."""
+def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
+    """Turn errors of pyarrow and of the file system into a PoolError."""
     try:
         yield
     except PermissionError as error:
         raise PoolError(f"{path} may not be read", hint="check its permissions") from error
     except (pa.ArrowException, OSError) as error:
-        said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        message = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise PoolError(
-            f"{problem}: {said}", hint="the file is damaged or out of reach; write or copy it again"
+            f"{problem}: {message}",
+            hint="the file is damaged or out of reach; write or copy it again",
         ) from error

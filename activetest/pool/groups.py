@@ -1,12 +1,15 @@
 """Group columns, their products, and groups that follow from the outputs, as codes."""
 
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from activetest.errors import PoolError
 from activetest.nouns.rows import Array, Outputs
 
-# A report has a line per group and metric: beyond this a column is not a group but a measurement
-# or an id.
+# A report has a line per group and metric: a column with more values than this is rather a
+# measurement or an id.
 MOST_VALUES = 1000
 
 # Joins the values of a product "A*B" as its name joins the columns.
@@ -18,7 +21,7 @@ PREDICTED, CONFIDENCE, DECILE = COMPUTED = ("predicted", "confidence", "confiden
 # Ten bins of equal width. The edges are in the precision of the cache, so that a probability of
 # 0.9 lies in the bin that begins with it.
 _EDGES = np.linspace(0, 1, 11).astype(np.float32)
-BINS = [f"{low:.1f}-{high:.1f}" for low, high in zip(_EDGES, _EDGES[1:], strict=False)]
+BINS = [f"{low:.1f}-{high:.1f}" for low, high in pairwise(_EDGES)]
 
 
 # Bins of equal counts, and the digits that may tell their edges apart.
@@ -31,15 +34,15 @@ def columns_of(group: str) -> list[str]:
 
 
 def name_of(column: str, value: str) -> str:
-    """ "column=value", the name of a group in rounds and reports.
+    """The name of a group in rounds and reports: column=value.
 
     Equals signs of the column are escaped: no two groups have one name.
     """
-    return f"{_escaped(column, '=')}={value}"
+    return f"{_escape(column, '=')}={value}"
 
 
-def computed(
-    column: str, outputs: Outputs, classes: tuple[str, ...], edges: Array | None = None
+def compute_group(
+    column: str, outputs: Outputs, classes: Sequence[str], edges: Array | None = None
 ) -> tuple[Array, list[str]]:
     """Codes (R,) and names of one of COMPUTED.
 
@@ -52,12 +55,14 @@ def computed(
     if column == PREDICTED:
         return outputs.pred.astype(np.int64), list(classes)
     if column == DECILE:
-        return np.searchsorted(edges[1:-1], outputs.confidence.astype(np.float32)), named(edges)
+        if edges is None:
+            raise ValueError(f"the group {DECILE} needs the edges of its bins")
+        return np.searchsorted(edges[1:-1], outputs.confidence.astype(np.float32)), name_bins(edges)
     bins = np.searchsorted(_EDGES, outputs.confidence.astype(np.float32), side="right") - 1
     return np.minimum(bins, len(BINS) - 1), BINS
 
 
-def deciles(confidence: Array) -> Array:
+def compute_deciles(confidence: Array) -> Array:
     """(B + 1,) edges of ten bins of equal counts of the confidences (N,) of a whole pool.
 
     In the precision of the cache, from 0 to 1; those inside are values of the pool (Hyndman and Fan
@@ -68,20 +73,21 @@ def deciles(confidence: Array) -> Array:
     return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
 
 
-def named(edges: Array) -> list[str]:
+def name_bins(edges: Array) -> list[str]:
     """The bins between edges, such as 0.71-0.88, with digits enough to tell all edges apart."""
+    written: list[str] = []
     for digits in _DIGITS:
         written = [f"{edge:.{digits}f}" for edge in edges]
         if len(set(written)) == len(edges):
             break
-    return [f"{low}-{high}" for low, high in zip(written, written[1:], strict=False)]
+    return [f"{low}-{high}" for low, high in pairwise(written)]
 
 
-def product(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
-    """Codes and names of the combinations that occur, from (codes (R,), names) of each column."""
+def cross_columns(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
+    """Codes (R,) and names of the combinations that occur, from codes and names of each column."""
     codes, names = parts[0]
     if len(parts) > 1:
-        parts = [(codes, [_escaped(name, JOIN) for name in names]) for codes, names in parts]
+        parts = [(codes, [_escape(name, JOIN) for name in names]) for codes, names in parts]
         codes, names = parts[0]
     for more, more_names in parts[1:]:
         pairs, codes = np.unique(codes * len(more_names) + more, return_inverse=True)
@@ -92,12 +98,12 @@ def product(parts: list[tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
     return codes, names
 
 
-def local(group: str, parts: dict[str, tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
+def encode_group(group: str, parts: dict[str, tuple[Array, list[str]]]) -> tuple[Array, list[str]]:
     """Codes and names of a group ("A" or "A*B") inside a chunk, from those of its columns."""
-    return product([parts[column] for column in columns_of(group)])
+    return cross_columns([parts[column] for column in columns_of(group)])
 
 
-def occurring(codes: Array, names: list[str]) -> set[str]:
+def find_occurring(codes: Array, names: list[str]) -> set[str]:
     """The names that some row of the chunk has: a dictionary may hold more."""
     return {names[code] for code in np.unique(codes)}
 
@@ -111,25 +117,27 @@ def reject_too_many(group: str, values: set[str]) -> None:
         )
 
 
-def place(codes: Array, names: list[str], values: list[str]) -> Array:
-    """(R,) int32 codes into values, for codes into names."""
+def recode(codes: Array, names: list[str], values: list[str]) -> Array:
+    """(R,) int32 codes into values, for codes (R,) into names."""
     positions = {value: code for code, value in enumerate(values)}
     # A name that no row of the chunk has may be missing among the values.
     table = np.array([positions.get(name, -1) for name in names], np.int32)
     return table[codes] if len(table) else np.empty(0, np.int32)
 
 
-def in_order(names) -> list[str]:
+def sort_names(names: Iterable[str]) -> list[str]:
     """Names sorted, whole numbers by size."""
 
     def rank(name: str) -> list[tuple]:
         parts = name.split(JOIN)
-        whole = (part.removeprefix("-").isdecimal() for part in parts)
-        return [(0, int(p), p) if w else (1, 0, p) for p, w in zip(parts, whole, strict=True)]
+        return [
+            (0, int(part), part) if part.removeprefix("-").isdecimal() else (1, 0, part)
+            for part in parts
+        ]
 
     return sorted(names, key=rank)
 
 
-def _escaped(text: str, character: str) -> str:
+def _escape(text: str, character: str) -> str:
     """The text with backslashes before backslashes and before the character."""
     return text.replace("\\", "\\\\").replace(character, f"\\{character}")

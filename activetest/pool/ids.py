@@ -40,7 +40,7 @@ class Text:
         return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
 
-def hashes(text: Text) -> Array:
+def hash_text(text: Text) -> Array:
     """(R,) uint64 hash of each string: a function of its bytes alone."""
     lengths = np.diff(text.offsets)
     padded = np.concatenate([text.letters, np.zeros(_WORD, np.uint8)])
@@ -54,7 +54,7 @@ def hashes(text: Text) -> Array:
     return result
 
 
-def row_hashes(ids: Array, columns: list[Array]) -> Array:
+def hash_rows(ids: Array, columns: list[Array]) -> Array:
     """(R,) uint64 hash of each row's id hash and the bits of its values, column after column."""
     total = ids.copy()
     for number, column in enumerate(columns):
@@ -65,7 +65,7 @@ def row_hashes(ids: Array, columns: list[Array]) -> Array:
     return mix(total)
 
 
-def ordered(keys: Array) -> Array:
+def build_index(keys: Array) -> Array:
     """(N,) uint64 ascending: high bits of each hash, its position in the low bits that N needs.
 
     One sorted array instead of two: a search by the high bits finds candidates, whose ids decide.
@@ -74,23 +74,24 @@ def ordered(keys: Array) -> Array:
     return np.sort((keys & ~low) | np.arange(len(keys), dtype=np.uint64))
 
 
-def find(wanted: list[str], index: Array, ids: Text) -> Array:
-    """(len(wanted),) int64 positions in ids, -1 for unknown ones; index as made by ordered."""
+def find(names: list[str], index: Array, ids: Text) -> Array:
+    """(len(names),) int64 positions in ids, -1 for unknown ones; index as made by ordered."""
     low = _low(len(index))
-    keys = hashes(Text.of(wanted)) & ~low
+    keys = hash_text(Text.of(names)) & ~low
     places = np.searchsorted(index, keys)
-    found = np.full(len(wanted), -1, np.int64)
-    for which, (key, place) in enumerate(zip(keys, places, strict=True)):
+    found = np.full(len(names), -1, np.int64)
+    for which, (key, first) in enumerate(zip(keys, places, strict=True)):
+        place = first
         while place < len(index) and index[place] & ~low == key:
             position = int(index[place] & low)
-            if ids[position] == wanted[which]:
+            if ids[position] == names[which]:
                 found[which] = position
                 break
             place += 1
     return found
 
 
-def repeated(index: Array, ids: Text) -> tuple[int, int] | None:
+def find_duplicates(index: Array, ids: Text) -> tuple[int, int] | None:
     """Positions of two items that have one id, or None."""
     low = _low(len(index))
     keys = index & ~low

@@ -1,5 +1,7 @@
 """What to tell the user about how a pool was understood."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED
@@ -10,32 +12,32 @@ NO_IDS = "there is no id column: an item's id is its row number, counting from 0
 NO_FEATURES = "no features: only the model's own outputs guide the draws"
 
 
-def notices(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...]:
+def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...]:
     """Plain sentences, the most important first."""
     return tuple(
         filter(
             None,
             [
-                f"{rows:,} items, {_task(schema)}",
-                _outputs(schema),
-                _prediction(schema),
+                f"{rows:,} items, {_describe_task(schema)}",
+                _describe_outputs(schema),
+                _describe_prediction(schema),
                 f"ids: column {schema.id!r}" if schema.id else NO_IDS,
-                f"features: {_names(schema.features)}" if schema.features else NO_FEATURES,
-                f"groups: {_names(schema.groups)}" if schema.groups else "",
-                *_shadowed(schema),
-                *_ignored(schema, table),
+                f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
+                f"groups: {_shorten(schema.groups)}" if schema.groups else "",
+                *_describe_shadowed(schema),
+                *_describe_ignored(schema, table),
             ],
         )
     )
 
 
-def _task(schema: Schema) -> str:
+def _describe_task(schema: Schema) -> str:
     if schema.task == "regression":
         return "regression"
-    return f"{len(schema.classes)} classes: {_names(schema.classes)}"
+    return f"{len(schema.classes)} classes: {_shorten(schema.classes)}"
 
 
-def _outputs(schema: Schema) -> str:
+def _describe_outputs(schema: Schema) -> str:
     column = repr(schema.outputs[0])
     if schema.task == "regression":
         return f"predicted values: column {column}" + (
@@ -43,7 +45,7 @@ def _outputs(schema: Schema) -> str:
         )
     return {
         "prob-list": f"probabilities: column {column}, a list per item",
-        "prob-columns": f"probabilities: columns {_names(schema.outputs)}",
+        "prob-columns": f"probabilities: columns {_shorten(schema.outputs)}",
         "score": f"score: column {column} is the probability of class {schema.positive!r}"
         + (f"; predicted from {schema.threshold:g} on" if schema.pred is None else ""),
         "pred": f"hard labels: column {column}; "
@@ -51,13 +53,13 @@ def _outputs(schema: Schema) -> str:
     }[schema.kind]
 
 
-def _prediction(schema: Schema) -> str:
+def _describe_prediction(schema: Schema) -> str:
     if schema.pred is None or schema.kind == "pred":
         return ""
     return f"predicted class: column {schema.pred!r}, also where another class is more probable"
 
 
-def _shadowed(schema: Schema) -> list[str]:
+def _describe_shadowed(schema: Schema) -> list[str]:
     """Group columns with the name of a group that the outputs would make."""
     means = {PREDICTED: "the predicted class", CONFIDENCE: "bins of the confidence"}
     means |= {DECILE: "bins of equal counts of the confidence"}
@@ -68,30 +70,32 @@ def _shadowed(schema: Schema) -> list[str]:
     ]
 
 
-def _ignored(schema: Schema, table: pa.Schema) -> list[str]:
+def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
     """Columns left out: what could give the answer away, other models, text, anything else."""
-    telling = [name for name in schema.ignored if NOT_A_FEATURE.search(name)]
-    others = [name for name in schema.ignored if OTHER_MODELS.search(name) and name not in telling]
-    rest = [name for name in schema.ignored if name not in telling and name not in others]
-    words = [name for name in rest if is_text(table.field(name).type)]
-    odd = [name for name in rest if name not in words]
+    revealing = [name for name in schema.ignored if NOT_A_FEATURE.search(name)]
+    others = [
+        name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing
+    ]
+    unused = [name for name in schema.ignored if name not in revealing and name not in others]
+    words = [name for name in unused if is_text(table.field(name).type)]
+    rest = [name for name in unused if name not in words]
     return [
         sentence
         for names, sentence in [
             (
-                telling,
-                f"not used, by their names: {_names(telling)} "
+                revealing,
+                f"not used, by their names: {_shorten(revealing)} "
                 "(--features NAME uses a column all the same)",
             ),
-            (others, f"outputs of other models, not used as features: {_names(others)}"),
-            (words, f"not used: {_names(words)} (--group NAME reports by a column)"),
-            (odd, f"not used: {_names(odd)}"),
+            (others, f"outputs of other models, not used as features: {_shorten(others)}"),
+            (words, f"not used: {_shorten(words)} (--group NAME reports by a column)"),
+            (rest, f"not used: {_shorten(rest)}"),
         ]
         if names
     ]
 
 
-def _names(names) -> str:
-    """Names that fit a line."""
+def _shorten(names: Sequence[str]) -> str:
+    """The names, or the first ten of them and how many more there are."""
     shown = ", ".join(names[:10])
     return shown if len(names) <= 10 else f"{shown} and {len(names) - 10:,} more"

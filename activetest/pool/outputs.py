@@ -1,17 +1,18 @@
-"""The black box's outputs in a batch: checked, and put right where that is safe."""
+"""The model's outputs in a batch: checked, and corrected where that is safe."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.nouns.rows import Array, Outputs
-from activetest.pool.columns import BadRow, encoded, numbers, reject_nulls, vectors
+from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors, reject_nulls
 from activetest.pool.schema import Schema
 
-# A sum of probabilities this far from one is rounding of the file; beyond WORTH_SAYING it is
+# A sum of probabilities this far from one is rounding in the file; beyond WORTH_SAYING it is
 # reported.
 TOLERANCE = 1e-3
 WORTH_SAYING = 1e-5
@@ -25,7 +26,7 @@ NO_GAPS = "outputs must be finite numbers in every row"
 class Checked:
     """Outputs of R rows.
 
-    outputs       as the methods see them
+    outputs       as the methods read them
     raw           the columns as they are in the pool, (R,) each: what the fingerprint is made of
     renormalised  rows whose probabilities did not sum to one within 1e-5
     disagreeing   rows where pred is not the most probable class
@@ -37,26 +38,26 @@ class Checked:
     disagreeing: int = 0
 
 
-# Values that are not finite are looked for, and need no warning besides.
+# Values that are not finite are rejected below; numpy need not warn about them.
 @np.errstate(over="ignore", invalid="ignore")
-def read(batch: pa.RecordBatch, schema: Schema) -> Checked:
+def read_outputs(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """The outputs of a batch. Raises BadRow for the first row that cannot be right."""
     if schema.task == "regression":
-        return _values(batch, schema)
+        return _read_predicted_values(batch, schema)
     if schema.kind == "pred":
-        pred = _codes(batch, schema)
+        pred = _read_codes(batch, schema)
         return Checked(Outputs(pred), [pred])
     if schema.kind == "score":
-        return _scores(batch, schema)
-    return _probabilities(batch, schema)
+        return _read_scores(batch, schema)
+    return _check_probabilities(batch, schema)
 
 
-def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
+def _read_predicted_values(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Predicted values, with their standard deviations where there are any."""
-    pred = sensible(batch, schema.pred)
+    pred = read_values(batch, schema.prediction)
     if schema.std is None:
         return Checked(Outputs(pred), [pred])
-    std = sensible(batch, schema.std)
+    std = read_values(batch, schema.std)
     if len(low := np.flatnonzero(std < 0)):
         raise BadRow(
             int(low[0]),
@@ -66,9 +67,9 @@ def _values(batch: pa.RecordBatch, schema: Schema) -> Checked:
     return Checked(Outputs(pred, std=std), [pred, std])
 
 
-def sensible(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Array:
+def read_values(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Array:
     """(R,) the values of a column, none of them larger than a statistic can bear."""
-    values = finite(numbers(batch.column(column)), column, rule).astype(float)
+    values = require_finite(read_numbers(batch.column(column)), column, rule).astype(float)
     if len(large := np.flatnonzero(np.abs(values) > LARGEST)):
         raise BadRow(
             int(large[0]),
@@ -78,10 +79,10 @@ def sensible(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Array:
     return values
 
 
-def _scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
+def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Scores are probabilities of the positive class; the prediction follows from the threshold."""
     column = schema.outputs[0]
-    score = finite(numbers(batch.column(column)), column).astype(np.float32)
+    score = require_finite(read_numbers(batch.column(column)), column).astype(np.float32)
     if len(bad := np.flatnonzero((score < 0) | (score > 1))):
         raise BadRow(
             int(bad[0]),
@@ -92,15 +93,15 @@ def _scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
     probs = np.empty((len(score), 2), np.float32)
     probs[:, positive], probs[:, 1 - positive] = score, 1 - score
     chosen = np.where(score >= schema.threshold, positive, 1 - positive).astype(np.int32)
-    pred = chosen if schema.pred is None else _codes(batch, schema)
+    pred = chosen if schema.pred is None else _read_codes(batch, schema)
     disagreeing = int((pred != chosen).sum())
     return Checked(Outputs(pred, probs), [score, pred], disagreeing=disagreeing)
 
 
-def _probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
-    """Probabilities of all classes; a pred column beside them wins over the most probable class."""
-    probs = _matrix(batch, schema)
-    name = _called(schema)
+def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
+    """Probabilities of all classes; a pred column takes precedence over the most probable class."""
+    probs = _read_probabilities(batch, schema)
+    name = _name_columns(schema)
     total = probs @ np.ones(probs.shape[1], np.float32)
     lowest = probs.min(initial=np.inf)
     # NaN and infinities reach the sum; only then is it worth looking for the row.
@@ -130,35 +131,39 @@ def _probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     chosen = probs.argmax(axis=1).astype(np.int32)
     if schema.pred is None:
         return Checked(Outputs(chosen, probs), raw, renormalised)
-    pred = _codes(batch, schema)
+    pred = _read_codes(batch, schema)
     return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
 
 
-def _called(schema: Schema) -> str:
+def _name_columns(schema: Schema) -> str:
     """The column of probabilities, or what the columns' names begin with."""
     if schema.kind == "prob-list":
         return schema.outputs[0]
-    return f"{commonprefix(schema.outputs)}*"
+    return f"{_common_prefix(schema.outputs)}*"
 
 
-def _matrix(batch: pa.RecordBatch, schema: Schema) -> Array:
+def _read_probabilities(batch: pa.RecordBatch, schema: Schema) -> Array:
     """(R, C) float32."""
     if schema.kind == "prob-list":
         array = batch.column(schema.outputs[0])
         reject_nulls(array, schema.outputs[0], NO_GAPS)
-        return vectors(array, schema.outputs[0], len(schema.classes)).astype(np.float32, copy=False)
+        return read_vectors(array, schema.outputs[0], len(schema.classes)).astype(
+            np.float32, copy=False
+        )
     return np.stack(
-        [numbers(batch.column(c)).astype(np.float32, copy=False) for c in schema.outputs], axis=1
+        [read_numbers(batch.column(c)).astype(np.float32, copy=False) for c in schema.outputs],
+        axis=1,
     )
 
 
-def _codes(batch: pa.RecordBatch, schema: Schema) -> Array:
+def _read_codes(batch: pa.RecordBatch, schema: Schema) -> Array:
     """(R,) int32 code of each predicted class."""
-    array = batch.column(schema.pred)
-    reject_nulls(array, schema.pred, "every item needs a prediction")
+    column = schema.prediction
+    array = batch.column(column)
+    reject_nulls(array, column, "every item needs a prediction")
     if kinds.is_floating(array.type):
-        finite(numbers(array), schema.pred)
-    codes, names = encoded(array)
+        require_finite(read_numbers(array), column)
+    codes, names = encode_values(array)
     positions = {name: code for code, name in enumerate(schema.classes)}
     table = np.array([positions.get(name, -1) for name in names], np.int32)
     result = table[codes] if len(table) else np.empty(0, np.int32)
@@ -166,17 +171,23 @@ def _codes(batch: pa.RecordBatch, schema: Schema) -> Array:
         row = int(unknown[0])
         raise BadRow(
             row,
-            f"{schema.pred!r} is {names[codes[row]]!r}, "
+            f"{column!r} is {names[codes[row]]!r}, "
             f"and the classes are {', '.join(schema.classes[:12])}",
             "name the classes in the order of the probabilities with --classes",
         )
     return result
 
 
-def finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:
+def require_finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:
     """The values. Raises BadRow, with the rule, for the first that is NaN, null or infinite."""
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))
         raise BadRow(row, f"{column!r} is {values[row]}", rule)
     return values
+
+
+def _common_prefix(names: Sequence[str]) -> str:
+    """The letters that all names begin with."""
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
+    return "".join(letter for letter, _ in pairs)

@@ -1,28 +1,31 @@
 """The pool: a Parquet file, a folder of them, or a URI that pyarrow opens; never read whole."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from activetest.errors import PoolChanged, PoolError
+from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import columns as pool_columns
 from activetest.pool import groups as grouping
 from activetest.pool import outputs as pool_outputs
-from activetest.pool.classes import width, with_classes
+from activetest.pool.classes import find_list_length, resolve_classes
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
-from activetest.pool.notices import notices
-from activetest.pool.roles import is_vector, understand
-from activetest.pool.schema import ColumnChoices, Schema
+from activetest.pool.notices import describe_pool
+from activetest.pool.roles import assign_roles, is_vector
+from activetest.pool.schema import Schema
 
-# Values decoded at once, and a few times over while threads look at them; and the fewest rows.
+# Values decoded at once (threads hold a few times as many), and the fewest rows.
 _VALUES, _FEWEST = 2**23, 1024
 
 # With fewer row groups than this, some threads would wait while others decode a long one.
@@ -33,33 +36,50 @@ _PARTS = ("ids", "outputs", "features", "groups")
 
 @dataclass(frozen=True)
 class Block:
-    """At most 65,536 rows, read and checked; parts that were not wanted are None or empty.
+    """At most 65,536 rows, read and checked.
 
-    start     position of the first row in the pool
-    ids       (R,) the ids
-    checked   the outputs, and what had to be put right
-    features  a (R,) or (R, W) array per feature column; missing values are NaN
-    groups    per group of the schema, codes (R,) and the names they stand for
+    start         position of the first row in the pool
+    read_ids      (R,) the ids, None where they were not read
+    read_outputs  the outputs and what was corrected in them, None where they were not read
+    features      a (R,) or (R, W) array per feature column; missing values are NaN; empty where
+                  they were not read
+    groups        per group of the schema, codes (R,) and the names they stand for; likewise
     """
 
     start: int
-    ids: Text | None
-    checked: pool_outputs.Checked | None
+    read_ids: Text | None
+    read_outputs: pool_outputs.Checked | None
     features: list[Array]
     groups: list[tuple[Array, list[str]]]
+
+    @property
+    def ids(self) -> Text:
+        """(R,) the ids. Raises ValueError where they were not read."""
+        if self.read_ids is None:
+            raise ValueError("the ids of this block were not read")
+        return self.read_ids
+
+    @property
+    def checked(self) -> pool_outputs.Checked:
+        """The outputs. Raises ValueError where they were not read."""
+        if self.read_outputs is None:
+            raise ValueError("the outputs of this block were not read")
+        return self.read_outputs
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Some rows as they were decoded, not looked at yet, and the parts that are wanted of them.
+    """Some rows as they were decoded, not checked yet.
 
-    piece   the row group they are in; start is the position of their first row in the pool
+    piece  the row group they are in
+    start  position of their first row in the pool
+    parts  which of ids, outputs, features and groups were decoded
     """
 
     piece: Piece
     start: int
     batch: pa.RecordBatch
-    wanted: frozenset[str]
+    parts: frozenset[str]
 
 
 class Pool:
@@ -71,55 +91,56 @@ class Pool:
     """
 
     def __init__(
-        self, uri: str, schema: Schema, files: Files | None = None, said: tuple[str, ...] = ()
-    ):
-        """A pool whose schema is known already: nothing is read until it is asked for."""
-        self.uri, self.schema, self.notices = uri, schema, said
+        self, uri: str, schema: Schema, files: Files | None = None, notices: tuple[str, ...] = ()
+    ) -> None:
+        """A pool whose schema is known already: nothing is read until it is needed."""
+        self.uri, self.schema, self.notices = uri, schema, notices
         self.files = files or Files(uri)
 
     @staticmethod
     def open(
-        uri: str,
+        uri: str | Path,
         *,
-        id=None,
-        outputs=None,
-        features=None,
-        groups=(),
-        task=None,
-        positive=None,
+        id: str | None = None,
+        outputs: str | Iterable[str] | None = None,
+        features: str | Iterable[str] | None = None,
+        groups: str | Iterable[str] = (),
+        task: str | None = None,
+        positive: str | None = None,
         threshold: float = 0.5,
-        classes=None,
+        classes: str | Iterable[str] | None = None,
     ) -> "Pool":
-        """Look at the pool and give every column its role.
+        """Read the schema of the pool and give every column its role.
 
         id, outputs, features, groups   names of columns, where convention does not find them
         task                            "classification" or "regression"
         positive, threshold             of a binary pool
         classes                         their names, in the order of the outputs
-        Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice it
-        cannot meet.
+
+        Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
+        it does not allow.
         """
         uri = str(uri)
         files = Files(uri)
         choices = ColumnChoices(
             id,
-            _names(outputs),
-            _names(features),
-            _names(groups) or (),
+            _to_names(outputs),
+            _to_names(features),
+            _to_names(groups) or (),
             task,
             positive,
             threshold,
-            _names(classes),
+            _to_names(classes),
         )
-        schema = understand(files.schema, choices)
+        schema = assign_roles(files.schema, choices)
         pool = Pool(uri, schema, files)
         if not pool.rows:
             raise PoolError(
                 f"the pool {uri} has no rows", hint="give a pool with at least one item"
             )
         if schema.task == "classification":
-            pool.schema = with_classes(pool, choices)
-        pool.notices = notices(pool.schema, files.schema, pool.rows)
+            pool.schema = resolve_classes(pool, choices)
+        pool.notices = describe_pool(pool.schema, files.schema, pool.rows)
         return pool
 
     @property
@@ -132,11 +153,13 @@ class Pool:
         """Number of items."""
         return sum(piece.rows for piece in self.pieces)
 
-    def batches(self, columns, piece: Piece) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Iterable[str], piece: Piece) -> Iterator[pa.RecordBatch]:
         """Columns of a piece, at most 65,536 rows at a time."""
         return self.files.batches(list(columns), piece)
 
-    def strips(self, pieces=None, *, without: tuple[str, ...] = ()) -> Iterator[Strip]:
+    def strips(
+        self, pieces: Iterable[Piece] | None = None, *, without: tuple[str, ...] = ()
+    ) -> Iterator[Strip]:
         """The rows of pieces (of all), decoded in the calling thread, a few thousand at a time.
 
         Decoding one strip while other threads look at those before it keeps them all busy, however
@@ -144,57 +167,67 @@ class Pool:
         are not read; groups that follow from the outputs bring these along. Raises PoolError where
         the file is damaged.
         """
-        schema, wanted = self.schema, frozenset(_PARTS) - set(without)
-        if schema.computed and "groups" in wanted:
-            wanted |= {"outputs"}
+        schema, parts = self.schema, frozenset(_PARTS) - set(without)
+        if schema.computed and "groups" in parts:
+            parts |= {"outputs"}
         columns = [
-            *([schema.id] if "ids" in wanted and schema.id else []),
-            *(schema.output_columns if "outputs" in wanted else ()),
-            *(schema.features if "features" in wanted else ()),
-            *(schema.group_columns if "groups" in wanted else ()),
+            *([schema.id] if "ids" in parts and schema.id else []),
+            *(schema.output_columns if "outputs" in parts else ()),
+            *(schema.features if "features" in parts else ()),
+            *(schema.group_columns if "groups" in parts else ()),
         ]
         values = sum(self.widths.get(column, 1) for column in columns)
         rows = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
         for piece in self.pieces if pieces is None else pieces:
             start = piece.start
             for batch in self.files.batches(list(dict.fromkeys(columns)), piece, rows):
-                yield Strip(piece, start, batch, wanted)
+                yield Strip(piece, start, batch, parts)
                 start += batch.num_rows
 
-    def each(self, fn, combine, *, gather=None, without: tuple[str, ...] = ()):
-        """fn(strip) of all rows, combined in their order; see map_reduce.
+    def map_strips(
+        self,
+        fn: Callable[[Strip], Any],
+        combine: Callable[[Any, Any], Any],
+        *,
+        gather: Callable[[Any, Any], Any] | None = None,
+        without: tuple[str, ...] = (),
+    ) -> Any:
+        """fn(strip) of all rows, combined in their order; see parallel.map_reduce.
 
-        Row groups are decoded side by side where there are enough of them to keep all threads busy;
-        gather (combine unless given) then joins what is found inside one.
+        Row groups are decoded in parallel where there are enough of them to keep all threads busy;
+        gather (combine unless given) then joins the results inside one. Parts in `without` are not
+        read. Raises PoolError where a file is damaged.
         """
-        # Found once, before all threads ask for them.
+        # Computed once, before all threads need them.
         _ = "groups" in without or self.deciles
         if len(self.pieces) < _MANY_PIECES:
             return map_reduce(self.strips(without=without), fn, combine)
 
-        def on_piece(piece):
+        def map_piece(piece: Piece) -> Any:
             return reduce(gather or combine, map(fn, self.strips([piece], without=without)))
 
-        return map_reduce(self.pieces, on_piece, combine)
+        return map_reduce(self.pieces, map_piece, combine)
 
-    def block(self, strip: Strip) -> Block:
-        """A strip, checked.
+    def read_block(self, strip: Strip) -> Block:
+        """Check a strip.
 
         Raises PoolError naming the column and the row for the first value that cannot be right.
         """
         schema, batch, start = self.schema, strip.batch, strip.start
-        features = schema.features if "features" in strip.wanted else ()
+        features = schema.features if "features" in strip.parts else ()
         try:
-            checked = pool_outputs.read(batch, schema) if "outputs" in strip.wanted else None
+            checked = pool_outputs.read_outputs(batch, schema) if "outputs" in strip.parts else None
             return Block(
                 start,
-                self._ids(batch, start) if "ids" in strip.wanted else None,
+                self._read_ids(batch, start) if "ids" in strip.parts else None,
                 checked,
-                pool_columns.columns(batch, features, self.widths) if features else [],
-                _groups(batch, schema, checked, self.deciles) if "groups" in strip.wanted else [],
+                pool_columns.read_columns(batch, features, self.widths) if features else [],
+                _encode_groups(batch, schema, checked, self.deciles)
+                if "groups" in strip.parts
+                else [],
             )
         except BadRow as bad:
-            where = self._where(batch, start, bad.row)
+            where = self._describe_row(batch, start, bad.row)
             raise PoolError(f"{where}: {bad.problem}", hint=bad.hint) from None
 
     @cached_property
@@ -203,11 +236,12 @@ class Pool:
         if grouping.DECILE not in self.schema.computed:
             return None
 
-        def confidences(strip) -> list[Array]:
-            return [self.block(strip).checked.outputs.confidence.astype(np.float32)]
+        def read_confidences(strip: Strip) -> list[Array]:
+            return [self.read_block(strip).checked.outputs.confidence.astype(np.float32)]
 
         without = ("ids", "features", "groups")
-        return grouping.deciles(np.concatenate(self.each(confidences, add, without=without)))
+        confidences = self.map_strips(read_confidences, add, without=without)
+        return grouping.compute_deciles(np.concatenate(confidences))
 
     def feature_names(self) -> list[str]:
         """The column that each feature comes from; a list column as often as it is long."""
@@ -218,13 +252,13 @@ class Pool:
         """Length of the lists in each list column among the features, as in the first rows."""
         table = self.files.schema
         lists = [name for name in self.schema.features if is_vector(table.field(name).type)]
-        return {name: width(self, name) for name in lists}
+        return {name: find_list_length(self, name) for name in lists}
 
-    def _ids(self, batch: pa.RecordBatch, start: int) -> Text:
+    def _read_ids(self, batch: pa.RecordBatch, start: int) -> Text:
         """The ids of a batch, row numbers where the pool has none."""
         if self.schema.id is None:
             return pool_columns.row_numbers(start, batch.num_rows)
-        return pool_columns.text(batch.column(self.schema.id), self.schema.id)
+        return pool_columns.read_text(batch.column(self.schema.id), self.schema.id)
 
     def check(self) -> None:
         """Raises PoolChanged when a column of the schema is gone or can no longer play its role."""
@@ -234,14 +268,16 @@ class Pool:
         )
         table = self.files.schema
         try:
-            found = understand(table, choices)
+            found = assign_roles(table, choices)
             if (found.task, found.kind) != (schema.task, schema.kind):
                 column = table.field(schema.outputs[0])
                 raise PoolError(f"column {column.name!r} is {column.type}")
             for column in (schema.pred, schema.std, *schema.group_columns):
                 if column is not None and column not in table.names:
                     raise PoolError(f"the pool has no column {column!r}")
-            if schema.kind == "prob-list" and width(self, schema.outputs[0]) != len(schema.classes):
+            if schema.kind == "prob-list" and find_list_length(self, schema.outputs[0]) != len(
+                schema.classes
+            ):
                 raise PoolError(
                     f"column {schema.outputs[0]!r} does not hold {len(schema.classes)} classes"
                 )
@@ -251,7 +287,7 @@ class Pool:
                 hint="restore the pool, or start another study with --study DIR",
             ) from error
 
-    def show(self, rows, columns) -> dict[str, list]:
+    def show(self, rows: Array | Sequence[int], columns: Iterable[str]) -> dict[str, list]:
         """The values of columns at pool positions, in the order of rows.
 
         Raises PoolError for unknown columns.
@@ -263,21 +299,23 @@ class Pool:
                     f"the pool has no column {column!r}",
                     hint=f"its columns are {', '.join(self.files.schema.names[:12])}",
                 )
-        rows = np.asarray(rows, np.int64)
-        shown: dict[str, list] = {column: [None] * len(rows) for column in columns}
+        positions = np.asarray(rows, np.int64)
+        shown: dict[str, list] = {column: [None] * len(positions) for column in columns}
         for piece in self.pieces:
-            inside = np.flatnonzero((rows >= piece.start) & (rows < piece.start + piece.rows))
+            inside = np.flatnonzero(
+                (positions >= piece.start) & (positions < piece.start + piece.rows)
+            )
             if not columns or not len(inside):
                 continue
             table = pa.Table.from_batches(self.batches(columns, piece)).take(
-                pa.array(rows[inside] - piece.start)
+                pa.array(positions[inside] - piece.start)
             )
             for column in columns:
                 for place, value in zip(inside, table.column(column).to_pylist(), strict=True):
                     shown[column][place] = value
         return shown
 
-    def _where(self, batch: pa.RecordBatch, start: int, row: int) -> str:
+    def _describe_row(self, batch: pa.RecordBatch, start: int, row: int) -> str:
         """Names a row for an error."""
         place = f"row {start + row:,} of {self.uri} (counting from 0)"
         if self.schema.id not in batch.schema.names:
@@ -286,17 +324,21 @@ class Pool:
         return place if id is None else f"{place}, id {str(id)!r}"
 
 
-def _groups(
+def _encode_groups(
     batch: pa.RecordBatch, schema: Schema, checked: pool_outputs.Checked | None, edges: Array | None
 ) -> list[tuple[Array, list[str]]]:
     """Codes and names of each group of the schema; edges are those of Pool.deciles."""
-    parts = {column: pool_columns.encoded(batch.column(column)) for column in schema.group_columns}
+    parts = {
+        column: pool_columns.encode_values(batch.column(column)) for column in schema.group_columns
+    }
     for column in schema.computed:
-        parts[column] = grouping.computed(column, checked.outputs, schema.classes, edges)
-    return [grouping.local(group, parts) for group in schema.groups]
+        if checked is None:
+            raise ValueError(f"the group {column} follows from the outputs, which were not read")
+        parts[column] = grouping.compute_group(column, checked.outputs, schema.classes, edges)
+    return [grouping.encode_group(group, parts) for group in schema.groups]
 
 
-def _names(names) -> tuple[str, ...] | None:
+def _to_names(names: str | Iterable[str] | None) -> tuple[str, ...] | None:
     """One name or several, as a tuple."""
     if names is None:
         return None

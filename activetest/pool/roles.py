@@ -1,13 +1,15 @@
-"""Which column plays which role: as the user says, else by convention."""
+"""Which column has which role: as the user chose, else by convention."""
 
 import re
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.errors import ChoiceError, PoolError
+from activetest.nouns.choices import ColumnChoices
 from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
-from activetest.pool.schema import ColumnChoices, Schema
+from activetest.pool.schema import Schema
 
 # Columns that could give the answer away, or that say how much an item counts: never features by
 # themselves.
@@ -18,7 +20,7 @@ NOT_A_FEATURE = re.compile(
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
-def understand(table: pa.Schema, choices: ColumnChoices) -> Schema:
+def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     """The roles of the columns. Classes are as far as names tell: values are looked at by the pool.
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
@@ -27,8 +29,8 @@ def understand(table: pa.Schema, choices: ColumnChoices) -> Schema:
     id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
-    kind, outputs, pred = _outputs(table, choices)
-    task = _task(table, kind, outputs, choices)
+    kind, outputs, pred = _find_outputs(table, choices)
+    task = _choose_task(table, kind, outputs, choices)
     std = "pred_std" if task == "regression" and "pred_std" in table.names else None
     if std is not None:
         _require(table, std, is_number, "standard deviations must be numbers")
@@ -44,8 +46,8 @@ def understand(table: pa.Schema, choices: ColumnChoices) -> Schema:
             table, column, _is_group, "group columns hold strings, whole numbers or true/false"
         )
         used.add(column)
-    _reject_idle(choices, task, kind, pred)
-    features = _features(table, choices, used)
+    _reject_without_effect(choices, task, kind, pred)
+    features = _choose_features(table, choices, used)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
         task=task,
@@ -63,7 +65,7 @@ def understand(table: pa.Schema, choices: ColumnChoices) -> Schema:
     )
 
 
-def _reject_idle(choices: ColumnChoices, task: str, kind: str, pred: str | None) -> None:
+def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: str | None) -> None:
     """Raises ChoiceError for a choice that has no effect on a pool of this kind."""
     if choices.threshold != ColumnChoices.threshold and (kind != "score" or pred is not None):
         ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
@@ -90,35 +92,40 @@ def _check_computed(column: str, task: str, kind: str) -> None:
         )
 
 
-def _outputs(table: pa.Schema, choices: ColumnChoices) -> tuple[str, tuple[str, ...], str | None]:
-    """(kind, columns, column of predictions) of the outputs."""
+def _find_outputs(
+    table: pa.Schema, choices: ColumnChoices
+) -> tuple[str, tuple[str, ...], str | None]:
+    """(kind, columns, column of predictions) of the outputs.
+
+    Raises PoolError where no column holds outputs.
+    """
     names = table.names
     pred = "pred" if "pred" in names else None
     if choices.outputs:
-        return _named_outputs(table, choices, pred)
+        return _check_named_outputs(table, choices, pred)
     if "prob" in names and choices.task != "regression":
         _require(table, "prob", is_vector, "prob holds one list of numbers per row")
         return "prob-list", ("prob",), pred
     columns = tuple(name for name in names if name.startswith("prob_"))
     if columns and choices.task != "regression":
-        return "prob-columns", _probabilities(table, columns), pred
+        return "prob-columns", _check_probabilities(table, columns), pred
     if "score" in names and choices.task != "regression":
         _require(table, "score", is_number, "score holds one probability per row")
         return "score", ("score",), pred
     if pred is None:
         raise PoolError(
-            f"no column holds the model's outputs; the columns are {few(names)}",
+            f"no column holds the model's outputs; the columns are {shorten_list(names)}",
             hint="name them prob (a list), prob_<class>, score or pred, or say --outputs COLUMN",
         )
     _require(table, pred, is_scalar, "pred holds one class or number per row")
     return "pred", (pred,), pred
 
 
-def _named_outputs(
+def _check_named_outputs(
     table: pa.Schema, choices: ColumnChoices, pred: str | None
 ) -> tuple[str, tuple[str, ...], str | None]:
-    """As _outputs, for columns that the user named."""
-    columns = tuple(choices.outputs)
+    """(kind, columns, column of predictions) of the outputs that the user named."""
+    columns = tuple(choices.outputs or ())
     for column in columns:
         _require(
             table,
@@ -127,19 +134,19 @@ def _named_outputs(
             "outputs are numbers, lists or class names",
         )
     if len(columns) > 1:
-        return "prob-columns", _probabilities(table, columns), pred
+        return "prob-columns", _check_probabilities(table, columns), pred
     kind = table.field(columns[0]).type
     if is_vector(kind):
         return "prob-list", columns, pred
-    looks_like_one = columns[0] == "score" or (
+    looks_like_score = columns[0] == "score" or (
         kinds.is_floating(kind) and columns[0] != "pred" and choices.task == "classification"
     )
-    if looks_like_one and choices.task != "regression" and is_number(kind):
+    if looks_like_score and choices.task != "regression" and is_number(kind):
         return "score", columns, pred
     return "pred", columns, columns[0]
 
 
-def _probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
+def _check_probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[str, ...]:
     """The columns, one probability each.
 
     Raises PoolError for one alone or one that is no number.
@@ -154,8 +161,10 @@ def _probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[str, ...
     return columns
 
 
-def _task(table: pa.Schema, kind: str, outputs: tuple[str, ...], choices: ColumnChoices) -> str:
-    """Classification or regression, as the user says or as the outputs look."""
+def _choose_task(
+    table: pa.Schema, kind: str, outputs: tuple[str, ...], choices: ColumnChoices
+) -> str:
+    """Classification or regression: as the user chose, else by the type of the outputs."""
     if choices.task not in (None, "classification", "regression"):
         raise ChoiceError(
             f"no task is called {choices.task!r}", hint="choose from classification, regression"
@@ -182,8 +191,8 @@ def _task(table: pa.Schema, kind: str, outputs: tuple[str, ...], choices: Column
     return choices.task
 
 
-def _features(table: pa.Schema, choices: ColumnChoices, used: set) -> tuple[str, ...]:
-    """The columns named, else numeric and list columns without another role or a telling name."""
+def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tuple[str, ...]:
+    """The columns named, else number and list columns without another role or a revealing name."""
     if choices.features is not None:
         for column in choices.features:
             _require(
@@ -239,11 +248,14 @@ def _is_group(kind: pa.DataType) -> bool:
     return is_text(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind)
 
 
-def _require(table: pa.Schema, column: str, accepts, rule: str) -> None:
+def _require(
+    table: pa.Schema, column: str, accepts: Callable[[pa.DataType], bool], rule: str
+) -> None:
     """Raises PoolError when the table has no such column or its type cannot serve."""
     if column not in table.names:
         raise PoolError(
-            f"the pool has no column {column!r}", hint=f"its columns are {few(table.names)}"
+            f"the pool has no column {column!r}",
+            hint=f"its columns are {shorten_list(table.names)}",
         )
     kind = table.field(column).type
     if not accepts(kind):
@@ -257,6 +269,6 @@ def reject_duplicates(table: pa.Schema) -> None:
             raise PoolError(f"two columns are called {name!r}", hint="rename one of them")
 
 
-def few(names: list[str]) -> str:
-    """A list of names that fits a line."""
+def shorten_list(names: Sequence[str]) -> str:
+    """The names, or the first twelve of them and how many more there are."""
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -1,6 +1,8 @@
 """What the columns of a pool mean, and what the user said about that."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from activetest.errors import ChoiceError
 from activetest.pool.groups import columns_of
@@ -41,7 +43,7 @@ class Schema:
     computed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples."""
         entries = (
             (key, list(value) if isinstance(value, tuple) else value)
@@ -50,7 +52,7 @@ class Schema:
         return {key: value for key, value in entries if value is not None}
 
     @staticmethod
-    def from_dict(entries: dict) -> "Schema":
+    def from_dict(entries: Mapping[str, Any]) -> "Schema":
         """The inverse of to_dict.
 
         Raises ChoiceError for a key that no schema has, a value that it cannot have, or one that is
@@ -67,21 +69,27 @@ class Schema:
                 f"[pool] lacks the key {missing[0]!r}", hint="run activetest init on the pool again"
             )
         for key, value in entries.items():
-            wanted, holds = _rule(key)
+            rule, holds = _find_rule(key)
             if not holds(value):
-                raise ChoiceError(f"[pool] {key} is {value!r}", hint=f"it must be {wanted}")
-        return Schema(
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in entries.items()
-            }
-        )
+                raise ChoiceError(f"[pool] {key} is {value!r}", hint=f"it must be {rule}")
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in entries.items()
+        }
+        return Schema(**values)
+
+    @property
+    def prediction(self) -> str:
+        """The column of predicted classes or values. Raises ValueError where there is none."""
+        if self.pred is None:
+            raise ValueError("the pool has no column of predictions")
+        return self.pred
 
     @property
     def group_columns(self) -> tuple[str, ...]:
         """The single columns of the pool that the groups are made of."""
-        made_of = (column for group in self.groups for column in columns_of(group))
-        return tuple(column for column in dict.fromkeys(made_of) if column not in self.computed)
+        columns = (column for group in self.groups for column in columns_of(group))
+        return tuple(column for column in dict.fromkeys(columns) if column not in self.computed)
 
     @property
     def output_columns(self) -> tuple[str, ...]:
@@ -97,7 +105,7 @@ _VALUES = {
 }
 
 
-def _rule(key: str) -> tuple:
+def _find_rule(key: str) -> tuple[str, Callable[[Any], bool]]:
     """What the value of a key must be, in words and as a function."""
     if key in _VALUES:
         return f"one of {', '.join(_VALUES[key])}", lambda value: value in _VALUES[key]
@@ -113,17 +121,3 @@ def _rule(key: str) -> tuple:
     if key == "threshold":
         return "a number", lambda value: isinstance(value, int | float)
     return "a text", lambda value: isinstance(value, str)
-
-
-@dataclass(frozen=True)
-class ColumnChoices:
-    """What the user chose about the columns; None where it is left to convention."""
-
-    id: str | None = None
-    outputs: tuple[str, ...] | None = None
-    features: tuple[str, ...] | None = None
-    groups: tuple[str, ...] = ()
-    task: str | None = None
-    positive: str | None = None
-    threshold: float = 0.5
-    classes: tuple[str, ...] | None = None

@@ -1,52 +1,104 @@
-"""What study.toml says about the pool: where it and the files beside it are, and its columns."""
+"""The file study.toml: the pool, the files that come with it, its columns, and the choices."""
 
+import json
 import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from activetest import atomic
 from activetest.errors import ChoiceError
+from activetest.nouns.choices import Choices
 from activetest.pool.schema import Schema
+from activetest.sampling.choices import check_choices
+from activetest.study.folder import CONFIG
 
-# The pool, rows to learn from, and what other models say: paths or URIs.
+# The pool, training rows, and outputs of other models: paths or URIs.
 ADDRESSES = ("uri", "train", "surrogates")
-# What the files beside the pool, and its features, held when init looked at them.
+# Fingerprints of the auxiliary files, and of the pool's features, as init found them.
 FINGERPRINTS = ("train_fingerprint", "surrogates_fingerprint", "features_fingerprint")
+_HEADER = """\
+# The pool of this study, and the choices for the rounds to come: edit them here, or run
+# `activetest init` again. What was drawn and every label are in ledger.db; never delete that file.
+"""
 
 
-def roles(pool: dict) -> Schema:
-    """The role of every column. Raises ChoiceError for entries that are none."""
-    beside = (*ADDRESSES, *FINGERPRINTS)
-    return Schema.from_dict({key: value for key, value in pool.items() if key not in beside})
+def read_config(folder: Path) -> tuple[dict[str, Any], Choices]:
+    """The entries of [pool], and the choices. Raises ChoiceError for a study.toml with mistakes."""
+    path = folder / CONFIG
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ChoiceError(f"{path} is not TOML: {error}", "correct that line") from error
+    pool = _check_pool(entries.get("pool"), path)
+    if unknown := set(entries) - {"pool", "choices"}:
+        raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
+    return pool, check_choices(entries.get("choices", {}), pool, where=f"{path}, [choices]")
 
 
-def check(pool, path: Path) -> None:
-    """Raises ChoiceError, naming the file, for a [pool] that is none."""
+def write_config(folder: Path, pool: Mapping[str, Any], choices: Choices) -> None:
+    """Write study.toml, as a whole or not at all. Raises OSError when it cannot be written."""
+    with atomic.replacing_file(folder / CONFIG, durable=True) as building:
+        building.write_text(_to_toml(pool, choices), encoding="utf-8")
+
+
+def parse_schema(pool: Mapping[str, Any]) -> Schema:
+    """The role of every column. Raises ChoiceError for entries of [pool] that make no sense."""
+    others = (*ADDRESSES, *FINGERPRINTS)
+    return Schema.from_dict({key: value for key, value in pool.items() if key not in others})
+
+
+def make_relative(pool: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The entries of [pool], with relative addresses as seen from the study folder's parent."""
+    given = {key: pool[key] for key in ADDRESSES if pool.get(key)}
+    return {**pool, **{key: _from_parent(address, folder) for key, address in given.items()}}
+
+
+def resolve_addresses(pool: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """{key: address} that opens from any working directory; the inverse of make_relative."""
+    given = {key: pool[key] for key in ADDRESSES if pool.get(key)}
+    return {
+        key: address if "://" in address else str(folder.parent / address)
+        for key, address in given.items()
+    }
+
+
+def _check_pool(pool: Any, path: Path) -> dict[str, Any]:
+    """The entries of [pool]. Raises ChoiceError, naming the file, when they make no sense."""
     if not isinstance(pool, dict) or not {"uri", "task", "kind"} <= set(pool):
         raise ChoiceError(f"{path}: [pool] needs uri, task and kind", "restore what was there")
     for key in (*ADDRESSES, *FINGERPRINTS):
         if not isinstance(pool.get(key, ""), str):
             raise ChoiceError(f"{path}: [pool] {key} is {pool[key]!r}", "it must be a text")
     try:
-        roles(pool)
+        parse_schema(pool)
     except ChoiceError as error:
         raise ChoiceError(f"{path}: {error.problem}", error.hint) from error
-
-
-def relative(pool: dict, folder: Path) -> dict:
-    """The entries with every relative address as seen from the study's parent."""
-    return pool | {key: _from_parent(pool[key], folder) for key in ADDRESSES if pool.get(key)}
-
-
-def resolved(pool: dict, folder: Path) -> dict:
-    """{key: address} openable from any working directory; the inverse of relative."""
-    found = {key: pool[key] for key in ADDRESSES if pool.get(key)}
-    return {
-        key: address if "://" in address else str(folder.parent / address)
-        for key, address in found.items()
-    }
+    return pool
 
 
 def _from_parent(address: str, folder: Path) -> str:
-    """A relative path as seen from the study's parent; anything else as it is."""
+    """A relative path as seen from the study folder's parent; anything else as it is."""
     if "://" in address or Path(address).is_absolute():
         return address
     return Path(os.path.relpath(address, folder.parent)).as_posix()
+
+
+def _to_toml(pool: Mapping[str, Any], choices: Choices) -> str:
+    """Two flat sections; entries that are None are left out."""
+    lines = [_HEADER]
+    for section, entries in (("pool", pool), ("choices", asdict(choices))):
+        lines.append(f"\n[{section}]\n")
+        lines += [
+            f"{key} = {_format_value(value)}\n"
+            for key, value in entries.items()
+            if value is not None
+        ]
+    return "".join(lines)
+
+
+def _format_value(value: Any) -> str:
+    """A string, number, truth value or list of them in TOML, which agrees with JSON on these."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

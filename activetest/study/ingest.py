@@ -1,8 +1,8 @@
-"""activetest ingest: a file of labels, all rows or none; the same file twice counts once."""
+"""activetest ingest: a label file, all rows or none; ingesting it twice changes nothing."""
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -11,7 +11,7 @@ from activetest.cache.cache import Cache
 from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
 from activetest.labels.files import Label
-from activetest.ledger.ledger import Answer, LedgerMoved, Record, Undone
+from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
 from activetest.study.study import Study
@@ -19,17 +19,18 @@ from activetest.study.study import Study
 
 @dataclass(frozen=True)
 class Ingested:
-    """What a file held; the first three add up to its answers.
+    """What a label file contained; new, replaced and unchanged add up to its answers.
 
+    source     name of the file
     new        answers that were not known
     replaced   answers that contradict an earlier one, which they replace
     unchanged  answers that were known already
     blank      rows that are still waiting for a label
-    declined   answers among the first two that decline
-    supplied    items among the new ones that were never drawn
-    outside    classes among the first two that the model never predicts: always wrong
-    pending    items drawn that still wait for an answer
-    dry_run    nothing was written
+    declined   new or replaced answers that decline
+    supplied   items with a new answer that were never drawn
+    outside    classes of new or replaced answers that the model never predicts: always wrong
+    pending    drawn items that still wait for an answer
+    dry_run    whether nothing was written
     """
 
     source: str
@@ -44,13 +45,13 @@ class Ingested:
     dry_run: bool
 
     def __str__(self) -> str:
-        """One line, without what is nothing."""
+        """One line, without counts that are zero."""
         parts = [f"{self.new} new"]
         parts += [f"{self.declined} declined"] * bool(self.declined)
         parts += [f"{self.supplied} of items that were never drawn"] * bool(self.supplied)
         parts += [f"{self.replaced} replaced"] * bool(self.replaced)
-        few = ", ".join(map(repr, self.outside[:3])) + ", ..." * (len(self.outside) > 3)
-        parts += [f"some of a class that the model never predicts ({few})"] * bool(self.outside)
+        classes = ", ".join(map(repr, self.outside[:3])) + ", ..." * (len(self.outside) > 3)
+        parts += [f"some of a class that the model never predicts ({classes})"] * bool(self.outside)
         parts += [f"{self.unchanged} known already"] * bool(self.unchanged)
         parts += [f"{self.blank} still blank"] * bool(self.blank)
         end = "; nothing was written" if self.dry_run else ""
@@ -65,33 +66,36 @@ def ingest(
     dry_run: bool = False,
     stdin: BinaryIO | None = None,
 ) -> Ingested:
-    """Bring the labels of a file, or of standard input (`-`), into the study.
+    """Add the labels of a file, or of standard input (`-`), to the study.
 
     Raises LabelError for a file, id or label that makes no sense, LabelConflict for a label that
     contradicts a known one unless `replace`; then nothing of the file is taken.
     """
-    rows = files.read(path, stdin=stdin)
-    cache, source = study.cache(equipped=False), files.source(path)
-    answers = _checked(rows, study, cache, source)
+    rows = files.read_labels(path, stdin=stdin)
+    cache, source = study.cache(auxiliary=False), files.name_source(path)
+    answers = _check_rows(rows, study, cache, source)
     classes = set() if study.pool["task"] == "regression" else set(cache.classes)
     while True:
         record = study.ledger.record()
         known = {(answer.id, answer.annotator): answer for answer in record.answers}
-        fresh, changed = _compare(answers, known)
+        new, changed = _compare_answers(answers, known)
         if changed and not replace:
-            raise _conflict(changed, known, rows, source)
-        if (fresh or changed) and not dry_run:
+            raise _describe_conflict(changed, known, rows, source)
+        if (new or changed) and not dry_run:
             try:
-                study.ledger.add_answers(fresh + changed, source=source, revision=record.revision)
+                study.ledger.add_answers(new + changed, source=source, revision=record.revision)
             except LedgerMoved:
-                # What was compared with is out of date.
+                # Other answers were added meanwhile, or init changed the columns: compare again.
+                study = Study.open(study.folder)
+                cache = study.cache(auxiliary=False)
+                answers = _check_rows(rows, study, cache, source)
                 continue
-        said = {answer.label for answer in fresh + changed if answer.status == LABELLED}
-        outside = tuple(sorted(said - classes)) if classes else ()
-        return _counts(source, rows, answers, fresh, changed, outside, record, dry_run)
+        labels = {answer.label for answer in new + changed if answer.status == LABELLED}
+        outside = tuple(sorted(labels - classes)) if classes else ()
+        return _count_answers(source, rows, answers, new, changed, outside, record, dry_run)
 
 
-def undo(study: Study) -> Undone:
+def undo(study: Study) -> RetractedFile:
     """Take the last file back. Raises LabelError when there is none."""
     undone = study.ledger.undo()
     if undone is None:
@@ -99,8 +103,8 @@ def undo(study: Study) -> Undone:
     return undone
 
 
-def _checked(rows: list[Label], study: Study, cache: Cache, source: str) -> list[Answer]:
-    """The rows that say something, with their items known to be in the pool and labels possible."""
+def _check_rows(rows: list[Label], study: Study, cache: Cache, source: str) -> list[Answer]:
+    """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
     positions = cache.find([row.id for row in rows])
     if unknown := [row for row, at in zip(rows, positions, strict=True) if at < 0]:
         raise LabelError(
@@ -108,15 +112,17 @@ def _checked(rows: list[Label], study: Study, cache: Cache, source: str) -> list
             + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else ""),
             f"ids look like {cache.ids([0])[0]!r}; is this file from another study?",
         )
-    standard = _number if study.pool["task"] == "regression" else _class_of(study, cache)
+    parse = (
+        _parse_number if study.pool["task"] == "regression" else _make_class_parser(study, cache)
+    )
     return [
-        Answer(row.id, row.annotator, row.status, standard(row, source) if row.label else "")
+        Answer(row.id, row.annotator, row.status, parse(row, source) if row.label else "")
         for row in rows
         if row.status != PENDING
     ]
 
 
-def _number(row: Label, source: str) -> str:
+def _parse_number(row: Label, source: str) -> str:
     """A label of a regression pool in its shortest form, so that 3 and 3.0 are one label."""
     try:
         value = float(row.label)
@@ -131,68 +137,78 @@ def _number(row: Label, source: str) -> str:
     return repr(value)
 
 
-def _class_of(study: Study, cache: Cache):
-    """A function that returns a row's label when it is a class."""
-    classes, anything = set(cache.classes), study.pool.get("open_classes", False)
+def _make_class_parser(study: Study, cache: Cache) -> Callable[[Label, str], str]:
+    """A function that returns the label of a row and raises LabelError when it is no class."""
+    classes, open_classes = set(cache.classes), study.pool.get("open_classes", False)
 
-    def standard(row: Label, source: str) -> str:
-        if anything or row.label in classes:
+    def parse(row: Label, source: str) -> str:
+        if open_classes or row.label in classes:
             return row.label
-        few = ", ".join(cache.classes[:12]) + (", ..." if len(classes) > 12 else "")
+        names = ", ".join(cache.classes[:12]) + (", ..." if len(classes) > 12 else "")
         near = difflib.get_close_matches(row.label, cache.classes, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         raise LabelError(
             f"{source}, line {row.line}: label {row.label!r} of id {row.id!r} is not a class",
-            f"{guess}the classes are {few}",
+            f"{guess}the classes are {names}",
         )
 
-    return standard
+    return parse
 
 
-def _compare(answers: Sequence[Answer], known: dict) -> tuple[list[Answer], list[Answer]]:
+def _compare_answers(
+    answers: Sequence[Answer], known: Mapping[tuple[str, str], Answer]
+) -> tuple[list[Answer], list[Answer]]:
     """The answers that are new, and those that contradict what is known."""
-    fresh, changed = [], []
+    new: list[Answer] = []
+    changed: list[Answer] = []
     for answer in answers:
         before = known.get((answer.id, answer.annotator))
         if before is None:
-            fresh.append(answer)
+            new.append(answer)
         elif before != answer:
             changed.append(answer)
-    return fresh, changed
+    return new, changed
 
 
-def _conflict(changed: list[Answer], known: dict, rows: list[Label], source: str) -> LabelConflict:
+def _describe_conflict(
+    changed: list[Answer],
+    known: Mapping[tuple[str, str], Answer],
+    rows: list[Label],
+    source: str,
+) -> LabelConflict:
+    """The error for answers that contradict known ones."""
     first = changed[0]
     line = next(r.line for r in rows if (r.id, r.annotator) == (first.id, first.annotator))
     before = known[first.id, first.annotator]
     others = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+    now, then = (files.describe_answer(each.status, each.label) for each in (first, before))
     return LabelConflict(
-        f"{source}, line {line}: id {first.id!r} is {files.spoken(first)}, "
-        f"and was {files.spoken(before)}{others}",
+        f"{source}, line {line}: id {first.id!r} is {now}, and was {then}{others}",
         "take the new labels with --replace, or say who said it in a column annotator",
     )
 
 
-def _counts(
+def _count_answers(
     source: str,
     rows: list[Label],
     answers: list[Answer],
-    fresh: list[Answer],
+    new: list[Answer],
     changed: list[Answer],
     outside: tuple[str, ...],
     record: Record,
     dry_run: bool,
 ) -> Ingested:
+    """What the file contained."""
     drawn = {draw.id for draw in record.draws}
     known = {answer.id for answer in (*record.answers, *answers)}
     return Ingested(
         source=source,
-        new=len(fresh),
+        new=len(new),
         replaced=len(changed),
-        unchanged=len(answers) - len(fresh) - len(changed),
+        unchanged=len(answers) - len(new) - len(changed),
         blank=sum(row.status == PENDING for row in rows),
-        declined=sum(answer.status == DECLINED for answer in fresh + changed),
-        supplied=len({answer.id for answer in fresh} - drawn),
+        declined=sum(answer.status == DECLINED for answer in new + changed),
+        supplied=len({answer.id for answer in new} - drawn),
         outside=outside,
         pending=len(drawn - known),
         dry_run=dry_run,

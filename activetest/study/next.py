@@ -1,4 +1,4 @@
-"""activetest next: the pending batch, or a new one that is written down before anybody sees it."""
+"""activetest next: the pending batch, or a new one that is recorded before anybody sees it."""
 
 import csv
 import io
@@ -6,14 +6,17 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from activetest import atomic
 from activetest.errors import ChoiceError, LabelError
 from activetest.labels import files
+from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.log import PENDING
 from activetest.sampling.plan import plan_round
-from activetest.study.study import Study, raising_storage_errors, resolve_answers
+from activetest.study.folder import raising_storage_errors
+from activetest.study.study import Study
 
 FORMATS = ("csv", "jsonl")
 
@@ -30,13 +33,13 @@ class Batch:
     """
 
     round: int | None
-    rows: list[dict]
+    rows: list[dict[str, Any]]
     repeated: bool
     columns: tuple[str, ...] = ("id", "label")
     deterministic: bool = False
 
     def to_csv(self) -> str:
-        """With a header, ready for the labels."""
+        """CSV with a header, ready for the labels."""
         text = io.StringIO(newline="")
         writer = csv.DictWriter(text, self.columns, lineterminator="\n")
         writer.writeheader()
@@ -44,11 +47,11 @@ class Batch:
         return text.getvalue()
 
     def to_jsonl(self) -> str:
-        """One object per line."""
+        """JSON lines, one object per item."""
         return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
 
     def summary(self) -> str:
-        """One line about what this batch is."""
+        """One line about this batch."""
         count = f"{len(self.rows)} item" + "s" * (len(self.rows) != 1)
         if not self.rows:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
@@ -59,58 +62,62 @@ class Batch:
         return f"round {self.round}: {count} {how}"
 
     def to(self, format: str) -> str:
-        """In one of FORMATS."""
+        """The batch in one of FORMATS."""
         return self.to_csv() if format == "csv" else self.to_jsonl()
 
 
-def choose(study: Study, count: int, *, new: bool = False, show: Sequence[str] = ()) -> Batch:
-    """The pending batch, or `count` new draws when none is pending or `new` ones are wanted.
+def next_batch(study: Study, count: int, *, new: bool = False, show: Sequence[str] = ()) -> Batch:
+    """The pending batch, or `count` new draws when none is pending or with `new`.
+
+    show  columns of the pool that the batch shows besides id and label
 
     Draws are in the ledger, with their probabilities, before this returns: whoever is interrupted
     gets the same items again. The batch is empty when nothing is left to draw. Raises ChoiceError
-    for a count below one or a column that cannot be shown, PoolChanged when the pool is another.
+    for a count below one or a column that cannot be shown, PoolChanged when the pool has changed.
     """
-    _check(study, count, show)
+    _check_request(study, count, show)
     while True:
         record = study.ledger.record()
-        waiting = _pending(record)
+        waiting = _find_pending(record)
         if waiting and not new:
-            return _batch(study, waiting, show, repeated=True)
+            return _fill_batch(study, waiting, show, repeated=True)
         try:
-            return _batch(study, _draw(study, record, count), show, repeated=False)
+            return _fill_batch(study, _draw_items(study, record, count), show, repeated=False)
         except LedgerMoved:
-            # Labels or another batch arrived: these draws would ignore them.
-            continue
+            # Labels or another batch were recorded meanwhile, or init changed the seed: these draws
+            # would ignore that.
+            study = Study.open(study.folder)
 
 
-def save(study: Study, path: Path, format: str, make: Callable[[], Batch]) -> Batch:
-    """Write the batch that `make()` returns to a file, whole or not at all.
+def save_batch(study: Study, path: Path, format: str, make_batch: Callable[[], Batch]) -> Batch:
+    """Write the batch that `make_batch()` returns to a file, as a whole or not at all.
 
-    A device or a pipe stays what it is and is written to. What cannot be written is found out
-    before anything is drawn. Raises StorageError then, and LabelError when the file holds labels
-    that the study does not know.
+    An empty batch leaves the file as it is. A device or a pipe is written to. The file is opened
+    before anything is drawn: raises StorageError when it cannot be written, and LabelError when it
+    has labels that the study does not know.
     """
-    _spare_labels(study, path)
+    _protect_labels(study, path)
     with raising_storage_errors(path):
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
         if path.exists() and not path.is_file():
             with open(path, "w", encoding="utf-8", newline="") as file:
-                batch = make()
+                batch = make_batch()
                 file.write(batch.to(format) if batch.rows else "")
             return batch
         # The file that a link points to is replaced, not the link.
         path = path.resolve()
         with atomic.replacing_file(path) as building:
             with open(building, "w", encoding="utf-8", newline="") as file:
-                batch = make()
+                batch = make_batch()
                 file.write(batch.to(format))
             if not batch.rows:
                 building.unlink()
     return batch
 
 
-def _check(study: Study, count: int, show: Sequence[str]) -> None:
+def _check_request(study: Study, count: int, show: Sequence[str]) -> None:
+    """Raises ChoiceError for a count or a column that cannot be."""
     if count < 1:
         raise ChoiceError(f"--n is {count}", "ask for at least one item")
     for column in show:
@@ -123,16 +130,16 @@ def _check(study: Study, count: int, show: Sequence[str]) -> None:
         study.open_pool().show([], show)
 
 
-def _pending(record: Record) -> list[tuple[int, str]]:
+def _find_pending(record: Record) -> list[tuple[int, str]]:
     """(round, id) of the draws without an answer, in order."""
     known = resolve_answers(record.answers)
     return [(draw.round, draw.id) for draw in record.draws if draw.id not in known]
 
 
-def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
-    """(round, id) of new items, written down. Raises LedgerMoved when the record is out of date."""
+def _draw_items(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
+    """(round, id) of new items, recorded. Raises LedgerMoved when the record is out of date."""
     cache = study.cache()
-    study.check_coming(cache)
+    study.check_auxiliary(cache)
     log = study.log(cache, record)
     left = cache.size - len(log.rows) - len(log.supplied_rows)
     if not left:
@@ -143,11 +150,14 @@ def _draw(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
     return [(drawn.number, id) for id in ids]
 
 
-def _batch(study: Study, items: list, show: Sequence[str], *, repeated: bool) -> Batch:
+def _fill_batch(
+    study: Study, items: list[tuple[int, str]], show: Sequence[str], *, repeated: bool
+) -> Batch:
+    """The batch of (round, id) items, with the columns to show."""
     ids = [id for _, id in items]
-    rows = [{"id": id, "label": ""} for id in ids]
+    rows: list[dict[str, Any]] = [{"id": id, "label": ""} for id in ids]
     if show and ids:
-        shown = study.open_pool().show(study.cache(equipped=False).find(ids), show)
+        shown = study.open_pool().show(study.cache(auxiliary=False).find(ids), show)
         for column, values in shown.items():
             for row, value in zip(rows, values, strict=True):
                 row[column] = value
@@ -156,7 +166,7 @@ def _batch(study: Study, items: list, show: Sequence[str], *, repeated: bool) ->
     return Batch(last, rows, repeated, columns, deterministic=study.choices.selection == "top")
 
 
-def _spare_labels(study: Study, path: Path) -> None:
+def _protect_labels(study: Study, path: Path) -> None:
     """Raises LabelError when overwriting the file would lose labels."""
     if not path.is_file():
         return
@@ -165,11 +175,12 @@ def _spare_labels(study: Study, path: Path) -> None:
     except LabelError:
         return
     known = {(answer.id, answer.annotator) for answer in study.ledger.record().answers}
-    unavailable = [
+    unknown = [
         row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known
     ]
-    if unavailable:
+    if unknown:
         raise LabelError(
-            f"{path} holds {len(unavailable)} labels the study does not know, id {unavailable[0].id!r} first",
+            f"{path} holds {len(unknown)} labels the study does not know, "
+            f"id {unknown[0].id!r} first",
             f"activetest ingest {path}, or write to another file",
         )

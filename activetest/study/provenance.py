@@ -1,146 +1,180 @@
-"""What surrogates see beside the pool's outputs, and what became of it since rounds rest on it.
+"""Auxiliary data of a study: attached to the cache, and checked for changes since init.
 
-Rounds rest on all features and on other models' outputs where their surrogates saw them: these are
-asked again for what the rounds did not record, and must find what they found then. Training rows
-are only learnt from.
+Rounds rest on all features and on other models' outputs where their surrogates saw them: these
+surrogates predict again for statistics that the rounds did not record, and must see the same
+values. Training rows are only learned from.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from activetest.cache import auxiliary
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
 from activetest.errors import PoolChanged, PoolError
+from activetest.pool.pool import Pool
 
+# The key in study.toml of the address of each file.
 FILES = {"train": TRAIN, "surrogates": EXTERNAL}
-# Where study.toml keeps the fingerprint of what init found.
+# The key in study.toml of the fingerprint of each part, as init found it.
 KEYS = {
     TRAIN: "train_fingerprint",
     EXTERNAL: "surrogates_fingerprint",
     FEATURES: "features_fingerprint",
 }
-_RESTED_ON = (FEATURES, EXTERNAL)
+_SEEN_BY_ROUNDS = (FEATURES, EXTERNAL)
 
 
 def attach_auxiliary(
-    made: Cache,
-    pool,
-    entries: Mapping,
+    cache: Cache,
+    pool: Pool,
+    entries: Mapping[str, Any],
     *,
-    beside: Mapping[str, str | None],
-    renamed: Iterable[str],
+    files: Mapping[str, str | None],
+    changed: Iterable[str],
     past: set[str],
     coming: str,
 ) -> Cache:
-    """The cache with what the coming surrogate wants, and what past ones do as far as it is there.
+    """The cache with the data that the coming surrogate uses, and past ones as far as available.
 
-    entries   [pool] of study.toml
-    beside    {"train": address or None, "surrogates": likewise}, openable
-    renamed   those of them that were given anew: no copy of another file stands in for them
-    past      names of the surrogates that rounds were drawn with
+    entries  [pool] of study.toml
+    files    {"train": address or None, "surrogates": likewise}, that open from anywhere
+    changed  those keys of files whose address is new: no copy of another file replaces them
+    past     names of the surrogates that rounds were drawn with
+    coming   name of the surrogate of coming rounds
 
-    Raises PoolError for files that cannot serve the coming surrogate, ChoiceError when it lacks
-    what it cannot do without.
+    Raises PoolError for files that the coming surrogate cannot use, ChoiceError when it lacks data
+    that it requires.
     """
-    renamed = set(renamed)
+    changed = set(changed)
     known = {
         part: entries.get(KEYS[part])
         for key, part in FILES.items()
-        if key not in renamed or not beside[key]
+        if key not in changed or not files[key]
     }
     try:
-        made = auxiliary.attach_auxiliary(made, pool, {coming}, past=past, known=known, **beside)
+        cache = auxiliary.attach_auxiliary(
+            cache,
+            pool,
+            {coming},
+            train=files["train"],
+            other_models=files["surrogates"],
+            past=past,
+            fingerprints=known,
+        )
     except PoolError as error:
-        for key, address in beside.items():
-            if key not in renamed and address and address in error.problem and _gone(address):
-                raise PoolError(error.problem, _without(key, coming, pool)) from error
+        for key, address in files.items():
+            known_file = key not in changed and address and address in error.problem
+            if known_file and address and _is_missing(address):
+                raise PoolError(error.problem, _hint_missing(key, coming, pool)) from error
         raise
-    unavailable = _unavailable(made, entries, beside, past)
-    return Cache(made.folder, made.parts, unavailable) if unavailable else made
+    unavailable = _find_unavailable(cache, entries, files, past)
+    return Cache(cache.folder, cache.parts, unavailable) if unavailable else cache
 
 
-def check(made: Cache, entries: Mapping, *, past: set[str], coming: str) -> None:
-    """Raises PoolChanged where coming rounds would rest on other values than past ones do."""
-    for part in _RESTED_ON:
-        then, now = entries.get(KEYS[part]), made.source(part)
-        used = auxiliary.seeing(part, past)
-        if used and auxiliary.seeing(part, {coming}) and now and then not in (None, now):
+def check_unchanged(
+    cache: Cache, entries: Mapping[str, Any], *, past: set[str], coming: str
+) -> None:
+    """Raises PoolChanged where the coming surrogate would see other values than past ones saw."""
+    for part in _SEEN_BY_ROUNDS:
+        before, now = entries.get(KEYS[part]), cache.part_fingerprint(part)
+        users = auxiliary.find_surrogates_using(part, past)
+        if not users or not auxiliary.find_surrogates_using(part, {coming}):
+            continue
+        if now and before not in (None, now):
             raise PoolChanged(
-                made.unavailable[used[0]],
+                cache.unavailable[users[0]],
                 "restore it, choose a --surrogate that does not see it, or start another study "
                 "with --study DIR",
             )
 
 
-def fingerprints(
-    made: Cache, entries: Mapping, *, renamed: Iterable[str], past: set[str]
+def choose_fingerprints(
+    cache: Cache, entries: Mapping[str, Any], *, changed: Iterable[str], past: set[str]
 ) -> dict[str, str]:
-    """What study.toml is to keep: of what rounds rest on, what it was then."""
+    """The fingerprints for study.toml: those from before where past rounds rest on the values."""
     found = {}
     for part, key in KEYS.items():
-        then, now = entries.get(key), made.source(part)
-        same = part == TRAIN and "train" not in renamed
-        rested = part in _RESTED_ON and auxiliary.seeing(part, past)
-        if value := (then or now) if rested else (now or then) if same else now:
+        before, now = entries.get(key), cache.part_fingerprint(part)
+        if part in _SEEN_BY_ROUNDS and auxiliary.find_surrogates_using(part, past):
+            value = before or now
+        elif part == TRAIN and "train" not in changed:
+            value = now or before
+        else:
+            value = now
+        if value:
             found[key] = value
     return found
 
 
-def changes(made: Cache, entries: Mapping, beside: Mapping[str, str | None]) -> list[str]:
-    """What is not as init found it, in plain sentences."""
-    said = []
-    if made.source(TRAIN) and entries.get(KEYS[TRAIN]) not in (None, made.source(TRAIN)):
-        said.append(
+def describe_changes(
+    cache: Cache, entries: Mapping[str, Any], files: Mapping[str, str | None]
+) -> list[str]:
+    """What has changed since init, in plain sentences."""
+    notices = []
+    trained_on = cache.part_fingerprint(TRAIN)
+    if trained_on and entries.get(KEYS[TRAIN]) not in (None, trained_on):
+        notices.append(
             f"The training rows in {entries['train']} have changed since init: rounds learn from "
             "them as they are when drawn."
         )
-    said += [
-        f"{entries[key]} cannot be opened any more: the copy that the study made of it is used."
-        for key, part in FILES.items()
-        if beside.get(key) and part in made.parts and _gone(beside[key])
-    ]
-    return [*said, *lasting(made)]
+    for key, part in FILES.items():
+        address = files.get(key)
+        if address and part in cache.parts and _is_missing(address):
+            notices.append(
+                f"{entries[key]} cannot be opened any more: the copy that the study made of it is "
+                "used."
+            )
+    return [*notices, *describe_unavailable(cache)]
 
 
-def lasting(made: Cache) -> tuple[str, ...]:
-    """What can never be predicted again as things are, in plain sentences."""
+def describe_unavailable(cache: Cache) -> tuple[str, ...]:
+    """Which past rounds cannot be predicted again, in plain sentences."""
     return tuple(
         f"{why[0].upper()}{why[1:]}: of those rounds, only what they recorded is used."
-        for why in made.unavailable.values()
+        for why in cache.unavailable.values()
     )
 
 
-def _unavailable(made: Cache, entries: Mapping, beside: Mapping, past: set[str]) -> dict[str, str]:
-    """{surrogate: why} of past rounds that cannot be asked again."""
-    others = beside.get("surrogates")
-    what = {
+def _find_unavailable(
+    cache: Cache,
+    entries: Mapping[str, Any],
+    files: Mapping[str, str | None],
+    past: set[str],
+) -> dict[str, str]:
+    """{surrogate: why} of past rounds whose surrogates cannot predict again."""
+    others = files.get("surrogates")
+    data = {
         FEATURES: f"what the features say in {entries['uri']}",
         EXTERNAL: f"what other models say{f' in {others}' if others else ''}",
     }
     found = {}
-    for part in _RESTED_ON:
-        then, now = entries.get(KEYS[part]), made.source(part)
+    for part in _SEEN_BY_ROUNDS:
+        before, now = entries.get(KEYS[part]), cache.part_fingerprint(part)
         state = "is not what it was" if now else "is not there as it was"
-        for name in auxiliary.seeing(part, past):
-            if then not in (None, now) or (not now and auxiliary.needs_others(name)):
-                found[name] = f"{what[part]} {state} when rounds were drawn with surrogate {name!r}"
+        for name in auxiliary.find_surrogates_using(part, past):
+            missing = not now and auxiliary.needs_other_models(name)
+            if before not in (None, now) or missing:
+                found[name] = f"{data[part]} {state} when rounds were drawn with surrogate {name!r}"
     return found
 
 
-def _gone(address: str) -> bool:
+def _is_missing(address: str) -> bool:
+    """Whether there is no file at an address."""
     from activetest.cache import tables
 
     try:
-        tables.stamp(address)
+        tables.read_stamp(address)
     except PoolError:
         return True
     return False
 
 
-def _without(key: str, coming: str, pool) -> str:
-    """How to go on when a file is gone."""
-    without = f"--{key} ''"
-    if key == "surrogates" and auxiliary.needs_others(coming):
+def _hint_missing(key: str, coming: str, pool: Pool) -> str:
+    """How to go on when a file is missing."""
+    option = {"train": "--train", "surrogates": "--other-models"}[key]
+    without = f"{option} ''"
+    if key == "surrogates" and auxiliary.needs_other_models(coming):
         regression = pool.schema.task == "regression"
         without = f"--surrogate {'residual' if regression else 'agreement'}"
-    return f"activetest init POOL --{key} NEWPATH, or {without} to go on without it"
+    return f"activetest init {option} NEWPATH, or {without} to go on without it"

@@ -1,10 +1,11 @@
 """activetest status: where the study stands, and what `next` would do."""
 
 from activetest import catalog
+from activetest.labels.annotators import resolve_answers
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report import Counts
 from activetest.sampling.question import describe_question
-from activetest.study.study import Study, resolve_answers
+from activetest.study.study import Study
 
 
 def status(study: Study) -> tuple[Counts, str]:

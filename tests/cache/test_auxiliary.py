@@ -56,7 +56,7 @@ def judged(folder, order=range(7), **changes) -> str:
 
 
 def equipped(made_of: Pool, folder, names=(*LEARNERS, *JUDGES), **files) -> cache.Cache:
-    return attach_auxiliary(cache.build(made_of, folder / "cache"), made_of, names, **files)
+    return attach_auxiliary(cache.build_cache(made_of, folder / "cache"), made_of, names, **files)
 
 
 def test_features_are_standardised_and_what_is_missing_or_constant_is_zero(tmp_path):
@@ -137,7 +137,7 @@ def test_the_fingerprint_of_features_is_of_names_and_values_not_of_the_order_of_
     def seen(**changes) -> str:
         changed = columns | changes
         kept = {name: values for name, values in changed.items() if values is not None}
-        return equipped(other(tmp_path, **kept), tmp_path, LEARNERS).source("features")
+        return equipped(other(tmp_path, **kept), tmp_path, LEARNERS).part_fingerprint("features")
 
     turned = {name: values[::-1] for name, values in columns.items()}
     assert seen() == seen() == seen(**turned)
@@ -218,16 +218,18 @@ def test_a_file_that_is_none_is_a_named_error(tmp_path, content):
     path = tmp_path / "train.parquet"
     if content is not None:
         path.write_bytes(content)
-    for names, option in ((LEARNERS, "train"), (JUDGES, "surrogates")):
+    for names, option in ((LEARNERS, "train"), (JUDGES, "other_models")):
         with pytest.raises(PoolError, match="train.parquet") as caught:
             equipped(pool(tmp_path), tmp_path, names, **{option: str(path)})
         assert caught.value.hint
 
 
 def test_nothing_wanted_is_nothing_read(tmp_path):
-    made = cache.build(pool(tmp_path), tmp_path / "cache")
+    made = cache.build_cache(pool(tmp_path), tmp_path / "cache")
     assert (
-        attach_auxiliary(made, None, ("agreement", "model"), train="nowhere", surrogates="nowhere")
+        attach_auxiliary(
+            made, None, ("agreement", "model"), train="nowhere", other_models="nowhere"
+        )
         is made
     )
     assert made.rows(0, 7).features is None and made.train is None and made.parts == ()
@@ -235,8 +237,8 @@ def test_nothing_wanted_is_nothing_read(tmp_path):
 
 
 def test_workers_open_what_was_equipped(tmp_path):
-    made = equipped(pool(tmp_path), tmp_path, train=train(tmp_path), surrogates=judged(tmp_path))
-    again = cache.open(made.folder, made.parts)
+    made = equipped(pool(tmp_path), tmp_path, train=train(tmp_path), other_models=judged(tmp_path))
+    again = cache.open_cache(made.folder, made.parts)
     np.testing.assert_array_equal(again.rows(2, 5).features, made.rows(0, 7).features[2:5])
     np.testing.assert_array_equal(again.rows(2, 5).external, made.rows(0, 7).external[2:5])
     np.testing.assert_array_equal(again.train.labels, made.train.labels)
@@ -244,7 +246,7 @@ def test_workers_open_what_was_equipped(tmp_path):
 
 def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_path):
     source = pool(tmp_path)
-    files = {"train": train(tmp_path), "surrogates": judged(tmp_path)}
+    files = {"train": train(tmp_path), "other_models": judged(tmp_path)}
     made = equipped(source, tmp_path, **files)
     parts = {name: made.folder / name for name in ("features", "train", "external")}
 
@@ -257,7 +259,7 @@ def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_p
     train(tmp_path, label=["cat"] * 4)
     again = attach_auxiliary(made, source, (*LEARNERS, *JUDGES), **files)
     assert again.train.labels.tolist() == [0, 0, 0, 0]
-    assert again.source("train") != made.source("train")
+    assert again.part_fingerprint("train") != made.part_fingerprint("train")
     assert [name for name, found in inodes().items() if found != before[name]] == ["train"]
     rows = again.take(range(7))
     (parts["features"] / "features.npy").write_bytes(b"torn")
@@ -270,6 +272,6 @@ def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_p
 def test_every_error_of_this_room_is_one_of_the_users(tmp_path):
     with pytest.raises(ActivetestError) as caught:
         equipped(pool(tmp_path), tmp_path, JUDGES)
-    assert "surrogate_prob_*" in caught.value.problem and "--surrogates" in caught.value.hint
+    assert "surrogate_prob_*" in caught.value.problem and "--other-models" in caught.value.hint
     # A stack does without.
     assert equipped(pool(tmp_path), tmp_path, ("stack",)).rows(0, 7).external is None

@@ -34,7 +34,7 @@ def built(folder, pool: pa.Table, *, row_group_size: int | None = None, **wishes
     path = folder / "pool.parquet"
     pq.write_table(pool, path, row_group_size=row_group_size)
     opened = Pool.open(path, **wishes)
-    return cache.build(opened, folder / "cache"), opened
+    return cache.build_cache(opened, folder / "cache"), opened
 
 
 def by_id(made) -> dict:
@@ -171,16 +171,16 @@ def test_whole_numbers_and_their_text_are_the_same_ids(tmp_path):
 
 def test_an_untouched_pool_is_not_read_again(tmp_path, monkeypatch):
     made, pool = built(tmp_path, table())
-    monkeypatch.setattr(cache, "build", None)
-    monkeypatch.setattr(cache, "fingerprint", None)
-    found = cache.current(Pool(pool.uri, pool.schema), tmp_path / "cache")
+    monkeypatch.setattr(cache, "build_cache", None)
+    monkeypatch.setattr(cache, "compute_fingerprint", None)
+    found = cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
     assert found.fingerprint == made.fingerprint
 
 
 def test_a_touched_pool_with_the_same_content_is_read_again(tmp_path):
     made, pool = built(tmp_path, table())
     os.utime(pool.uri, (1, 1))
-    found = cache.current(Pool(pool.uri, pool.schema), tmp_path / "cache")
+    found = cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
     assert found.fingerprint == made.fingerprint
     assert found.manifest["stamp"] != made.manifest["stamp"]
 
@@ -193,9 +193,9 @@ def test_a_changed_pool_is_an_error_that_says_where_and_keeps_the_old_cache(tmp_
     changed = source.set_column(0, "id", pa.array(ids))
     pq.write_table(changed, pool.uri, row_group_size=100)
     with pytest.raises(PoolChanged, match="differ among rows 200 to 299") as caught:
-        cache.current(Pool(pool.uri, pool.schema), tmp_path / "cache")
+        cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
     assert "--study" in caught.value.hint
-    assert cache.open(tmp_path / "cache").fingerprint == made.fingerprint
+    assert cache.open_cache(tmp_path / "cache").fingerprint == made.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -212,24 +212,24 @@ def test_a_pool_that_lost_something_is_a_changed_pool(tmp_path, change, problem)
     _, pool = built(tmp_path, table())
     pq.write_table(change(table()), pool.uri)
     with pytest.raises(PoolChanged, match=problem):
-        cache.current(Pool(pool.uri, pool.schema), tmp_path / "cache")
+        cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
 
 
 def test_without_a_cache_the_studys_fingerprint_decides(tmp_path):
     made, pool = built(tmp_path, table())
     shutil.rmtree(tmp_path / "cache")
-    again = cache.current(pool, tmp_path / "cache", expected=made.fingerprint)
+    again = cache.ensure_cache(pool, tmp_path / "cache", expected=made.fingerprint)
     assert again.fingerprint == made.fingerprint
     shutil.rmtree(tmp_path / "cache")
     with pytest.raises(PoolChanged):
-        cache.current(pool, tmp_path / "cache", expected="0" * 32)
+        cache.ensure_cache(pool, tmp_path / "cache", expected="0" * 32)
     assert not (tmp_path / "cache").exists()
 
 
 def test_other_roles_of_columns_build_another_cache(tmp_path):
     _, pool = built(tmp_path, table())
     regrouped = Pool.open(pool.uri, groups=("sex",))
-    assert cache.current(regrouped, tmp_path / "cache").group_names == ("sex",)
+    assert cache.ensure_cache(regrouped, tmp_path / "cache").group_names == ("sex",)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,8 @@ def test_other_roles_of_columns_build_another_cache(tmp_path):
 def test_a_damaged_cache_is_none_and_is_built_again(tmp_path, damage):
     made, pool = built(tmp_path, table())
     damage(tmp_path / "cache")
-    assert cache.open(tmp_path / "cache") is None
-    again = cache.current(pool, tmp_path / "cache", expected=made.fingerprint)
+    assert cache.open_cache(tmp_path / "cache") is None
+    again = cache.ensure_cache(pool, tmp_path / "cache", expected=made.fingerprint)
     assert again.fingerprint == made.fingerprint
 
 
@@ -279,7 +279,7 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
 def test_a_new_cache_takes_the_place_of_the_old_while_that_is_being_read(tmp_path):
     old, pool = built(tmp_path, table())
     before = np.array(old.rows(0, 500).design)
-    cache.build(pool, tmp_path / "cache")
+    cache.build_cache(pool, tmp_path / "cache")
     np.testing.assert_array_equal(old.rows(0, 500).design, before)
     assert [path.name for path in tmp_path.glob("*cache*")] == ["cache"]
     assert not list(tmp_path.glob(".cache*"))

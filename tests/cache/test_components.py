@@ -9,12 +9,12 @@ from activetest.cache import components
 def components_of(features: list, chunk: int = 1000) -> tuple[np.ndarray, np.ndarray]:
     """The components, learned and applied chunk by chunk."""
     chunks = [[c[k : k + chunk] for c in features] for k in range(0, len(features[0]), chunk)]
-    first = components.pilot(chunks[0])
-    total = components.measure(chunks[0], first)
+    first = components.estimate_rough_scale(chunks[0])
+    total = components.compute_moments(chunks[0], first)
     for more in chunks[1:]:
-        total = total + components.measure(more, first)
-    onto = components.projection(total, first)
-    parts = [components.project(part, onto) for part in chunks]
+        total = total + components.compute_moments(more, first)
+    projection = components.fit_projection(total, first)
+    parts = [components.project_features(part, projection) for part in chunks]
     return np.concatenate([rows for rows, _ in parts]), sum(missing for _, missing in parts)
 
 
@@ -106,12 +106,12 @@ def test_many_features_give_the_leading_components_by_iteration():
     spectrum = np.concatenate([[40, 30, 22, 16, 12, 9, 7, 5], np.full(1192, 0.5)])
     basis = np.linalg.qr(rng.standard_normal((1200, 1200)))[0]
     matrix = (basis * spectrum) @ basis.T
-    values, vectors = components._leading(matrix, 8)
+    values, vectors = components._find_leading(matrix, 8)
     np.testing.assert_allclose(values, spectrum[:8], rtol=1e-8)
     np.testing.assert_allclose(np.abs((vectors * basis[:, :8]).sum(axis=0)), 1, rtol=1e-6)
 
 
 def test_the_covariance_of_many_features_looks_at_some_rows_only():
-    assert components.stride(1_000_000, 64) == 1
-    assert components.stride(10_000, 4096) == 1
-    assert components.stride(10_000_000, 4096) > 50
+    assert components.choose_row_step(1_000_000, 64) == 1
+    assert components.choose_row_step(10_000, 4096) == 1
+    assert components.choose_row_step(10_000_000, 4096) > 50

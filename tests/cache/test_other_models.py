@@ -41,7 +41,7 @@ def seen(folder, made_of: Pool, columns: dict | None = None, name: str = "said.p
     """(N, E, C) or (N, E) what the cache holds after a file with these columns."""
     file = None if columns is None else write(folder / name, columns)
     made = attach_auxiliary(
-        cache.build(made_of, folder / "cache"), made_of, ("external",), surrogates=file
+        cache.build_cache(made_of, folder / "cache"), made_of, ("external",), other_models=file
     )
     return made.rows(0, made.size).external, made
 
@@ -66,9 +66,11 @@ def test_the_order_of_the_rows_does_not_change_the_fingerprint_but_a_number_does
     source, columns = pool(tmp_path), {"id": IDS} | LISTS
     _, made = seen(tmp_path, source, columns)
     _, mixed = seen(tmp_path, source, shuffled(columns, range(ROWS)[::-1]))
-    assert mixed.source("external") == made.source("external")
+    assert mixed.part_fingerprint("external") == made.part_fingerprint("external")
     changed = columns | {"surrogate_prob_1": [SAID[1, 1], *SAID[1:, 1]]}
-    assert seen(tmp_path, source, changed)[1].source("external") != made.source("external")
+    assert seen(tmp_path, source, changed)[1].part_fingerprint("external") != made.part_fingerprint(
+        "external"
+    )
 
 
 def test_columns_of_the_pool_itself_are_no_features_and_no_outputs(tmp_path):
@@ -110,8 +112,10 @@ def test_ids_of_a_csv_stay_text(tmp_path):
     )
     file = tmp_path / "said.csv"
     file.write_text("key,surrogate_prob_m_a,surrogate_prob_m_b\n7,1,0\n007,0,1\n")
-    made = cache.build(source, tmp_path / "cache")
-    found = attach_auxiliary(made, source, ("external",), surrogates=str(file)).rows(0, 2).external
+    made = cache.build_cache(source, tmp_path / "cache")
+    found = (
+        attach_auxiliary(made, source, ("external",), other_models=str(file)).rows(0, 2).external
+    )
     np.testing.assert_array_equal(found[:, 0], [[0, 1], [1, 0]])
 
 

@@ -8,11 +8,16 @@ import pyarrow.parquet as pq
 import pytest
 from pytest import approx
 
-from activetest.labels.annotators import agreement, note, opinion, settled
+from activetest.labels.annotators import (
+    describe_agreement,
+    infer_labels,
+    measure_agreement,
+    resolve_answers,
+)
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.study import Study
 
 
@@ -33,70 +38,72 @@ GAPS = answers("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 
 
 def test_alpha_is_that_of_krippendorffs_examples():
-    assert agreement(BINARY).alpha == approx(0.095, abs=5e-4)
-    assert agreement(NOMINAL).alpha == approx(0.692, abs=5e-4)
-    assert agreement(GAPS).alpha == approx(0.743, abs=5e-4)
-    assert agreement(GAPS, values=True).alpha == approx(0.849, abs=5e-4)
+    assert measure_agreement(BINARY).alpha == approx(0.095, abs=5e-4)
+    assert measure_agreement(NOMINAL).alpha == approx(0.692, abs=5e-4)
+    assert measure_agreement(GAPS).alpha == approx(0.743, abs=5e-4)
+    assert measure_agreement(GAPS, values=True).alpha == approx(0.849, abs=5e-4)
 
 
 def test_agreement_counts_items_and_pairs():
-    found = agreement(answers("aab.-", "aba..", "ab.c-"))
+    found = measure_agreement(answers("aab.-", "aba..", "ab.c-"))
     assert (found.annotators, found.items, found.pairs) == (3, 3, 7)
     assert found.agreeing == approx(4 / 7)
-    alone = agreement(answers("ab-"))
+    alone = measure_agreement(answers("ab-"))
     assert (alone.annotators, alone.items, alone.pairs) == (1, 0, 0)
     assert alone.agreeing is None and alone.alpha is None
-    assert agreement([]).annotators == 0
+    assert measure_agreement([]).annotators == 0
 
 
 def test_perfect_agreement_is_one_and_without_variety_there_is_no_alpha():
-    assert agreement(answers("aab", "aab")).alpha == approx(1)
-    same = agreement(answers("aaa", "aaa"))
+    assert measure_agreement(answers("aab", "aab")).alpha == approx(1)
+    same = measure_agreement(answers("aaa", "aaa"))
     assert (same.agreeing, same.alpha) == (1.0, None)
 
 
 def test_the_note_says_how_many_and_which_label_counts():
-    assert note(answers("abc"), "majority") is None
-    assert note(answers("aabb", "aaba"), "majority") == (
+    assert describe_agreement(answers("abc"), "majority") is None
+    assert describe_agreement(answers("aabb", "aaba"), "majority") == (
         "2 annotators: 4 items have two or more labels, 75% of all pairs agree (Krippendorff's "
         "alpha 0.53). The label of an item is what the majority says, of equals the earliest."
     )
-    doubtful = note(answers("aaaabbbba", "aaaabbbbb"), "dawid-skene")
+    doubtful = describe_agreement(answers("aaaabbbba", "aaaabbbbb"), "dawid-skene")
     assert "the most probable class given all answers (Dawid-Skene)" in doubtful
-    expected = 9 - sum(p.max() for p in opinion(answers("aaaabbbba", "aaaabbbbb")).probs.values())
+    expected = 9 - sum(
+        p.max() for p in infer_labels(answers("aaaabbbba", "aaaabbbbb")).probs.values()
+    )
     assert 0.4 < expected < 2
     assert doubtful.endswith(f"; about {expected:.1f} of 9 labels are expected to be wrong.")
-    single = note(answers("12", "1."), "majority", values=True)
+    single = describe_agreement(answers("12", "1."), "majority", values=True)
     assert "1 item has two or more labels, 100% of all pairs agree. " in single
     assert single.endswith("is their median.")
 
 
 def test_values_are_settled_by_their_median():
     values = answers("131", "27.", "9.-", "3..")
-    labels = {id: label for id, (_, label) in settled(values, values=True).items()}
+    labels = {id: label for id, (_, label) in resolve_answers(values, values=True).items()}
     assert labels == {"item 0": "2.5", "item 1": "5.0", "item 2": "1"}
-    written = settled([("a", "x", LABELLED, "0.1"), ("b", "x", DECLINED, "")], values=True)
+    written = resolve_answers([("a", "x", LABELLED, "0.1"), ("b", "x", DECLINED, "")], values=True)
     assert written == {"a": (LABELLED, "0.1"), "b": (DECLINED, "")}
 
 
 def test_labels_count_where_others_declined():
     given = answers("-a-", "a--")
     for values in (False, True):
-        outcome = settled([(*a[:3], a[3] and "1") for a in given], values=values)
+        outcome = resolve_answers([(*a[:3], a[3] and "1") for a in given], values=values)
         assert [status for status, _ in outcome.values()] == [LABELLED, LABELLED, DECLINED]
 
 
 def test_of_equally_probable_labels_the_earliest_is_taken_whoever_gave_it():
     given = answers("ab", "ba")
-    assert opinion(given).labels == {"item 0": "a", "item 1": "b"}
-    assert opinion(given[::-1]).labels == {"item 0": "b", "item 1": "a"}
+    assert infer_labels(given).labels == {"item 0": "a", "item 1": "b"}
+    assert infer_labels(given[::-1]).labels == {"item 0": "b", "item 1": "a"}
     renamed = [(id, 1 - who, *rest) for id, who, *rest in given]
-    assert opinion(renamed).labels == opinion(given).labels
+    assert infer_labels(renamed).labels == infer_labels(given).labels
 
 
 def test_one_annotator_is_believed():
     given = answers("abca-")
-    found = opinion(given)
+    found = infer_labels(given)
     assert found.labels == dict(zip([f"item {i}" for i in range(4)], "abca", strict=True))
     assert found.names == ("a", "b", "c")
     assert np.array_equal(found.probs["item 3"], [1, 0, 0])
@@ -144,7 +151,7 @@ def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(told)
     lines = [f"{item},{said},{who}" for item, said in enumerate("abab") for who in ("x", "y")]
     lines += ["4,a,x", "4,unicorn,y", "5,unicorn,x", "5,unicorn,y", "6,a,y"]
     study = believing(told({"pred": list("ababaaab")}, lines))
-    choose(study, 1)
+    next_batch(study, 1)
     log = study.log(study.cache())
     soft = {int(row): each for row, each in zip(log.supplied_rows, log.supplied_soft, strict=True)}
     soft |= {int(row): each for row, each in zip(log.rows, log.soft, strict=True)}

@@ -15,7 +15,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 def read(text: str | bytes) -> list[Label]:
     content = text.encode() if isinstance(text, str) else text
-    return files.read("-", stdin=io.BytesIO(content))
+    return files.read_labels("-", stdin=io.BytesIO(content))
 
 
 def test_a_row_says_who_labelled_which_item_how():
@@ -93,9 +93,9 @@ def test_two_annotators_may_differ():
 
 def test_a_file_that_is_not_there_or_is_a_folder_is_a_label_error(tmp_path):
     with pytest.raises(LabelError, match="there is no file"):
-        files.read(tmp_path / "labels.csv")
+        files.read_labels(tmp_path / "labels.csv")
     with pytest.raises(LabelError, match="cannot be read"):
-        files.read(tmp_path)
+        files.read_labels(tmp_path)
 
 
 _words = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from activetest.errors import StudyError
-from activetest.ledger.arrays import Stored, write
+from activetest.ledger.arrays import StoredParams, write_arrays
 
 GIVEN = {"leaves": np.arange(6.0).reshape(2, 3), "none": np.empty((0, 3)), "one": np.array(7)}
 
@@ -55,15 +55,15 @@ BAD = {
 }
 
 
-def stored(folder, content: bytes) -> Stored:
+def stored(folder, content: bytes) -> StoredParams:
     """Parameters whose file is called as its content wants it."""
     name = f"{hashlib.sha256(content).hexdigest()[:32]}.npz"
     (folder / name).write_bytes(content)
-    return Stored({}, folder, name)
+    return StoredParams({}, folder, name)
 
 
 def test_what_was_written_is_read(tmp_path):
-    again = Stored({"plain": 1}, tmp_path, write(GIVEN, tmp_path))
+    again = StoredParams({"plain": 1}, tmp_path, write_arrays(GIVEN, tmp_path))
     assert again["plain"] == 1
     for name, array in GIVEN.items():
         np.testing.assert_array_equal(again[name], array)
@@ -89,7 +89,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path, name):
     (tmp_path / "rounds").mkdir()
     (tmp_path / "secret.npz").write_bytes(WHOLE)
     with pytest.raises(StudyError, match="cannot hold a file called") as error:
-        len(Stored({}, tmp_path / "rounds", name))
+        len(StoredParams({}, tmp_path / "rounds", name))
     assert "backup" in error.value.hint
 
 

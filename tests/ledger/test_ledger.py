@@ -96,9 +96,9 @@ def test_of_two_answers_by_one_annotator_the_later_counts_and_the_earlier_is_kep
 def test_labels_that_were_something_else_before_are_counted(ledger):
     add(ledger, ("i1", "cat"), ("i2", "dog"))
     add(ledger, ("i2", "dog"))
-    assert ledger.replaced() == 0
+    assert ledger.count_replaced() == 0
     add(ledger, ("i1", "owl"))
-    assert ledger.replaced() == 1
+    assert ledger.count_replaced() == 1
 
 
 def test_files_are_taken_back_one_by_one_the_last_first(ledger):

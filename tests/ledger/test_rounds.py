@@ -185,7 +185,7 @@ def test_a_surrogate_that_was_not_fitted_again_is_kept_once(ledger):
 
 
 def test_a_pick_has_no_probability(ledger):
-    drawn, deterministic = a_round(1, [4, 2]), a_round(2, [5], probs=np.array([np.nan]))
+    drawn, deterministic = a_round(1, [4, 2]), a_round(2, [5], prob=np.array([np.nan]))
     again = write(ledger, drawn, deterministic)
     assert [each.deterministic for each in again] == [False, True]
     assert np.isnan(again[1].prob).all()
@@ -203,11 +203,11 @@ def test_a_draw_without_a_probability_above_zero_is_refused(ledger, prob):
 
 
 def test_shares_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
-    shares = Allocation("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
+    allocation = Allocation("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
     plain = {"prob": np.array([np.nan]), "allocation": Allocation("place", (), (0.5, 0.0))}
-    rounds = a_round(1, [4, 2], shares=shares), a_round(2, [5], **plain), a_round(3, [6])
+    rounds = a_round(1, [4, 2], allocation=allocation), a_round(2, [5], **plain), a_round(3, [6])
     again = write(ledger, *rounds)
-    assert [each.allocation for each in again] == [shares, plain["allocation"], None]
+    assert [each.allocation for each in again] == [allocation, plain["allocation"], None]
     assert [each.deterministic for each in again] == [False, True, False]
     with sqlite3.connect(ledger.path) as db:
         db.execute("ALTER TABLE rounds DROP COLUMN shares")
@@ -249,7 +249,7 @@ def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_pat
         (objective,) = one.objectives
         assert (objective.statistics, objective.weights) == (("zero_one",), (1.0,))
         assert np.isnan(objective.total)
-    deterministic = a_round(2, [5], probs=np.array([np.nan]))
+    deterministic = a_round(2, [5], prob=np.array([np.nan]))
     ledger.record_round(deterministic, ["i5"], revision=2)
     ledger.record_round(replace(a_round(3, [6]), fit_round=1), ["i6"], revision=3)
     one, two, three = ledger.rounds(np.array([4, 2, 5, 6]))

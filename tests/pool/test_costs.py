@@ -21,21 +21,27 @@ def matrix(tmp_path):
 
 
 def test_rows_are_what_was_predicted_and_columns_what_is_true(matrix):
-    assert costs.read(matrix("predicted,cat,dog\ncat,0,5\ndog,1,0\n"), CLASSES) == ((0, 5), (1, 0))
+    assert costs.read_costs(matrix("predicted,cat,dog\ncat,0,5\ndog,1,0\n"), CLASSES) == (
+        (0, 5),
+        (1, 0),
+    )
 
 
 def test_classes_may_come_in_any_order(matrix):
     turned = matrix(",dog,cat\ndog,0,1\ncat,5,0\n")
-    assert costs.read(turned, CLASSES) == ((0, 5), (1, 0))
+    assert costs.read_costs(turned, CLASSES) == ((0, 5), (1, 0))
 
 
 def test_a_mark_at_the_start_blanks_and_empty_lines_do_not_matter(matrix):
     odd = matrix("\ufeff, cat ,dog\r\n\r\ncat, 0,5\r\ndog,-1.5,0\r\n\r\n")
-    assert costs.read(odd, CLASSES) == ((0, 5), (-1.5, 0))
+    assert costs.read_costs(odd, CLASSES) == ((0, 5), (-1.5, 0))
 
 
 def test_names_may_hold_commas(matrix):
-    assert costs.read(matrix(',"a,b",c\n"a,b",0,2\nc,3,0\n'), ("a,b", "c")) == ((0, 2), (3, 0))
+    assert costs.read_costs(matrix(',"a,b",c\n"a,b",0,2\nc,3,0\n'), ("a,b", "c")) == (
+        (0, 2),
+        (3, 0),
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,7 @@ def test_names_may_hold_commas(matrix):
 def test_what_is_no_matrix_of_these_classes_says_where(matrix, content, problem):
     path = matrix(content)
     with pytest.raises(ChoiceError) as raised:
-        costs.read(path, CLASSES)
+        costs.read_costs(path, CLASSES)
     assert problem in raised.value.problem
     assert str(path) in raised.value.problem
     assert raised.value.hint
@@ -67,11 +73,11 @@ def test_what_is_no_matrix_of_these_classes_says_where(matrix, content, problem)
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ChoiceError, match="there is no file"):
-        costs.read(tmp_path / "nowhere.csv", CLASSES)
+        costs.read_costs(tmp_path / "nowhere.csv", CLASSES)
     with pytest.raises(ChoiceError, match="cannot be read"):
-        costs.read(tmp_path, CLASSES)
+        costs.read_costs(tmp_path, CLASSES)
 
 
 def test_values_have_no_costs(matrix):
     with pytest.raises(ChoiceError, match="this pool has none"):
-        costs.read(matrix(",cat\ncat,0\n"), ())
+        costs.read_costs(matrix(",cat\ncat,0\n"), ())

@@ -29,7 +29,7 @@ def built(folder, *, classes=None, **columns):
 
     def build(*wanted: str):
         pool = Pool.open(path, groups=wanted, classes=classes)
-        return cache.build(pool, folder / "cache"), pool
+        return cache.build_cache(pool, folder / "cache"), pool
 
     return build
 
@@ -58,7 +58,7 @@ def test_an_edge_belongs_to_the_bin_above_it_and_certainty_to_the_last(tmp_path)
     assert values(made, "confidence") == ["0.5-0.6", "0.9-1.0", "0.9-1.0", "0.4-0.5", "0.8-0.9"]
     tenths = np.arange(11) / 10
     outputs = Outputs(np.zeros(11, int), tenths[:, None].astype(np.float32))
-    codes, names = groups.computed("confidence", outputs, ("only",))
+    codes, names = groups.compute_group("confidence", outputs, ("only",))
     assert codes.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
     assert names[0] == "0.0-0.1" and names[9] == "0.9-1.0"
 
@@ -66,7 +66,7 @@ def test_an_edge_belongs_to_the_bin_above_it_and_certainty_to_the_last(tmp_path)
 def test_deciles_hold_equal_counts_and_equal_values_stay_together(folder, write_pool):
     path = write_pool(folder / "pool.parquet", 200)
     pool = Pool.open(path, groups=("place*confidence-decile", "confidence-decile"))
-    made = cache.build(pool, folder / "cache")
+    made = cache.build_cache(pool, folder / "cache")
     confidence, found = made.scores(), np.array(values(made, "confidence-decile"))
     assert [int((found == name).sum()) for name in made.group_values[1]] == [20] * 10
     ends = [tuple(map(float, name.split("-"))) for name in made.group_values[1]]
@@ -77,7 +77,7 @@ def test_deciles_hold_equal_counts_and_equal_values_stay_together(folder, write_
         assert low - 0.005 <= inside.min() and inside.max() <= high + 0.005
     assert values(made, "place*confidence-decile")[0].endswith(f"*{found[0]}")
     again = Schema.from_dict(pool.schema.to_dict())
-    assert cache.current(Pool(pool.uri, again), folder / "cache").made_from(pool)
+    assert cache.ensure_cache(Pool(pool.uri, again), folder / "cache").matches(pool)
 
 
 def test_deciles_are_the_bins_of_the_metric_and_are_told_apart_by_enough_digits(folder):
@@ -85,11 +85,13 @@ def test_deciles_are_the_bins_of_the_metric_and_are_told_apart_by_enough_digits(
     probs = np.append(np.full(10, 0.999), 1 - np.arange(10) / 1e4)
     table = {"id": list(map(str, range(20))), "score": probs}
     pq.write_table(pa.table(table), folder / "pool.parquet")
-    made = cache.build(Pool.open("pool.parquet", groups=("confidence-decile",)), folder / "cache")
+    made = cache.build_cache(
+        Pool.open("pool.parquet", groups=("confidence-decile",)), folder / "cache"
+    )
     starts = [name.split("-")[0] for name in made.group_values[0]]
     assert starts == ["0.0000", "0.9990", "0.9992", "0.9994", "0.9996", "0.9998"]
-    edges = specification.one(
-        "ece[equal-count,10]", specification.facts(made.roles, None, made)
+    edges = specification.find_metric(
+        "ece[equal-count,10]", specification.describe_pool(made.roles, None, made)
     ).statistics
     codes, confidence = made.rows(0, 20).codes[:, 0], made.rows(0, 20).outputs
     inside = [
@@ -134,7 +136,7 @@ def test_groups_leave_the_fingerprint_alone_and_come_back_from_the_study(tmp_pat
     assert plain.fingerprint == grouped.fingerprint
     again = Schema.from_dict(pool.schema.to_dict())
     assert again == pool.schema
-    assert cache.current(Pool(pool.uri, again), tmp_path / "cache").made_from(pool)
+    assert cache.ensure_cache(Pool(pool.uri, again), tmp_path / "cache").matches(pool)
 
 
 def test_a_group_column_that_went_away_is_not_taken_from_the_outputs(tmp_path):
@@ -171,7 +173,7 @@ def test_products_keep_apart_what_differs_in_any_column(pairs):
         names = sorted(set(column))
         return np.array([names.index(value) for value in column]), names
 
-    codes, names = groups.product([coded([p[0] for p in pairs]), coded([p[1] for p in pairs])])
+    codes, names = groups.cross_columns([coded([p[0] for p in pairs]), coded([p[1] for p in pairs])])
     found = [names[code] for code in codes]
     for one, first in zip(pairs, found, strict=True):
         for other, second in zip(pairs, found, strict=True):
@@ -179,5 +181,5 @@ def test_products_keep_apart_what_differs_in_any_column(pairs):
 
 
 def test_whole_numbers_are_in_order_of_size_and_before_words():
-    assert groups.in_order({"10", "9", "-3", "null", "2.5"}) == ["-3", "9", "10", "2.5", "null"]
-    assert groups.in_order({"b*10", "b*9", "a*11"}) == ["a*11", "b*9", "b*10"]
+    assert groups.sort_names({"10", "9", "-3", "null", "2.5"}) == ["-3", "9", "10", "2.5", "null"]
+    assert groups.sort_names({"b*10", "b*9", "a*11"}) == ["a*11", "b*9", "b*10"]

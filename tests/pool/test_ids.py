@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest.pool.ids import Text, find, hashes, ordered, repeated, row_hashes
+from activetest.pool.ids import Text, build_index, find, find_duplicates, hash_rows, hash_text
 
 IDS = st.lists(st.text(max_size=40), unique=True, max_size=60)
 
@@ -17,46 +17,46 @@ def test_text_gives_back_the_strings(ids):
 
 @given(IDS, st.randoms())
 def test_the_hash_of_an_id_does_not_depend_on_its_neighbours(ids, random):
-    alone = {word: int(hashes(Text.of([word]))[0]) for word in ids}
+    alone = {word: int(hash_text(Text.of([word]))[0]) for word in ids}
     random.shuffle(ids)
-    assert hashes(Text.of(ids)).tolist() == [alone[word] for word in ids]
+    assert hash_text(Text.of(ids)).tolist() == [alone[word] for word in ids]
     assert len(set(alone.values())) == len(ids)
 
 
 @given(IDS)
 def test_every_id_is_found_where_it_is_and_no_other_is(ids):
     text = Text.of(ids)
-    index = ordered(hashes(text))
+    index = build_index(hash_text(text))
     wanted = [*ids, "an id that no item has, because it is too long to be drawn"]
     assert find(wanted, index, text).tolist() == [*range(len(ids)), -1]
-    assert repeated(index, text) is None
+    assert find_duplicates(index, text) is None
 
 
 def test_ids_that_share_a_hash_are_told_apart():
     ids = Text.of(["a", "b", "c"])
-    index = ordered(np.full(3, hashes(Text.of(["b"]))[0]))
+    index = build_index(np.full(3, hash_text(Text.of(["b"]))[0]))
     assert find(["b"], index, ids).tolist() == [1]
-    assert repeated(index, ids) is None
-    assert repeated(index, Text.of(["a", "c", "c"])) == (1, 2)
+    assert find_duplicates(index, ids) is None
+    assert find_duplicates(index, Text.of(["a", "c", "c"])) == (1, 2)
 
 
 def test_hashes_never_change_between_versions():
     # Recorded when the hash was written: draws are replayed from it.
-    found = [f"{key:016x}" for key in hashes(Text.of(["", "7", "item-0001", "ü"]))]
+    found = [f"{key:016x}" for key in hash_text(Text.of(["", "7", "item-0001", "ü"]))]
     assert found == ["e220a8397b1dcdaf", "66e8fdab7dced5e6", "614b17a83f249672", "0419b1ff58b92ca0"]
 
 
 def test_one_changed_bit_changes_the_hash_of_a_row():
-    keys = hashes(Text.of(["a", "b"]))
+    keys = hash_text(Text.of(["a", "b"]))
     columns = [np.array([0.25, 0.5], np.float32), np.array([1, 0], np.int32)]
-    before = row_hashes(keys, columns)
+    before = hash_rows(keys, columns)
     columns[0][1] = np.nextafter(np.float32(0.5), np.float32(1))
-    after = row_hashes(keys, columns)
+    after = hash_rows(keys, columns)
     assert before[0] == after[0] and before[1] != after[1]
 
 
 def test_swapped_outputs_change_the_sum_of_row_hashes():
-    keys = hashes(Text.of(["a", "b"]))
+    keys = hash_text(Text.of(["a", "b"]))
     one, other = np.array([0.2, 0.7], np.float32), np.array([0.7, 0.2], np.float32)
-    assert row_hashes(keys, [one]).sum() != row_hashes(keys, [other]).sum()
-    assert row_hashes(keys, [one, other]).sum() != row_hashes(keys, [other, one]).sum()
+    assert hash_rows(keys, [one]).sum() != hash_rows(keys, [other]).sum()
+    assert hash_rows(keys, [one, other]).sum() != hash_rows(keys, [other, one]).sum()

@@ -22,7 +22,7 @@ def written(folder, name="pool.parquet", row_group_size=None, **columns) -> str:
 
 def outputs(pool: Pool):
     """What the black box said, of a pool of one block."""
-    return pool.block(next(pool.strips())).checked.outputs
+    return pool.read_block(next(pool.strips())).checked.outputs
 
 
 def said(pool: Pool) -> str:
@@ -99,14 +99,14 @@ def test_a_float_prediction_is_regression_and_a_whole_one_is_a_class(tmp_path):
 
 def test_pred_wins_over_the_most_probable_class(tmp_path):
     pool = Pool.open(written(tmp_path, prob=PROBS, pred=["b", "b", "a"]), classes=("a", "b"))
-    block = pool.block(next(pool.strips()))
+    block = pool.read_block(next(pool.strips()))
     assert block.checked.outputs.pred.tolist() == [1, 1, 0]
     assert block.checked.disagreeing == 1
 
 
 def test_without_an_id_column_the_row_number_is_the_id(tmp_path):
     pool = Pool.open(written(tmp_path, prob=PROBS))
-    block = pool.block(next(pool.strips()))
+    block = pool.read_block(next(pool.strips()))
     assert [block.ids[row] for row in range(3)] == ["0", "1", "2"]
     assert "row number" in said(pool)
 
@@ -127,7 +127,7 @@ def test_group_columns_are_no_features_and_products_have_the_pairs_that_occur(tm
     path = written(tmp_path, prob=PROBS, age=[30, 40, 30], sex=["m", None, "f"])
     pool = Pool.open(path, groups=("age", "age*sex"))
     assert pool.schema.features == () and pool.schema.group_columns == ("age", "sex")
-    (_, ages), (codes, pairs) = pool.block(next(pool.strips())).groups
+    (_, ages), (codes, pairs) = pool.read_block(next(pool.strips())).groups
     assert ages == ["30", "40"]
     assert [pairs[code] for code in codes] == ["30*m", "40*null", "30*f"]
 
@@ -169,12 +169,12 @@ def test_show_reads_columns_in_the_order_asked(tmp_path):
 def test_lists_of_varying_type_serve_when_they_are_equally_long(tmp_path):
     lists = pa.array(PROBS, pa.list_(pa.float64()))
     pool = Pool.open(written(tmp_path, prob=lists, f=pa.array([[1, 2], None, [3, None]])))
-    features = pool.block(next(pool.strips())).features[0]
+    features = pool.read_block(next(pool.strips())).features[0]
     np.testing.assert_array_equal(features, [[1, 2], [np.nan, np.nan], [3, np.nan]])
 
 
 def test_many_batches_in_one_row_group_keep_their_places(tmp_path):
     rows = 150_000
     pool = Pool.open(written(tmp_path, id=np.arange(rows), pred=np.arange(rows) % 3))
-    starts = [(block.start, block.ids[0]) for block in map(pool.block, pool.strips())]
+    starts = [(block.start, block.ids[0]) for block in map(pool.read_block, pool.strips())]
     assert starts == [(0, "0"), (65536, "65536"), (131072, "131072")]

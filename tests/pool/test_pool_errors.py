@@ -19,7 +19,7 @@ def build(folder, columns: dict, **wishes):
     """The cache of a pool with these columns."""
     path = folder / "pool.parquet"
     pq.write_table(pa.table(columns), path)
-    return cache.build(Pool.open(path, **wishes), folder / "cache")
+    return cache.build_cache(Pool.open(path, **wishes), folder / "cache")
 
 
 BAD = {
@@ -176,4 +176,4 @@ def test_a_damaged_parquet_file_is_a_named_error(tmp_path):
     whole[4:400] = b"\xff" * 396
     path.write_bytes(whole)
     with pytest.raises(PoolError, match="row group 0 of .* cannot be read"):
-        cache.build(Pool.open(path), tmp_path / "cache")
+        cache.build_cache(Pool.open(path), tmp_path / "cache")

@@ -9,18 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import LabelConflict, LabelError
+from activetest.labels.annotators import resolve_answers
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
-from activetest.study.next import choose
-from activetest.study.study import Study, settled
+from activetest.study.next import next_batch
+from activetest.study.study import Study
 
 
 def known(study: Study) -> dict[str, str]:
-    return {id: label for id, (_, label) in settled(study.ledger.record().answers).items()}
+    return {id: label for id, (_, label) in resolve_answers(study.ledger.record().answers).items()}
 
 
 def test_answers_are_counted_by_what_they_are(study, label_file):
-    first, second, third = (row["id"] for row in choose(study, 3).rows)
+    first, second, third = (row["id"] for row in next_batch(study, 3).rows)
     stranger = next(
         f"item-{row}" for row in range(40) if f"item-{row}" not in (first, second, third)
     )

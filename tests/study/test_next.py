@@ -12,7 +12,7 @@ from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
 from activetest.study import next as verb
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
-from activetest.study.next import Batch, choose, save
+from activetest.study.next import Batch, next_batch, save_batch
 from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[2]
@@ -27,24 +27,24 @@ def draws(study: Study) -> list[tuple]:
 
 
 def test_the_pending_batch_is_shown_until_it_is_answered(study, label_file):
-    first = choose(study, 4)
+    first = next_batch(study, 4)
     assert (first.round, first.repeated, len(set(ids(first)))) == (1, False, 4)
     before = draws(study)
-    again = choose(study, 2)
+    again = next_batch(study, 2)
     assert (again.rows, again.repeated) == (first.rows, True)
     assert draws(study) == before
     ingest(study, label_file(*(f"{id},cat" for id in ids(first)[1:])))
-    assert ids(choose(study, 4)) == ids(first)[:1]
+    assert ids(next_batch(study, 4)) == ids(first)[:1]
     ingest(study, label_file(f"{ids(first)[0]},dog"))
-    second = choose(study, 4)
+    second = next_batch(study, 4)
     assert (second.round, second.repeated) == (2, False)
     assert not set(ids(second)) & set(ids(first))
 
 
 def test_new_always_draws_and_all_pending_items_are_shown_in_order(study):
-    first, second = choose(study, 2), choose(study, 3, new=True)
+    first, second = next_batch(study, 2), next_batch(study, 3, new=True)
     assert second.round == 2
-    assert ids(choose(study, 1)) == ids(first) + ids(second)
+    assert ids(next_batch(study, 1)) == ids(first) + ids(second)
 
 
 def test_the_same_study_draws_the_same_items(folder, write_pool):
@@ -53,14 +53,14 @@ def test_the_same_study_draws_the_same_items(folder, write_pool):
     for name in ("one", "two"):
         init("pool.parquet", study_folder=name, seed=5)
         study = Study.open(name)
-        choose(study, 3)
-        choose(study, 3, new=True)
+        next_batch(study, 3)
+        next_batch(study, 3, new=True)
         drawn.append(draws(study))
     assert drawn[0] == drawn[1]
 
 
 def test_probabilities_are_those_of_draws_without_replacement(study):
-    choose(study, 40)
+    next_batch(study, 40)
     probs = [draw.prob for draw in study.ledger.record().draws]
     assert all(0 < prob <= 1 for prob in probs)
     assert probs[-1] == pytest.approx(1)
@@ -71,22 +71,22 @@ def test_brought_items_are_not_drawn_even_when_taken_back_after_a_round_knew_the
 ):
     every = study.cache().ids(range(40))
     ingest(study, label_file(*(f"{id},cat" for id in every[:30])))
-    choose(study, 2)
+    next_batch(study, 2)
     undo(study)
-    assert set(ids(choose(study, 40, new=True))) <= set(every[30:])
-    assert choose(study, 5, new=True).rows == []
+    assert set(ids(next_batch(study, 40, new=True))) <= set(every[30:])
+    assert next_batch(study, 5, new=True).rows == []
 
 
 def test_a_pool_that_is_used_up_gives_an_empty_batch(study):
-    assert len(choose(study, 100).rows) == 40
-    empty = choose(study, 1, new=True)
+    assert len(next_batch(study, 100).rows) == 40
+    empty = next_batch(study, 1, new=True)
     assert empty == Batch(None, [], False)
     assert "nothing is left" in empty.summary()
-    assert len(choose(study, 1).rows) == 40
+    assert len(next_batch(study, 1).rows) == 40
 
 
 def test_columns_of_the_pool_are_shown_beside_the_ids(study):
-    batch = choose(study, 3, show=("x1", "place"))
+    batch = next_batch(study, 3, show=("x1", "place"))
     assert batch.columns == ("id", "label", "x1", "place")
     shown = study.open_pool().show(study.cache().find(ids(batch)), ("x1",))["x1"]
     assert [row["x1"] for row in batch.rows] == shown
@@ -106,12 +106,12 @@ def test_columns_of_the_pool_are_shown_beside_the_ids(study):
 )
 def test_a_bad_wish_draws_nothing(study, count, show, error, problem):
     with pytest.raises(error, match=problem):
-        choose(study, count, show=show)
+        next_batch(study, count, show=show)
     assert draws(study) == []
 
 
 def test_a_batch_is_saved_and_ids_with_commas_are_quoted(study, folder):
-    batch = save(study, folder / "batch.csv", "csv", lambda: choose(study, 2))
+    batch = save_batch(study, folder / "batch.csv", "csv", lambda: next_batch(study, 2))
     assert (folder / "batch.csv").read_text() == batch.to_csv()
     assert Batch(1, [{"id": 'a,"b"', "label": ""}], False).to_csv() == 'id,label\n"a,""b""",\n'
 
@@ -122,29 +122,29 @@ def test_a_batch_is_saved_and_ids_with_commas_are_quoted(study, folder):
 def test_a_file_that_cannot_be_written_is_found_out_before_anything_is_drawn(study, folder, where):
     for path in (folder / where, Path(where)):
         with pytest.raises(StorageError, match="cannot write"):
-            save(study, path, "csv", lambda: choose(study, 2))
+            save_batch(study, path, "csv", lambda: next_batch(study, 2))
     assert draws(study) == []
 
 
 def test_a_link_stays_a_link_and_a_pipe_a_pipe(study, folder):
     (folder / "link.csv").symlink_to("batch.csv")
-    batch = save(study, folder / "link.csv", "csv", lambda: choose(study, 2))
+    batch = save_batch(study, folder / "link.csv", "csv", lambda: next_batch(study, 2))
     assert (folder / "link.csv").is_symlink()
     assert (folder / "batch.csv").read_text() == batch.to_csv()
     os.mkfifo(folder / "pipe")
     with subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
-        save(study, folder / "pipe", "csv", lambda: choose(study, 2))
+        save_batch(study, folder / "pipe", "csv", lambda: next_batch(study, 2))
         assert reader.stdout.read() == batch.to_csv()
     assert (folder / "pipe").is_fifo()
 
 
 def test_a_file_with_labels_that_nobody_ingested_is_not_overwritten(study, folder, label_file):
-    batch = choose(study, 2)
+    batch = next_batch(study, 2)
     path = label_file(f"{ids(batch)[0]},cat")
     with pytest.raises(LabelError, match="1 labels the study does not know"):
-        save(study, path, "csv", lambda: choose(study, 2))
+        save_batch(study, path, "csv", lambda: next_batch(study, 2))
     ingest(study, path)
-    save(study, path, "csv", lambda: choose(study, 2))
+    save_batch(study, path, "csv", lambda: next_batch(study, 2))
     assert path.read_text() == f"id,label\n{ids(batch)[1]},\n"
 
 
@@ -153,7 +153,7 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
 ):
     """The other process writes between reading the ledger and recording the round."""
     path = label_file(*(f"item-{row},cat" for row in range(20)))
-    plan, seen = verb.plan, []
+    plan, seen = verb.plan_round, []
 
     def plan_slowly(log, *rest, **others):
         seen.append(len(log.supplied_rows))
@@ -161,8 +161,8 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
             ingest(Study.open(), path)
         return plan(log, *rest, **others)
 
-    monkeypatch.setattr(verb, "plan", plan_slowly)
-    batch = choose(study, 5)
+    monkeypatch.setattr(verb, "plan_round", plan_slowly)
+    batch = next_batch(study, 5)
     assert seen == [0, 20]
     assert not {f"item-{row}" for row in range(20)} & set(ids(batch))
 

@@ -11,7 +11,7 @@ import pytest
 from activetest.errors import PoolChanged, PoolError
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -52,7 +52,7 @@ def answered(scene, label_file):
     def go_on(**wishes) -> None:
         if wishes:
             start(**wishes)
-        rows = choose(Study.open(), 6).rows
+        rows = next_batch(Study.open(), 6).rows
         kinds = ("cat", "dog", "owl")
         ingest(
             Study.open(),
@@ -124,8 +124,8 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
     ("surrogate", "hint", "way"),
     [
         ("external", "--surrogate agreement", {"surrogate": "agreement"}),
-        ("stack", "--surrogates ''", {"surrogates": ""}),
-        ("stack", "--surrogates ''", {"surrogate": "agreement", "surrogates": ""}),
+        ("stack", "--other-models ''", {"surrogates": ""}),
+        ("stack", "--other-models ''", {"surrogate": "agreement", "surrogates": ""}),
     ],
 )
 def test_without_other_models_and_copy_what_was_recorded_is_reported(
@@ -137,7 +137,7 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
     forget_cache()
     with pytest.raises(PoolError, match=r"rows/judges.parquet") as error:
         report(Study.open())
-    assert f"--surrogates NEWPATH, or {hint} to go on" in error.value.hint
+    assert f"--other-models NEWPATH, or {hint} to go on" in error.value.hint
     made = start(**way)
     assert any("of those rounds, only what they recorded is used" in said for said in made.notices)
     assert estimate() == recorded
@@ -145,7 +145,7 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
     with pytest.raises(PoolChanged, match="is not there as it was") as error:
         estimate(metrics=UNRECORDED)
     assert "restore it" in error.value.hint
-    assert choose(Study.open(), 6).round == 2
+    assert next_batch(Study.open(), 6).round == 2
     start(surrogates="moved.parquet")
     assert "is not there" not in notes()
     assert estimate(metrics=UNRECORDED) == unrecorded
@@ -159,7 +159,7 @@ def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, 
     write_judges(seed=2)
     # Nothing new is drawn or predicted with what they say now.
     refused = (
-        lambda: choose(Study.open(), 4),
+        lambda: next_batch(Study.open(), 4),
         lambda: start(floor=0.5),
         lambda: start(surrogate="stack"),
         lambda: estimate(metrics=UNRECORDED),
@@ -171,7 +171,7 @@ def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, 
         assert "restore it" in error.value.hint
     assert estimate() == recorded
     start(surrogate="agreement")
-    assert choose(Study.open(), 6).round == 2
+    assert next_batch(Study.open(), 6).round == 2
     assert "rows/judges.parquet is not what it was when rounds were drawn" in notes()
     with pytest.raises(PoolChanged, match="'external'"):
         estimate(metrics=UNRECORDED)
@@ -198,10 +198,10 @@ def test_a_round_that_rests_on_other_models_keeps_their_fingerprint(scene, answe
 
 def test_labels_are_taken_whatever_became_of_the_files(scene, label_file):
     start(surrogate="external", surrogates=JUDGES)
-    batch = choose(Study.open(), 4)
+    batch = next_batch(Study.open(), 4)
     (scene / JUDGES).unlink()
     forget_cache()
-    assert [row["id"] for row in choose(Study.open(), 4, show=("x1",)).rows] == [
+    assert [row["id"] for row in next_batch(Study.open(), 4, show=("x1",)).rows] == [
         row["id"] for row in batch.rows
     ]
     assert ingest(Study.open(), label_file(f"{batch.rows[0]['id']},cat")).new == 1
@@ -221,13 +221,13 @@ def test_features_may_not_change_once_a_surrogate_that_sees_them_has_drawn(scene
     edited = before + 1
     edited[7] = 99.0
     write(edited)
-    refused = (lambda: choose(Study.open(), 4), lambda: estimate(metrics=UNRECORDED))
+    refused = (lambda: next_batch(Study.open(), 4), lambda: estimate(metrics=UNRECORDED))
     for act in (*refused, lambda: start(surrogate="linear")):
         with pytest.raises(PoolChanged, match="what the features say in .* drawn with .*'forest'"):
             act()
     assert estimate() == recorded
     start(surrogate="agreement")
-    assert choose(Study.open(), 6).round == 2
+    assert next_batch(Study.open(), 6).round == 2
     write(before + 1)
     assert estimate(metrics=UNRECORDED) == unrecorded
 

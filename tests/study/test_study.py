@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
+from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
-from activetest.study.next import choose
-from activetest.study.study import Study, settled
+from activetest.study.next import next_batch
+from activetest.study.study import Study
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
@@ -136,10 +137,10 @@ def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
 
 
 def test_a_good_edit_holds_for_the_rounds_to_come(study):
-    choose(study, 2)
+    next_batch(study, 2)
     path = study.folder / "study.toml"
     path.write_text(path.read_text().replace("floor = 0.35", "floor = 1"))
-    choose(Study.open(), 2, new=True)
+    next_batch(Study.open(), 2, new=True)
     first, second = Study.open().log(study.cache()).history
     assert (first.choices["floor"], second.choices["floor"]) == (0.35, 1)
 
@@ -158,14 +159,14 @@ def test_choices_are_updated_whole(study):
 
 
 def test_a_study_and_its_pool_can_be_moved_together(study, folder, monkeypatch):
-    batch = choose(study, 3)
+    batch = next_batch(study, 3)
     (folder / "project").mkdir()
     for name in (".activetest", "pool.parquet"):
         shutil.move(folder / name, folder / "project" / name)
     monkeypatch.chdir(folder / "project")
     moved = Study.open()
     assert moved.cache().size == 40
-    assert choose(moved, 3).rows == batch.rows
+    assert next_batch(moved, 3).rows == batch.rows
 
 
 def test_a_changed_pool_is_refused_and_its_restored_self_is_not(study, folder, write_pool):
@@ -173,10 +174,10 @@ def test_a_changed_pool_is_refused_and_its_restored_self_is_not(study, folder, w
     content = pool.read_bytes()
     write_pool(pool, 40, seed=9)
     with pytest.raises(PoolChanged, match="pool.parquet"):
-        choose(study, 2)
+        next_batch(study, 2)
     assert study.ledger.record().draws == ()
     pool.write_bytes(content)
-    assert len(choose(study, 2).rows) == 2
+    assert len(next_batch(study, 2).rows) == 2
 
 
 def test_the_cache_is_rebuilt_when_it_is_gone_or_damaged(study):
@@ -195,7 +196,7 @@ def test_the_majority_of_annotators_decides_and_of_equals_the_earliest():
     answers = [answer("a", who, said) for who, said in [("1", "dog"), ("2", "cat"), ("3", "cat")]]
     answers += [answer("b", "1", "dog"), answer("b", "2", "cat")]
     answers += [answer("c", "1", ""), answer("c", "2", "cat"), answer("d", "1", "")]
-    assert settled(answers) == {
+    assert resolve_answers(answers) == {
         "a": (LABELLED, "cat"),
         "b": (LABELLED, "dog"),
         "c": (LABELLED, "cat"),
@@ -205,7 +206,7 @@ def test_the_majority_of_annotators_decides_and_of_equals_the_earliest():
 
 def test_the_log_holds_draws_in_order_and_brought_labels_apart(study, label_file):
     cache = study.cache()
-    ids = [row["id"] for row in choose(study, 3).rows]
+    ids = [row["id"] for row in next_batch(study, 3).rows]
     stranger = next(id for id in cache.ids(range(40)) if id not in ids)
     lines = (f"{ids[0]},owl,", f"{ids[2]},,declined", f"{stranger},cat,")
     ingest(study, label_file(*lines, header="id,label,status"))

@@ -1,0 +1,52 @@
+"""The folder of a study: where it is, how it is recognised, and what the file system may refuse."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from activetest.errors import StorageError, StudyError
+
+FOLDER = ".activetest"
+CONFIG, LEDGER, CACHE = "study.toml", "ledger.db", "cache"
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder holds a study."""
+    return (folder / CONFIG).is_file()
+
+
+def find_study(folder: str | Path | None = None) -> Path:
+    """The study folder that a path means, or the nearest one above the working directory.
+
+    Without a path, the environment variable ACTIVETEST_STUDY may name one. Raises StudyError when
+    there is no study.
+    """
+    if folder := folder or os.environ.get("ACTIVETEST_STUDY"):
+        folder = Path(folder).absolute()
+        for candidate in (folder, folder / FOLDER):
+            if is_study(candidate):
+                return candidate
+        raise StudyError(f"there is no study in {folder}", "start one: activetest init POOL")
+    here = Path.cwd()
+    for parent in (here, *here.parents):
+        if is_study(parent / FOLDER):
+            return parent / FOLDER
+    raise StudyError(
+        f"there is no study in {here} or above",
+        "start one with: activetest init POOL, or say where it is: --study DIR",
+    )
+
+
+@contextmanager
+def raising_storage_errors(path: Path) -> Iterator[None]:
+    """Turn what the file system refuses while `path` is written into a StorageError."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        raise StorageError(
+            f"cannot write {path}: {error.strerror or error}",
+            "free some space" if full else "choose a folder you may write to: --study DIR",
+        ) from error
