@@ -1,6 +1,7 @@
-"""Who may import whom, and what a command may not load."""
+"""Who may import whom, where tests stand, and what a command may not load."""
 
 import ast
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,25 @@ FLOORS = [
 
 # The modules that may lie loose at the top of the package.
 LOOSE = {"__init__", "__main__", "errors", "catalog", "parallel", "atomic"}
+
+# Folders of tests that are no room: what holds across rooms, and programs that measure it.
+NO_ROOMS = {"benchmarks", "guarantees"}
+
+# Tests of several files of their room, by what they are about.
+ABOUT = {
+    "estimation/test_top_scores": "estimates where the top scores were labelled",
+    "metrics/test_against_scikit_learn": "the values of metrics that scikit-learn has",
+    "metrics/test_calibration": "metrics of calibration",
+    "metrics/test_classification": "metrics of classes",
+    "metrics/test_curves": "areas under curves",
+    "metrics/test_rates": "metrics that are rates",
+    "metrics/test_regression": "metrics of numbers",
+    "render/test_formats": "every format",
+    "render/test_simulation": "simulations in every format",
+    "study/test_leftovers": "files that a killed command left",
+    "study/test_top_scores": "studies of the top scores",
+    "surrogates/test_neural": "every neural network",
+}
 
 # The only rooms that may import a library.
 HOMES = {
@@ -70,7 +90,6 @@ def between_rooms() -> list[tuple[str, str]]:
         for module, imported in imports()
         if imported.split(".")[0] == "activetest"
         and imported != "activetest.__version__"
-        and not imported.startswith(("activetest.catalog", "activetest.errors"))
         and room(module) not in (room(imported), "__init__")
     ]
 
@@ -89,6 +108,14 @@ def test_every_room_sees_only_the_rooms_below_it():
         if floor(room(module)) <= floor(room(imported))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_there_are_at_most_eight_floors_and_no_circle():
+    assert len(FLOORS) <= 8
+    arrows: dict[str, set[str]] = {}
+    for module, imported in between_rooms():
+        arrows.setdefault(room(module), set()).add(room(imported))
+    graphlib.TopologicalSorter(arrows).prepare()
 
 
 def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms():
@@ -111,6 +138,40 @@ def test_what_begins_with_an_underscore_stays_in_its_folder():
         and not module.startswith(imported.partition("._")[0] + ".")
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_folders_of_tests_are_rooms():
+    """Their names are those of the package's folders, also below a room."""
+    wrong = [
+        str(file.parent.relative_to(ROOT))
+        for file in (ROOT / "tests").glob("*/**/test_*.py")
+        if file.relative_to(ROOT / "tests").parts[0] not in NO_ROOMS
+        and not (PACKAGE / file.parent.relative_to(ROOT / "tests") / "__init__.py").is_file()
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def names_a_file(test: Path) -> bool:
+    """Whether test_NAME.py or test_NAME_more.py is in the folder of NAME.py or _NAME.py."""
+    name = test.stem.removeprefix("test_")
+    folder = PACKAGE / test.parent.relative_to(ROOT / "tests")
+    files = {file.stem.lstrip("_") for file in folder.glob("*.py")} - {"init__"}
+    return any(name == file or name.startswith(f"{file}_") for file in files)
+
+
+def test_a_file_of_tests_is_called_like_the_file_it_tests():
+    tests = ROOT / "tests"
+    loose = {"test_layers", "test_readme", "test_style", "test_words"}
+    wrong = [
+        str(file.relative_to(ROOT))
+        for file in tests.rglob("test_*.py")
+        if file.relative_to(tests).parts[0] not in NO_ROOMS
+        and str(file.relative_to(tests).with_suffix("")) not in loose | set(ABOUT)
+        and not names_a_file(file)
+    ]
+    assert not wrong, "\n".join(wrong)
+    gone = [each for each in ABOUT if not (tests / f"{each}.py").is_file()]
+    assert not gone, gone
 
 
 @pytest.mark.parametrize("library", HOMES)
@@ -144,6 +205,12 @@ def loaded(code: str, *, folder: Path | None = None) -> set[str]:
 def command(*words: str) -> str:
     """Code that runs a command and insists on its success."""
     return f"from activetest.cli.app import main\nassert main({list(words)!r}) == 0"
+
+
+def test_the_nouns_and_the_package_itself_load_nothing():
+    """Types can be named without waiting for arrays."""
+    assert "numpy" not in loaded("import activetest.nouns")
+    assert "numpy" not in loaded("import activetest")
 
 
 @pytest.mark.parametrize("words", [("--help",), ("next", "--help"), ("--version",)])
