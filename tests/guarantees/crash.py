@@ -18,11 +18,11 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from activetest import catalog
+from activetest import atomic, catalog
 from activetest.cli import app
 from activetest.ledger import arrays, ledger
 from activetest.nouns.log import PENDING
-from activetest.study import ingest, init, next, study
+from activetest.study import config, ingest, init, next, study
 from activetest.study.study import Study
 
 # Loaded once here rather than in every child, like the parser below.
@@ -35,7 +35,9 @@ for family, method in (
 ):
     catalog.load(family, method)
 
-STEPS = {module.__file__ for module in (app, ledger, arrays, study, ingest, init, next)}
+STEPS = {
+    module.__file__ for module in (app, atomic, ledger, arrays, config, study, ingest, init, next)
+}
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
     "next": ["next", "--n", "3"],
