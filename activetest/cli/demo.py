@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from activetest.cache import cache
@@ -57,7 +57,7 @@ def sample_folder() -> Path:
 class _Stopped(Exception):
     """A command did not do what it should; its own words are already printed."""
 
-    def __init__(self, code: int):
+    def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
 
@@ -77,7 +77,7 @@ def _loop(command: Callable[..., None], echo: Callable[[str], None]) -> None:
         if number in (1, ROUNDS):
             command("report")
     command("status")
-    echo(f"In truth, by all 1,497 answers, the model is wrong on a share of {_truth():.4f}.")
+    echo(f"By all 1,497 answers, the model is wrong on {100 * _truth():.3g} % of items.")
 
 
 def _show_batch(echo: Callable[[str], None]) -> None:
@@ -104,7 +104,7 @@ def _answer() -> None:
 
 def _truth() -> float:
     """The share of the whole pool on which the model is wrong."""
-    pool = cache.open(Study.open().folder / "cache")
+    pool = cache.open_cache(Study.open().folder / "cache")
     rows, key = pool.rows(0, pool.size), _key()
     called = (pool.classes[code] for code in rows.outputs.pred)
     answers = (key[item] for item in pool.ids(rows.index))
@@ -112,7 +112,7 @@ def _truth() -> float:
 
 
 @contextlib.contextmanager
-def _temporary_folder():
+def _temporary_folder() -> Iterator[None]:
     """Work in a folder of one's own, with the sample data in it and no other study in sight."""
     with tempfile.TemporaryDirectory(prefix="activetest-demo-") as folder:
         for name in (POOL, KEY):

@@ -207,7 +207,8 @@ def labels_saved(row: EstimateRow) -> str:
     """How many random labels would be as good, as text; empty where nobody can say."""
     if row.n_eff is None or row.quantity.saved is None:
         return ""
-    if not reliable(row):
+    # A lower bound below the labels used leaves open whether any were saved.
+    if not reliable(row) or (row.variance_inflated and row.quantity.saved < 1):
         return "too early to say what was saved"
     about = "at least" if row.variance_inflated else "about"
     labels = "1 random label" if count(row.n_eff) == "1" else f"{count(row.n_eff)} random labels"

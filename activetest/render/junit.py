@@ -6,6 +6,8 @@ from activetest.nouns.report import PASS, Gate, Report
 from activetest.render import _gates
 from activetest.render import _words as words
 
+REPORTS_ONLY = True
+NEEDS_GATES = True
 
 def render(report: Report) -> str:
     """One test suite with one case per gate, in the order asked.

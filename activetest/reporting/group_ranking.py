@@ -76,12 +76,14 @@ def standing(
     method[rest == 0] = EXACT
     method[items == 0] = NONE
     rows = {}
-    for place in np.flatnonzero(counts.weighted & (rest > 0)) if view else ():
-        row, variance = estimate_with_variance(view, metric, _find_group(view, arms.groups[place]))
-        exists = row.estimate is not None and row.lower is not None and np.isfinite(variance)
-        method[place] = HEADLINE if exists else PSEUDO
-        if exists:
-            rows[place] = row, variance
+    if view is not None:
+        for place in np.flatnonzero(counts.weighted & (rest > 0)):
+            group = _find_group(view, arms.groups[place])
+            row, variance = estimate_with_variance(view, metric, group)
+            exists = row.estimate is not None and row.lower is not None and np.isfinite(variance)
+            method[place] = HEADLINE if exists else PSEUDO
+            if exists:
+                rows[place] = row, variance
     drawn = np.nan_to_num(draw_values(arms, _DRAWS, rng), copy=False)
     estimate, lower, upper = value_intervals(arms, drawn, level, rng)
     for place, (row, variance) in rows.items():

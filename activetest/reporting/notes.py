@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
-from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View
+from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View, is_model_based
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
@@ -54,7 +54,7 @@ def notes(
         sentences.append(
             f"Items declined: {declined}. Every estimate is about the items that can be answered."
         )
-    if fixed and headline.estimate is not None and headline.estimator != OWN_VIEW:
+    if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
         between = catalog.fact("acquisition", view.choices.acquisition, "CHOOSES_GROUPS")
         sentences += _describe_doubts(headline, _minority_count(view, metric), between=between)
     sentences += _describe_unreliable(rows)
@@ -118,7 +118,7 @@ def describe_group_option(group: str, groups: Sequence[str]) -> str:
 def planned(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
     """How many more labels the headline's interval needs to be that narrow, as a sentence."""
     name = metric.title
-    if row.lower is None or row.upper is None or row.estimator == OWN_VIEW:
+    if row.lower is None or row.upper is None or is_model_based(row.estimator):
         return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
     if (row.upper - row.lower) / 2 <= half_width:
         return f"The interval of {name} is narrower than +- {half_width:g} already."

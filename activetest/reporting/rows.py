@@ -9,7 +9,7 @@ from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
 from activetest.estimation.estimate import Value, estimate_difference
 from activetest.estimation.samples import Group
-from activetest.estimation.view import FIXED, OWN_VIEW, View
+from activetest.estimation.view import FIXED, View, is_model_based
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import RARE
@@ -119,7 +119,7 @@ def _estimate(
     group = group or evidence.groups[0]
     whole = group.column is None
     inside = known_inside(view, group)
-    used = inside if estimator == OWN_VIEW else labelled_inside(view, group)
+    used = inside if is_model_based(estimator) else labelled_inside(view, group)
     row = EstimateRow(
         quantity=Quantity(None, None, None, level, "none"),
         metric=metric.name,
@@ -143,7 +143,7 @@ def _estimate(
     except NotEstimable as error:
         without = replace(row.quantity, estimate=value.value)
         return replace(row, quantity=without, reason=error.problem), value
-    design = estimator != OWN_VIEW and not exact
+    design = not is_model_based(estimator) and not exact
     n_eff = _effective_size(value, interval.variance, group.size) if design else None
     quantity = Quantity(
         estimate=value.value,

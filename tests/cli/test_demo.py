@@ -26,9 +26,11 @@ def test_the_demo_shows_every_command_and_what_came_back(capsys, monkeypatch, tm
     assert set(shown) == {"init", "next", "ingest", "report", "status"}
     assert "id,label" in printed
     assert re.search(
-        r"^error of .*: 0\.\d+, 95 % interval 0\.\d+ to 0\.\d+$", printed, re.MULTILINE
+        r"^The model is wrong on [\d.]+ % of items \(95 % confidence: [\d.]+ % to [\d.]+ %\)\.$",
+        printed,
+        re.MULTILINE,
     )
-    assert "In truth" in printed
+    assert "By all 1,497 answers, the model is wrong on 6.55 % of items." in printed
     assert list(tmp_path.iterdir()) == []
     assert os.environ["ACTIVETEST_STUDY"] == "/nowhere"
 

@@ -266,7 +266,7 @@ def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
     assert " ".join(written.split()).count("0.031 to 0.082") == 41
 
 
-def test_labels_that_were_picked_are_told_apart_from_drawn_ones(row, report):
+def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
     def used(n_labeled: int, **counts) -> str:
         made = report(row(headline=True, n_labeled=n_labeled))
         made = replace(made, counts=replace(made.counts, **counts))

@@ -134,6 +134,7 @@ def test_percentages_show_on_which_side_of_the_threshold_a_gate_s_estimate_is(ga
         ({"saved": 0.45, "n_eff": 9.0}, "as good as about 9 random labels (0.45x)"),
         ({"variance_inflated": True}, "as good as at least 118 random labels (3.1x)"),
         ({"n_eff": 1.2, "saved": 0.03}, "as good as about 1 random label (0.03x)"),
+        ({"variance_inflated": True, "saved": 0.45}, "too early to say what was saved"),
         ({"reliable": False}, "too early to say what was saved"),
         ({"n_eff": None, "saved": None}, ""),
     ],

@@ -1,4 +1,4 @@
-"""Simulated strategies as curves: what each is called, and how it is told from the others."""
+"""Simulated strategies as curves: their names, colours, dashes and markers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,9 +8,19 @@ import numpy as np
 
 from activetest.render._words import drawing
 
-# Okabe and Ito 2008, told apart by everybody; without black, which is for uniform draws.
+# A name or (offset, lengths), as matplotlib takes them.
+Dashes = str | tuple[float, tuple[float, ...]]
+
+# Okabe and Ito 2008, for all kinds of colour vision; without black, which is for uniform draws.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F4F24")
-_DASHES = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (2, 3)))
+_DASHES: tuple[Dashes, ...] = (
+    "-",
+    (0, (4, 1.5)),
+    (0, (1.2, 1.2)),
+    (0, (6, 1.5, 1.2, 1.5)),
+    (0, (8, 2)),
+    (0, (2, 3)),
+)
 _MARKS = ("o", "s", "^", "D", "v", "P")
 # Labelled numbers in every decade, from the most to the fewest, and up to how many of them.
 _STEPS = (((1, 1.5, 2, 3, 5, 7), 8), ((1, 2, 5), 11), ((1,), 9))
@@ -25,7 +35,7 @@ class Curve:
     name: str
     results: Sequence[dict]
     color: str
-    dashes: object
+    dashes: Dashes
     mark: str
 
     def column(self, value: Callable[[dict], float]) -> np.ndarray:
@@ -34,7 +44,7 @@ class Curve:
 
 
 def curves(results: Sequence[dict]) -> list[Curve]:
-    """The results of one metric, by strategy and estimator, named by what tells them apart.
+    """The results of one metric, by strategy and estimator, named by what differs between them.
 
     Each has a colour of its own while there are enough; then one for each way to draw, and dashes
     for each estimator.
@@ -42,26 +52,26 @@ def curves(results: Sequence[dict]) -> list[Curve]:
     parts: dict[tuple, list[dict]] = {}
     for result in results:
         parts.setdefault(_strategy(result), []).append(result)
-    told = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
-    # Of one alone there is nothing to tell apart.
-    told = told if any(told) else [True] * len(told)
+    differs = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    # A single strategy is named in full.
+    differs = differs if any(differs) else [True] * len(differs)
     draws = list(dict.fromkeys(words[:-1] for words in parts))
     estimators = list(dict.fromkeys(words[-1] for words in parts))
-    made = []
+    found = []
     for number, (words, each) in enumerate(parts.items()):
         color, dashes = number, 0
         if len(parts) > len(_COLORS):
             color, dashes = draws.index(words[:-1]), estimators.index(words[-1])
-        made.append(
+        found.append(
             Curve(
-                ", ".join(word for word, tells in zip(words, told, strict=True) if tells),
-                sorted(each, key=lambda one: one["budget"]),
+                ", ".join(word for word, shown in zip(words, differs, strict=True) if shown),
+                sorted(each, key=lambda result: result["budget"]),
                 _COLORS[color % len(_COLORS)],
                 _DASHES[dashes % len(_DASHES)],
                 _MARKS[dashes % len(_MARKS)],
             )
         )
-    return made
+    return found
 
 
 def _strategy(result: dict) -> tuple[str, ...]:
@@ -70,15 +80,15 @@ def _strategy(result: dict) -> tuple[str, ...]:
 
 
 def heading(results: Sequence[dict]) -> str:
-    """What holds for every curve."""
+    """What all curves have in common."""
     runs = sorted({result["runs"] for result in results})
-    said = f"{runs[0]:,}" if runs[0] == runs[-1] else f"{runs[0]:,} to {runs[-1]:,}"
+    count = f"{runs[0]:,}" if runs[0] == runs[-1] else f"{runs[0]:,} to {runs[-1]:,}"
     common = [
         f"{name} {values.pop()}"
         for name in ("surrogate", "acquisition", "estimator")
         if len(values := {result[name] for result in results}) == 1
     ]
-    return ", ".join([*common, f"{said} simulated studies each"])
+    return ", ".join([*common, f"{count} simulated studies each"])
 
 
 def legible(color: str) -> str:
@@ -97,7 +107,7 @@ def _luminance(red_green_blue: np.ndarray) -> float:
 
 
 def round_numbers(low: float, high: float) -> tuple[tuple[float, float], list[float]]:
-    """Both ends of a logarithmic axis, and the numbers to be written beside it: two at least.
+    """Both ends of a logarithmic axis, and the numbers written beside it: at least two.
 
     The ends are moved apart only where fewer lie between them.
     """
@@ -114,19 +124,19 @@ def round_numbers(low: float, high: float) -> tuple[tuple[float, float], list[fl
     return (low, high), shown[:: math.ceil(len(shown) / most)]
 
 
-def moved_apart(wished: np.ndarray, gap: float) -> np.ndarray:
-    """Places from 0 to 1 and at least a gap apart, in the same order, with the least squared moves.
+def move_apart(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places from 0 to 1, in the same order, at least a gap apart, with the least squared moves.
 
-    Neighbours that would touch are pooled, and stand around the mean of where they wished to be.
+    Neighbours that would touch are pooled, and stand around the mean of their original places.
     """
-    order = np.argsort(wished, kind="stable")
+    order = np.argsort(places, kind="stable")
     blocks: list[list[float]] = []
     for step, place in enumerate(order):
-        blocks.append([wished[place] - step * gap])
+        blocks.append([places[place] - step * gap])
         while len(blocks) > 1 and np.mean(blocks[-2]) >= np.mean(blocks[-1]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     free = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
     free = np.clip(free, 0, max(1 - (len(order) - 1) * gap, 0))
-    places = np.empty(len(wished))
-    places[order] = free + np.arange(len(order)) * gap
-    return places
+    apart = np.empty(len(places))
+    apart[order] = free + np.arange(len(order)) * gap
+    return apart

@@ -6,9 +6,12 @@ Active Testing (Kossen 2021), Fig. 4, 6 and A.3; matplotlib comes with the extra
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from activetest import atomic
 from activetest.errors import ChoiceError
 from activetest.render._words import plain
 from activetest.render.plots.curves import (
@@ -16,7 +19,7 @@ from activetest.render.plots.curves import (
     curves,
     heading,
     legible,
-    moved_apart,
+    move_apart,
     round_numbers,
 )
 
@@ -54,7 +57,7 @@ _TITLE = {"loc": "left", "fontsize": 9, "fontweight": "bold", "parse_math": Fals
 
 
 def check(path: str | Path) -> None:
-    """Raises ChoiceError where no picture can be written there: better now than after hours."""
+    """Raises ChoiceError where no picture can be written there, before hours of simulation."""
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise ChoiceError(
@@ -62,7 +65,7 @@ def check(path: str | Path) -> None:
         )
     if not path.parent.is_dir():
         raise ChoiceError(f"there is no folder {path.parent}", "make it first")
-    _try(path)
+    _check_writable(path)
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -72,14 +75,18 @@ def check(path: str | Path) -> None:
         ) from error
 
 
-def _try(path: Path) -> None:
-    """Open it, and leave all as it was. Permissions alone do not say whether that works."""
+def _check_writable(path: Path) -> None:
+    """Open it and a temporary file beside it, and change nothing.
+
+    Permissions alone do not show that this works.
+    """
     try:
-        there = path.exists()
-        with open(path, "ab"):
-            pass
-        if not there:
-            path.unlink()
+        if path.exists():
+            with open(path, "ab"):
+                pass
+        with atomic.replacing_file(path.resolve()) as building:
+            building.touch()
+            building.unlink()
     except OSError as error:
         raise ChoiceError(
             f"no picture can be written to {path}: {error.strerror}", "name another file"
@@ -97,23 +104,25 @@ def draw(results: Sequence[dict], path: str | Path) -> None:
     from matplotlib.figure import Figure
 
     titles = list(dict.fromkeys(result["metric"] for result in results))
-    rows = [curves([one for one in results if one["metric"] == title]) for title in titles]
+    rows = [curves([result for result in results if result["metric"] == title]) for title in titles]
     with rc_context(_STYLE):
-        figure, panels = _page(Figure, rows)
+        figure, panels = _lay_out(Figure, rows)
         width, height = figure.get_size_inches()
         where = 0.12 / width, 1 - 0.12 / height
         figure.text(*where, heading(results), va="top", parse_math=False)
         for title, row, three in zip(titles, rows, panels, strict=True):
-            _row(three, plain(title), row)
+            _draw_row(three, plain(title), row)
         kind = Path(path).suffix.lower()[1:]
         dated = {"Date": None} if kind == "svg" else {"Software": None}
-        with warnings.catch_warnings():
-            # Letters that no font here has are boxes in a PNG; an SVG leaves them to its viewer.
+        # The file that a link points to is replaced, not the link.
+        writing = atomic.replacing_file(Path(path).resolve())
+        with warnings.catch_warnings(), writing as building:
+            # Letters that no installed font has are boxes in a PNG; viewers of an SVG have fonts.
             warnings.filterwarnings("ignore", "Glyph")
-            figure.savefig(path, format=kind, dpi=180, facecolor="white", metadata=dated)
+            figure.savefig(building, format=kind, dpi=180, facecolor="white", metadata=dated)
 
 
-def _page(figure_of: type, rows: Sequence[Sequence[Curve]]) -> tuple:
+def _lay_out(figure_of: type, rows: Sequence[Sequence[Curve]]) -> tuple:
     """A figure with room for every name, and three panels for each row."""
     lines = max(len(row) for row in rows)
     letters = max(len(_UNIFORM), *(len(curve.name) for row in rows for curve in row))
@@ -138,8 +147,8 @@ def _page(figure_of: type, rows: Sequence[Sequence[Curve]]) -> tuple:
     return figure, panels
 
 
-def _row(panels, title: str, lines: Sequence[Curve]) -> None:
-    """The three panels of one metric; names stand once, beside the last."""
+def _draw_row(panels: Sequence[Any], title: str, lines: Sequence[Curve]) -> None:
+    """The three panels of one metric; the names of curves stand beside the last."""
     budgets = sorted({result["budget"] for curve in lines for result in curve.results})
     uniform = {result["budget"]: result for curve in lines for result in curve.results}
     known = [uniform[budget] for budget in budgets]
@@ -147,32 +156,38 @@ def _row(panels, title: str, lines: Sequence[Curve]) -> None:
         (panels[0], "mean squared error", "uniform_mse"),
         (panels[1], "median squared error", "uniform_median"),
     ):
-        _reference(panel, budgets, [result[value] for result in known])
+        _draw_reference(panel, budgets, [result[value] for result in known])
         panel.set_title(f"{title}: {name}", **_TITLE)
         short = title if len(title) <= _MOST_LETTERS else f"{title[: _MOST_LETTERS - 3]}..."
         panel.set_ylabel(f"squared error of {short}", parse_math=False)
     panels[2].set_title(f"{title}: relative labelling cost", **_TITLE)
     panels[2].set_ylabel("labels used / labels random needs")
-    _reference(panels[2], budgets, [1.0] * len(budgets))
+    _draw_reference(panels[2], budgets, [1.0] * len(budgets))
     for curve in lines:
-        mean = curve.column(lambda one: one["rmse"] ** 2)
-        doubt = curve.column(_doubt)
-        low, high = (curve.column(lambda one, at=at: one["quartiles"][at]) for at in (0, 1))
+        mean = curve.column(lambda result: result["rmse"] ** 2)
+        doubt = curve.column(_relative_error)
+        low = curve.column(lambda result: result["quartiles"][0])
+        high = curve.column(lambda result: result["quartiles"][1])
         around = (mean * (1 - doubt), mean * (1 + doubt))
         few = len(lines) <= _MOST_BANDS
-        _line(panels[0], curve, mean, around if few else ())
-        _line(panels[1], curve, curve.column(lambda one: one["median"]), (low, high) if few else ())
-        _line(panels[2], curve, _cost(curve))
+        median = curve.column(lambda result: result["median"])
+        _draw_curve(panels[0], curve, mean, around if few else None)
+        _draw_curve(panels[1], curve, median, (low, high) if few else None)
+        _draw_curve(panels[2], curve, _cost(curve))
     for panel in panels:
-        _axes(panel, budgets)
-    panels[2].set_ylim(_with_one(panels[2].get_ylim()))
+        _style_axes(panel, budgets)
+    panels[2].set_ylim(_include_one(panels[2].get_ylim()))
     for panel in panels:
-        _decades(panel)
-    _names(panels[2], lines)
+        _write_ticks(panel)
+    _name_curves(panels[2], lines)
 
 
-def _doubt(result: dict) -> float:
-    """Standard error of the mean squared error, over it; none where nothing is known of it."""
+def _budget(result: dict) -> float:
+    return result["budget"]
+
+
+def _relative_error(result: dict) -> float:
+    """Standard error of the mean squared error over that error; 0 where it is not known."""
     saved, doubt = result["labels_saved"], result["labels_saved_se"]
     return min(doubt / saved, 0.95) if doubt is not None and np.isfinite(saved) and saved else 0.0
 
@@ -180,21 +195,23 @@ def _doubt(result: dict) -> float:
 def _cost(curve: Curve) -> np.ndarray:
     """(budgets,) relative labelling cost: labels used over those uniform draws would need."""
     with np.errstate(divide="ignore"):
-        return 1 / curve.column(lambda one: one["label_ratio"])
+        return 1 / curve.column(lambda result: result["label_ratio"])
 
 
-def _positive(values) -> np.ndarray:
-    """NaN where a logarithm has no place for a value."""
-    values = np.asarray(values, float)
-    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+def _positive(values: ArrayLike) -> np.ndarray:
+    """The values, NaN where they have no logarithm."""
+    numbers = np.asarray(values, float)
+    return np.where(np.isfinite(numbers) & (numbers > 0), numbers, np.nan)
 
 
-def _reference(panel, budgets, values) -> None:
+def _draw_reference(panel: Any, budgets: Sequence[int], values: Sequence[float]) -> None:
     panel.plot(budgets, _positive(values), color=_INK, linewidth=1, linestyle=_DOTS, zorder=1)
 
 
-def _line(panel, curve: Curve, values, band=()) -> None:
-    budgets = curve.column(lambda one: one["budget"])
+def _draw_curve(
+    panel: Any, curve: Curve, values: np.ndarray, band: tuple[np.ndarray, ...] | None = None
+) -> None:
+    budgets = curve.column(_budget)
     look = {"color": curve.color, "linestyle": curve.dashes, "marker": curve.mark}
     panel.plot(budgets, _positive(values), linewidth=1.5, markersize=3.2, zorder=3, **look)
     if band:
@@ -202,11 +219,11 @@ def _line(panel, curve: Curve, values, band=()) -> None:
         panel.fill_between(budgets, low, high, color=curve.color, alpha=0.1, linewidth=0, zorder=2)
 
 
-def _axes(panel, budgets: Sequence[int]) -> None:
+def _style_axes(panel: Any, budgets: Sequence[int]) -> None:
     """Logarithmic both ways: a strategy that saves a constant share is parallel to uniform."""
     panel.set_yscale("log")
     panel.set_xscale("log")
-    panel.set_xticks(_apart(budgets), [f"{budget:,}" for budget in _apart(budgets)])
+    panel.set_xticks(_choose_ticks(budgets), [f"{budget:,}" for budget in _choose_ticks(budgets)])
     panel.minorticks_off()
     panel.set_xlabel("labels")
     panel.grid(axis="y", color=_FAINT, linewidth=0.6)
@@ -214,20 +231,20 @@ def _axes(panel, budgets: Sequence[int]) -> None:
     panel.tick_params(length=2.5, width=0.7)
 
 
-def _with_one(ends: tuple[float, float]) -> tuple[float, float]:
-    """Ends of the relative costs; the one that means no gain is always there."""
+def _include_one(ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends of the axis of relative costs; 1, which is no gain, is always on it."""
     return min(ends[0], 0.95), max(ends[1], 1.05)
 
 
-def _decades(panel) -> None:
-    """Labelled ticks at numbers as people say them, in every decade that is shown."""
+def _write_ticks(panel: Any) -> None:
+    """Labelled ticks at round numbers, in every decade that is shown."""
     (low, high), shown = round_numbers(*panel.get_ylim())
     panel.set_ylim(low, high)
     panel.set_yticks(shown, [f"{tick:g}".replace("e-0", "e-") for tick in shown])
 
 
-def _apart(budgets: Sequence[int]) -> list[int]:
-    """The budgets that can be written below an axis without touching each other, from the last."""
+def _choose_ticks(budgets: Sequence[int]) -> list[int]:
+    """As many budgets as can be written below an axis without touching, the last one included."""
     room = 0.12 * np.log(max(budgets) / min(budgets)) if len(budgets) > 1 else 0.0
     kept: list[int] = []
     for budget in reversed(budgets):
@@ -236,33 +253,33 @@ def _apart(budgets: Sequence[int]) -> list[int]:
     return kept[::-1]
 
 
-def _names(panel, lines: Sequence[Curve]) -> None:
-    """The name of every curve beside its end, moved apart where they would touch.
+def _name_curves(panel: Any, lines: Sequence[Curve]) -> None:
+    """The name of every curve beside its end, moved apart where names would touch.
 
-    Before it a piece of the curve, and from there a thin line to where it ends.
+    Before the name stands a sample of the curve, joined to the curve's end by a thin line.
     """
     dotted = Curve(_UNIFORM, (), _INK, _DOTS, "")
     last = max(result["budget"] for curve in lines for result in curve.results)
     ends = [(dotted, last, 1.0)]
     for curve in lines:
-        budgets, costs = curve.column(lambda one: one["budget"]), _positive(_cost(curve))
+        budgets, costs = curve.column(_budget), _positive(_cost(curve))
         known = np.flatnonzero(np.isfinite(costs))
         end = (budgets[known[-1]], costs[known[-1]]) if len(known) else (np.nan, np.nan)
         ends.append((curve, *end))
     left, right, low, high = np.log([*panel.get_xlim(), *panel.get_ylim()])
     height = panel.get_position().height * panel.figure.get_figheight()
-    wished = np.array([(np.log(cost) - low) / (high - low) if cost > 0 else 0 for *_, cost in ends])
-    places = moved_apart(wished, _LABEL_HEIGHT / height)
-    beside = {"transform": panel.transAxes, "clip_on": False}
-    for (curve, budget, cost), wish, place in zip(ends, wished, places, strict=True):
+    heights = [(np.log(cost) - low) / (high - low) if cost > 0 else 0 for *_, cost in ends]
+    places = move_apart(np.array(heights), _LABEL_HEIGHT / height)
+    outside = {"transform": panel.transAxes, "clip_on": False}
+    for (curve, budget, cost), level, place in zip(ends, heights, places, strict=True):
         if np.isfinite(cost):
             across = (np.log(budget) - left) / (right - left)
-            way = [across, 1.01, _SAMPLE[0] - 0.01], [wish, wish, place]
-            panel.plot(*way, color=_LEADER, linewidth=0.5, zorder=1, **beside)
+            leader = [across, 1.01, _SAMPLE[0] - 0.01], [level, level, place]
+            panel.plot(*leader, color=_LEADER, linewidth=0.5, zorder=1, **outside)
         look = {"color": curve.color, "linestyle": curve.dashes, "linewidth": 1.5}
-        panel.plot(_SAMPLE, [place] * 2, **look, **beside)
+        panel.plot(_SAMPLE, [place] * 2, **look, **outside)
         middle = [sum(_SAMPLE) / 2], [place]
-        panel.plot(*middle, color=curve.color, marker=curve.mark, markersize=3.2, **beside)
+        panel.plot(*middle, color=curve.color, marker=curve.mark, markersize=3.2, **outside)
         panel.text(
             _SAMPLE[1] + 0.03,
             place,

@@ -10,7 +10,7 @@ from pytest import approx
 
 from activetest.errors import ChoiceError
 from activetest.render.plots import figure as _plots
-from activetest.render.plots.curves import _COLORS, curves, legible, moved_apart, round_numbers
+from activetest.render.plots.curves import _COLORS, curves, legible, move_apart, round_numbers
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def results(result) -> list[dict]:
     ]
 
 
-def said(path) -> str:
+def read_svg(path) -> str:
     """All text of an SVG."""
     return " | ".join(ElementTree.parse(path).getroot().itertext())
 
 
 def test_an_svg_names_every_curve_and_metric(results, tmp_path):
     _plots.draw(results, tmp_path / "curves.svg")
-    text = said(tmp_path / "curves.svg")
+    text = read_svg(tmp_path / "curves.svg")
     for name in ("optimal, lure", "uniform, ase", "random, plain mean", "log-loss: mean squared"):
         assert name in text
     assert "surrogate agreement, 200 simulated studies each" in text
@@ -63,7 +63,7 @@ def test_the_same_results_make_the_same_file(results, tmp_path):
 )
 def test_numbers_that_have_no_logarithm_and_names_of_any_kind_do_no_harm(result, tmp_path, change):
     _plots.draw([result | change, result | {"budget": 20}], tmp_path / "curves.svg")
-    text = said(tmp_path / "curves.svg")
+    text = read_svg(tmp_path / "curves.svg")
     if "metric" in change:
         assert "f1[<b> & $x$ \u4e00\\x1b]: mean" in text
     assert "random, plain mean" in text
@@ -94,9 +94,9 @@ def test_curves_are_told_apart_by_colour_while_there_are_colours(result):
 
 
 def test_names_are_moved_apart_no_more_than_needed():
-    assert moved_apart(np.array([0.2, 0.8]), 0.1) == approx([0.2, 0.8])
-    assert moved_apart(np.array([0.5, 0.5]), 0.1) == approx([0.45, 0.55])
-    places = moved_apart(np.array([0.99, 0.1, 0.98, 1.0]), 0.1)
+    assert move_apart(np.array([0.2, 0.8]), 0.1) == approx([0.2, 0.8])
+    assert move_apart(np.array([0.5, 0.5]), 0.1) == approx([0.45, 0.55])
+    places = move_apart(np.array([0.99, 0.1, 0.98, 1.0]), 0.1)
     assert places == approx([0.9, 0.1, 0.8, 1.0])
 
 
@@ -125,7 +125,7 @@ def test_an_axis_of_any_length_has_room_for_its_numbers():
 
 def test_every_panel_says_what_it_shows_with_several_numbers(results, tmp_path):
     _plots.draw(results, tmp_path / "curves.svg")
-    text = said(tmp_path / "curves.svg").split(" | ")
+    text = read_svg(tmp_path / "curves.svg").split(" | ")
     assert text.count("squared error of error") == text.count("squared error of log-loss") == 2
     assert text.count("labels used / labels random needs") == 2
     # Mean squared errors go from 0.0002 to 0.0008, in both metrics.
@@ -156,7 +156,7 @@ def test_every_name_has_a_line_to_where_its_curve_ends(result):
             for number, cost in enumerate(costs)
         ]
     )
-    _plots._names(panel, lines)
+    _plots._name_curves(panel, lines)
     leaders = [line for line in panel.lines if line.get_color() == _plots._LEADER]
     names = {text.get_text(): text.get_position()[1] for text in panel.texts}
     assert len(leaders) == len(names) == 13
