@@ -13,7 +13,7 @@ from activetest import catalog
 from activetest.cli.app import app, main
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.report import SimulatedStrategy
+from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
 from activetest.render import json as as_json
 from activetest.reporting.requirements import parse
 from activetest.study.init import init
@@ -147,6 +147,12 @@ def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch
     documented = next(block for block in code_blocks() if '"estimates"' in block)
     assert set(printed) == set(re.findall(r'"(\w+)"', documented))
     assert set(printed) <= fields_in_tables()
+
+
+def test_the_keys_that_were_renamed_are_documented():
+    table = re.search(r"^\| key of version 1 \|.*?\n\n", section("JSON"), re.MULTILINE | re.DOTALL)
+    assert table is not None
+    assert dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|$", table[0], re.MULTILINE)) == RENAMED_KEYS
 
 
 def test_the_documented_json_of_a_simulation_has_the_keys_that_are_printed():

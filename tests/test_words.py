@@ -14,6 +14,7 @@ import pytest
 import typer
 
 from activetest.cli.app import app, main
+from activetest.nouns.report import RENAMED_KEYS
 from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[1]
@@ -189,7 +190,7 @@ def test_names_of_tests_and_their_helpers_are_the_fields_words():
     found = []
     for file, tree in modules(ROOT / "tests"):
         for node in ast.walk(tree):
-            if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name in BETS:
                 continue
             sentence = node.name.startswith("test_")
             terms = [TERMS[word] for word in words_of(node.name) if word in TERMS]
@@ -206,11 +207,14 @@ def test_messages_are_plain():
 
 
 def test_pages_are_plain():
+    """But for the table of keys that a version of JSON renamed."""
+    renamed = {f"| `{old}` | `{new}` |" for old, new in RENAMED_KEYS.items()}
     pages = [ROOT / "README.md", *sorted((PACKAGE / "docs").glob("*.md"))]
     found = refused(
         (f"{page.relative_to(ROOT)}:{number}", line)
         for page in pages
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        if line not in renamed
     )
     assert not found, "\n".join(found)
 
