@@ -1,0 +1,83 @@
+"""All default tests pass with the lowest and with the newest versions of what the package needs.
+
+torch and matplotlib, which are extras, are left out: what needs them skips, and nothing else does.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOWEST_PYTHON = PROJECT["requires-python"].removeprefix(">=")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis")
+EXTRAS = ("torch", "matplotlib")
+
+pytestmark = pytest.mark.slow
+
+
+def run(*words: str | Path) -> str:
+    """What a command prints, run in the repository's root; it must succeed."""
+    # Nothing of the environment and of the test run that this test is part of.
+    own = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in own and not name.startswith("PYTEST_")
+    }
+    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def lowest(dependency: str) -> str:
+    """numpy>=1.26 as numpy==1.26, which to an installer is 1.26.0 and no other."""
+    found = re.fullmatch(r"([\w.-]+)>=([\d.]+)(,.*)?", dependency)
+    assert found, f"{dependency} names no lowest version"
+    return f"{found[1]}=={found[2]}"
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """install(*requirements) -> the Python of a fresh environment with them and the package."""
+    folder = tmp_path / "environment"
+
+    def made(*requirements: str) -> Path:
+        run(sys.executable, "-m", "venv", folder)
+        python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+        run(python, "-m", "pip", "install", "--quiet", *requirements, *TOOLS, ROOT)
+        run(python, "-m", "pip", "check")
+        return python
+
+    yield made
+    # Half a gigabyte, which temporary folders would keep for the next sessions.
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_default_tests(python: Path) -> None:
+    """All pass, or skip because an extra is not there; rules of style are checked elsewhere."""
+    said = run(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
+    skipped = [line for line in said.splitlines() if line.startswith("SKIPPED")]
+    for extra in EXTRAS:
+        assert any(extra in line for line in skipped), f"no test skips without {extra}\n{said}"
+    assert re.search(r"\b\d+ passed\b", said)
+
+
+@pytest.mark.skipif(
+    sys.version_info[:2] != tuple(map(int, LOWEST_PYTHON.split("."))),
+    reason="the lowest versions were built for the lowest Python",
+)
+def test_all_tests_pass_with_the_lowest_versions(install):
+    check_default_tests(install(*map(lowest, PROJECT["dependencies"])))
+
+
+def test_all_tests_pass_with_the_newest_versions(install):
+    names = [lowest(dependency).split("==")[0] for dependency in PROJECT["dependencies"]]
+    check_default_tests(install("--upgrade", "--upgrade-strategy", "eager", *names))
