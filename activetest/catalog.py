@@ -1,8 +1,20 @@
 """The families of methods: a folder is a family, a file is a method, its name is the file's.
 
-Methods of other packages join a family by an entry point of the group `activetest.FAMILY`. What a
-method is for and what it needs stands as literals at the head of its file; `fact` reads them there,
-so that no method is imported before it is used.
+Methods of other packages join a family by an entry point of the group `activetest.FAMILY`, whose
+value is a module with the functions that a file of that folder has:
+
+    [project.entry-points."activetest.metrics"]
+    pass-rate = "our_package.pass_rate"
+
+A method is imported only when somebody names it, and a name of ours cannot be taken. Policies that
+choose between groups are of the family `acquisition`. Rounds record the statistics of a metric by
+name and look them up again: a metric of another package uses those of
+`item_statistics.statistic`, or brings its own by an entry point of the group
+`activetest.statistics`, named like the first word of the statistic, whose module has
+`make(name, *parameters) -> Statistic`.
+
+What a method is for and what it needs stands as literals at the head of its file; `fact` reads them
+there without importing the file.
 
     TASK                "classification" or "regression", of a method that serves only one
     TITLE               what a metric is called in a sentence, where its name is not that
@@ -12,21 +24,31 @@ so that no method is imported before it is used.
     NEEDS_MEMBERS       it compares the members of a surrogate
     CHOOSES_GROUPS      it chooses between groups, not between items
     SIMULATION_ONLY     no study can use it, for example because it draws with replacement
+    MODEL_BASED         an estimator that believes the surrogate about items without a label
+    REMOVES_BIAS        an interval whose file also has remove_bias(estimate) -> value
+    REPORTS_ONLY        a format that shows reports, and neither a status nor a simulation
+    NEEDS_GATES         a format that shows requirements alone
+    OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
 """
 
 import ast
 import difflib
+import sys
 import tokenize
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from activetest.errors import UnknownMethod
+from activetest.errors import ChoiceError, UnknownMethod
 
-# Where the files of each family are. Policies choose between groups; to the user of
-# `--acquisition` the two folders are one family.
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+# The folders that hold the files of each family, and what one of its methods is called. Policies
+# choose between groups; to the user of `--acquisition` the two folders are one family.
 FAMILIES = {
     "acquisition": ("acquisition", "bandits/policies"),
     "estimators": ("estimators",),
@@ -35,6 +57,15 @@ FAMILIES = {
     "metrics": ("metrics",),
     "render": ("render",),
 }
+_NOUNS = {
+    "acquisition": "acquisition",
+    "estimators": "estimator",
+    "intervals": "interval",
+    "surrogates": "surrogate",
+    "metrics": "metric",
+    "render": "format",
+    "statistics": "statistic",
+}
 
 
 def names(family: str) -> list[str]:
@@ -42,18 +73,45 @@ def names(family: str) -> list[str]:
     return sorted({*_own(family), *_foreign(family)})
 
 
+def own_names(family: str) -> list[str]:
+    """The methods of a family that come with this package, in alphabetical order."""
+    return sorted(_own(family))
+
+
 def load(family: str, name: str) -> ModuleType:
     """The module that implements name; importing it is what pulls in torch, if anything does.
 
-    Raises UnknownMethod when the family has no such method.
+    Raises UnknownMethod when the family has no such method, and ChoiceError when the file of
+    another package cannot be imported.
     """
-    return import_module(_module(family, name))
+    module = _module(family, name)
+    if name in _own(family):
+        return import_module(module)
+    try:
+        return import_module(module)
+    except Exception as error:  # Whatever the code of another package raises.
+        raise _broken(family, name, error) from error
+
+
+def check(family: str, name: str) -> None:
+    """Raises UnknownMethod when there is no such method, ChoiceError when its file is unreadable.
+
+    Nothing is imported.
+    """
+    module = _module(family, name)
+    if name in _own(family):
+        return
+    try:
+        _parse(module)
+    except (ImportError, OSError, SyntaxError, UnicodeError) as error:
+        raise _broken(family, name, error) from error
 
 
 def fact(family: str, name: str, fact: str) -> Any:
     """What the head of a method's file says of it, such as "TASK"; None where it says nothing.
 
-    Raises UnknownMethod when the family has no such method.
+    An unreadable file of another package says nothing: see `check`. Raises UnknownMethod when the
+    family has no such method.
     """
     return _facts(_module(family, name)).get(fact)
 
@@ -63,18 +121,37 @@ def having(family: str, wanted: str) -> tuple[str, ...]:
     return tuple(name for name in names(family) if fact(family, name, wanted))
 
 
-def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """A hint for a mistyped name: the one it is closest to, then all that could be meant."""
+def suggest(name: str, known: Sequence[str]) -> str:
+    """A question about a mistyped name, with a space behind it; empty where nothing is close."""
     close = difflib.get_close_matches(name.casefold(), known, n=1)
-    question = f"did you mean {close[0]!r}? " if close else ""
-    return f"{question}choose from {', '.join(known)}"
+    return f"did you mean '{close[0]}'? " if close else ""
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint for a mistyped name: the one it is closest to, then all that could be meant."""
+    return f"{suggest(name, known)}choose from {', '.join(known)}"
 
 
 def _module(family: str, name: str) -> str:
     """The dotted name of the module that implements a method."""
-    if found := _own(family).get(name) or _foreign(family).get(name):
-        return found
-    raise UnknownMethod(f"no {family} method is called {name!r}", hint=nearest(name, names(family)))
+    if own := _own(family).get(name):
+        return own
+    if foreign := _foreign(family).get(name):
+        return foreign.module
+    known = names(family)
+    hint = nearest(name, known) if known else "install the package that brings it"
+    raise UnknownMethod(f"no {_NOUNS[family]} is called {name!r}", hint)
+
+
+def _broken(family: str, name: str, error: Exception) -> ChoiceError:
+    """The error for a method of another package whose file cannot be read or imported."""
+    entry = _foreign(family)[name]
+    package = f"the package {entry.dist.name!r}" if entry.dist else "another package"
+    return ChoiceError(
+        f"the {_NOUNS[family]} {name!r} of {package} cannot be imported from {entry.module!r}: "
+        f"{type(error).__name__}: {error}",
+        hint="repair or uninstall that package, or choose another method",
+    )
 
 
 @cache
@@ -82,34 +159,55 @@ def _own(family: str) -> dict[str, str]:
     """{name: module} of the methods that come with this package."""
     return {
         file.stem.replace("_", "-"): ".".join(("activetest", *folder.split("/"), file.stem))
-        for folder in FAMILIES[family]
+        for folder in FAMILIES.get(family, ())
         for file in (Path(__file__).parent / folder).glob("*.py")
         if not file.stem.startswith("_")
     }
 
 
 @cache
-def _foreign(family: str) -> dict[str, str]:
-    """{name: module} of the methods that installed packages bring by entry points."""
+def _foreign(family: str) -> dict[str, "EntryPoint"]:
+    """{name: entry point} of the methods that installed packages bring."""
     from importlib.metadata import entry_points
 
-    return {each.name: each.module for each in entry_points(group=f"activetest.{family}")}
+    return {each.name: each for each in entry_points(group=f"activetest.{family}")}
 
 
 @cache
 def _facts(module: str) -> dict[str, Any]:
     """The literals in capitals that stand at the top level of a module, without importing it."""
-    from importlib.util import find_spec
-
-    parts = module.split(".")
-    if parts[0] == "activetest":
-        path = Path(__file__).parent.joinpath(*parts[1:]).with_suffix(".py")
-    else:
-        path = Path(find_spec(module).origin)
-    with tokenize.open(path) as file:
-        tree = ast.parse(file.read())
-    found = {}
+    try:
+        tree = _parse(module)
+    except (ImportError, OSError, SyntaxError, UnicodeError):
+        if module.startswith("activetest."):
+            raise
+        return {}
+    found: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             found |= {to.id: node.value.value for to in node.targets if isinstance(to, ast.Name)}
     return {name: value for name, value in found.items() if name.isupper()}
+
+
+def _parse(module: str) -> ast.Module:
+    """The syntax tree of a module's file. Raises ImportError, OSError or SyntaxError."""
+    with tokenize.open(_find_file(module)) as file:
+        return ast.parse(file.read())
+
+
+def _find_file(module: str) -> Path:
+    """The file of a module; neither it nor the packages around it are imported."""
+    parts = module.split(".")
+    if parts[0] == "activetest":
+        return Path(__file__).parent.joinpath(*parts[1:]).with_suffix(".py")
+    path = None
+    for count in range(1, len(parts) + 1):
+        name = ".".join(parts[:count])
+        specs = (finder.find_spec(name, path) for finder in sys.meta_path)
+        spec = next((each for each in specs if each is not None), None)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        path = spec.submodule_search_locations
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"{module!r} has no file")
+    return Path(spec.origin)

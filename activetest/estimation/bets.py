@@ -58,7 +58,9 @@ class IncrementRange:
     guess: Array
 
 
-def compute_increments(log: Log, cache, tested: TestedMean, *, used: int, seed: int) -> list[Increments]:
+def compute_increments(
+    log: Log, cache, tested: TestedMean, *, used: int, seed: int
+) -> list[Increments]:
     """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
     Raises NotEstimable for a statistic without bounds, and for rounds that an older version drew,

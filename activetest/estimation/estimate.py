@@ -148,11 +148,10 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
     number = float(
         np.clip(transform(np.clip(estimate.mean, *estimate.limits)), metric.lower, metric.upper)
     )
-    if metric.interval is not None and means.draws is None:
-        # What estimation errors alone add to such a sum is taken off again.
-        number = catalog.load("intervals", metric.interval).remove_bias(means) * _gap_scale(
-            metric, means
-        )
+    own = metric.interval
+    if own and means.draws is None and catalog.fact("intervals", own, "REMOVES_BIAS"):
+        # What estimation errors alone add to such a sum is subtracted.
+        number = catalog.load("intervals", own).remove_bias(means) * _gap_scale(metric, means)
     if not np.isfinite(number):
         raise NotEstimable(metric.undefined or "it is not defined here", "activetest next --n 10")
     return Value(
@@ -192,7 +191,7 @@ def build_interval(made: Value, level: float, *, group: bool = False) -> Interva
 
 def _gap_scale(metric: Metric, means: Estimate) -> float:
     """The metric over the sum of absolute gaps that it is in proportion to."""
-    if metric.interval != "calibration":
+    if not (metric.interval and catalog.fact("intervals", metric.interval, "OF_GAPS")):
         return 1.0
     mean = means.mean[: len(metric.statistics)]
     happened, claimed = np.split(mean, 2)

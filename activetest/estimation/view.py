@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import bet_on_threshold, confidence_sequence
@@ -18,6 +19,7 @@ from activetest.rounds.fit import restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
+# The model-based estimator that reports show unless the user names others.
 OWN_VIEW = "ase"
 
 
@@ -50,11 +52,9 @@ class View:
                 self.log, self.cache, self.choices, [refined], seed=self.seed, predict_again=False
             )
         sample = samples.build_sample(evidence, refined, group)
-        if estimator == OWN_VIEW:
+        if is_model_based(estimator):
             if not whole or self.imputation is None:
-                raise NotEstimable(
-                    "the surrogate's own view was not computed", "activetest report"
-                )
+                raise NotEstimable("the surrogate's own view was not computed", "activetest report")
             sample = estimate.add_imputation(sample, refined, self.imputation)
         elif sample.unknown and len(sample.prob) < 2 and self.log.deterministic.any():
             raise _explain_missing_draws(self.log, len(sample.prob))
@@ -104,6 +104,11 @@ def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:
         f"at random ({drawn} so far)",
         "read ase, or draw: activetest init POOL --selection draw",
     )
+
+
+def is_model_based(estimator: str) -> bool:
+    """Whether an estimator believes the surrogate about the items without a label."""
+    return bool(catalog.fact("estimators", estimator, "MODEL_BASED"))
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:

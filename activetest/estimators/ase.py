@@ -8,7 +8,7 @@ import numpy as np
 from activetest.errors import NotEstimable
 from activetest.nouns.estimate import Estimate, Sample
 
-NEEDS_SURROGATE = True
+MODEL_BASED = True
 
 
 def estimate(sample: Sample) -> Estimate:

@@ -12,8 +12,6 @@ from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
-NEEDS_SURROGATE = True
-
 # Imaginary draws, made before the first, that agreed with the surrogate.
 _PSEUDO_DRAWS = 100.0
 

@@ -14,6 +14,9 @@ from scipy.special import ndtr, stdtrit
 from activetest.nouns.estimate import Estimate, Interval
 from activetest.nouns.rows import Array
 
+OF_GAPS = True
+REMOVES_BIAS = True
+
 # Imaginary draws in every bin, as noisy as its claim makes them: bins that were met rarely, or
 # never, would seem to be known.
 _PSEUDO_DRAWS = 5.0

@@ -11,6 +11,8 @@ from activetest.intervals.calibration import estimate_gaps
 from activetest.nouns.estimate import Estimate, Interval
 from activetest.nouns.rows import Array
 
+REMOVES_BIAS = True
+
 
 def interval(estimate: Estimate, level: float) -> Interval:
     """Interval for sum_b (a_b - c_b)^2 / w_b, from means (3B,) of a, of c, and of the shares w.

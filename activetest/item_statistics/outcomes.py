@@ -39,14 +39,14 @@ def when_wrong(
     right, wrong = np.empty(shape, np.float32), np.empty(shape, np.float32)
     spread = np.zeros(shape, np.float32) if noise else None
     asked = [(t, each) for t, each in enumerate(statistics) if each is not None]
-    cells = [(t, each) for t, each in asked if each.cells and not each.sides]
+    cells = [(t, each) for t, each in asked if each.cells and not each.by_correctness]
     if cells:
         tables = np.stack([each.matrix(len(others)) for _, each in cells])
         _cells(tables, outputs.pred, others, [t for t, _ in cells], right, wrong, spread)
     rows = np.arange(shape[1])
     for t, each in asked:
-        if each.sides:
-            right[t], wrong[t] = each.sides(outputs)
+        if each.by_correctness:
+            right[t], wrong[t] = each.by_correctness(outputs)
         elif not each.cells:
             table = each.table(outputs, len(others)).T.copy(order="C")
             right[t] = table[outputs.pred, rows]

@@ -33,15 +33,14 @@ def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
     if name not in catalog.names("metrics"):
         raise UnknownMethod(
             f"there is no metric {name!r}",
-            f"choose from {', '.join(list_metric_names(facts.task))}",
+            catalog.nearest(name, list_metric_names(facts.task)),
         )
-    module = catalog.load("metrics", name)
-    if facts.task != module.TASK:
+    if catalog.fact("metrics", name, "TASK") not in (None, facts.task):
         raise ChoiceError(
             f"a {facts.task} pool has no metric {name!r}",
-            f"choose from {', '.join(list_metric_names(facts.task))}",
+            catalog.nearest(name, list_metric_names(facts.task)),
         )
-    return module.metrics(facts, argument)
+    return catalog.load("metrics", name).metrics(facts, argument)
 
 
 def find_metric(specification: str, facts: Facts) -> Metric:
@@ -90,7 +89,11 @@ def bound_losses(metric: Metric, bound: float) -> Metric:
 
 def list_metric_names(task: str) -> list[str]:
     """The metrics of a task."""
-    return [name for name in catalog.names("metrics") if task == catalog.load("metrics", name).TASK]
+    return [
+        name
+        for name in catalog.names("metrics")
+        if catalog.fact("metrics", name, "TASK") in (None, task)
+    ]
 
 
 def describe_pool(pool: dict, costs=None, cache=None) -> Facts:

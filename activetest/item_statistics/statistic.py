@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from activetest import catalog
 from activetest.item_statistics import bins, counts, losses
 from activetest.nouns.rows import Array, Outputs
 
@@ -57,9 +58,14 @@ class Statistic:
 
 @lru_cache(maxsize=4096)
 def statistic(name: str) -> Statistic:
-    """The statistic of that name."""
-    word, *parameters = name.split(":")
-    return _MAKERS[word](name, *map(json.loads, parameters))
+    """The statistic of that name.
+
+    A first word that is none of ours is looked up in the packages that bring statistics: see
+    catalog. Raises UnknownMethod where nobody brings it.
+    """
+    word, *texts = name.split(":")
+    make = _MAKERS.get(word) or catalog.load("statistics", word).make
+    return make(name, *map(json.loads, texts))
 
 
 def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
-from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, build_view
+from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, build_view, is_model_based
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
@@ -62,7 +62,7 @@ def report(
             )
     if interval not in (None, *INTERVALS):
         raise ChoiceError(
-            f"there is no interval {interval!r}", f"choose from {', '.join(INTERVALS)}"
+            f"there is no interval {interval!r}", catalog.nearest(interval, INTERVALS)
         )
     if half_width is not None and not half_width > 0:
         raise ChoiceError(f"--half-width is {half_width}", "it is above zero, for example 0.02")
@@ -82,7 +82,7 @@ def report(
             for metrics_of_use in (shown, tabled, required)
         )
     log = study.log(cache)
-    own_view = OWN_VIEW in estimators and len(log.rows) + len(log.supplied_rows) > 0
+    own_view = any(map(is_model_based, estimators)) and len(log.rows) + len(log.supplied_rows) > 0
     view = build_view(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
     kind = interval or choices.interval
     estimates = rows.overall(view, shown, estimators, kind)
@@ -156,6 +156,7 @@ def _group_columns(cache: Cache, names: tuple[str, ...] | None) -> tuple[str, ..
             known = ", ".join(cache.group_names) or "none"
             raise ChoiceError(
                 f"{name!r} is not a group of this study, whose groups are: {known}",
-                _notes.describe_group_option(name, cache.group_names),
+                catalog.suggest(name, cache.group_names)
+                + _notes.describe_group_option(name, cache.group_names),
             )
     return tuple(dict.fromkeys(names))

@@ -76,10 +76,10 @@ def test_costs_come_from_a_file(words, folder, capsys):
         (["--metric", "cost"], "costs"),
         (["--aim", "nonsense"], "nonsense"),
         (["--interval", "wide"], "wide"),
-        (["--format", "junit"], "no format is called 'junit'"),
+        (["--format", "junit"], "the format 'junit' is for reports only"),
     ],
 )
-def test_wishes_that_make_no_sense(words, capsys, wish, problem):
+def test_options_that_make_no_sense(words, capsys, wish, problem):
     assert main([*words, *wish]) == 2
     out, err = capsys.readouterr()
     assert out == "" and problem in err and "hint: " in err

@@ -107,7 +107,7 @@ def test_choices_that_make_no_sense_are_errors():
         digits(runs=1)
     with pytest.raises(ChoiceError, match="more than the pool's 1497"):
         digits(budgets=(2000,))
-    with pytest.raises(ChoiceError, match="no acquisition method is called 'best'"):
+    with pytest.raises(ChoiceError, match="no acquisition is called 'best'"):
         digits(acquisitions=("best",))
 
 

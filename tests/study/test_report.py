@@ -171,7 +171,7 @@ def test_uniform_draws_have_a_plain_mean(folder, write_pool, label_file):
 
 
 def test_an_unknown_estimator_is_an_error(study):
-    with pytest.raises(UnknownMethod, match="no estimators method is called 'magic'"):
+    with pytest.raises(UnknownMethod, match="no estimator is called 'magic'"):
         report(study, estimators=("magic",))
 
 
