@@ -222,7 +222,12 @@ STUDIES = (
         batch=40,
         continued=True,
     ),
-    Study("digits top", "digits", f"--selection top --acquisition xwed --surrogate linear {TRAIN}"),
+    Study(
+        "digits top",
+        "digits",
+        f"--selection top --acquisition xwed --surrogate linear {TRAIN}",
+        continued=True,
+    ),
     Study(
         "digits doubling, bald",
         "digits",
@@ -304,6 +309,7 @@ STUDIES = (
         "adult",
         "--group race --task compare --compare White,Black --rope 0.02",
         ("", "--group race --difference race"),
+        continued=True,
     ),
     Study(
         "adult estimate, epsilon-greedy",
