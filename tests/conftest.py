@@ -15,7 +15,7 @@ import pytest
 from activetest.cache.cache import Cache
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.study import Study
 from tests import makers
 
@@ -66,7 +66,7 @@ def begin_study(folder, write_pool):
 
     def begin(**choices) -> Study:
         write_pool(folder / "pool.parquet", 90, seed=5)
-        prior = {"prior": "uniform"} if "task" in choices else {}
+        prior = {"prior": "uniform"} if "question" in choices else {}
         init("pool.parquet", seed=1, **(prior | choices))
         return Study.open()
 
@@ -78,7 +78,7 @@ def label_draws(label_file):
     """label_draws(study, count, answer) draws and labels by answer(row, predicted class)."""
 
     def draw_and_label(study, count, answer=None) -> None:
-        ids = [each["id"] for each in choose(study, count).rows]
+        ids = [each["id"] for each in next_batch(study, count).rows]
         cache = study.cache()
         rows = cache.find(ids)
         pred = cache.take(rows).outputs.pred

@@ -1,108 +1,245 @@
-"""Options that several commands take, and what their values mean."""
+"""Options of the commands: those that several take, and those made from declared choices."""
 
-import re
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from types import ModuleType
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from activetest import catalog
+from activetest.cli import completion
 from activetest.errors import ChoiceError
+from activetest.nouns.choices import (
+    DECLARATIONS,
+    Declaration,
+    Kind,
+    Section,
+    Simulated,
+    default_words,
+    option,
+    split_list,
+)
+
+Names = list[str] | None
+# The formats that come with this package, the default first: of reports, and of all tables.
+REPORT_FORMATS = tuple(sorted(catalog.own_names("render"), key=lambda name: name != "text"))
+FORMATS = tuple(
+    name for name in REPORT_FORMATS if not catalog.fact("render", name, "REPORTS_ONLY")
+)
+_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 
 Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
-Names = list[str] | None
-# Formats of everything that is a table; reports have more.
-FORMATS = ("text", "json", "markdown")
-Count = Annotated[int, Option("--n", help="How many items to draw.")]
 
 
-def names(help: str, name: str, metavar: str = "NAME"):
+def pool_address(help: str = "Parquet file or folder, CSV, JSON Lines, or an address.") -> Any:
+    """The argument POOL."""
+    return Argument(metavar="POOL", help=help)
+
+
+def name_list(
+    help: str, flag: str, metavar: str = "NAME,...", *, completes: str = "", section: str = ""
+) -> Any:
     """An option that may be given again, and whose values may be joined by commas."""
-    return Annotated[Names, Option(name, metavar=metavar, help=help + " Again for more.")]
+    return Annotated[
+        Names,
+        Option(
+            flag,
+            metavar=metavar,
+            help=help,
+            rich_help_panel=section.capitalize() or None,
+            autocompletion=_completer(completes, (), more=True),
+        ),
+    ]
 
 
-def formats(*choices: str):
-    """The option that chooses one of these."""
-    return Annotated[str, Option("--format", metavar="|".join(choices), help="What to print.")]
+def one_value(
+    help: str,
+    flag: str,
+    values: Sequence[str] = (),
+    *,
+    metavar: str = "",
+    type: Any = str | None,
+    section: str = "",
+    completes: str = "",
+    **more: Any,
+) -> Any:
+    """An option with one value; of these values where there are any."""
+    return Annotated[
+        type,
+        Option(
+            flag,
+            metavar=metavar or "|".join(values),
+            help=help,
+            rich_help_panel=section.capitalize() or None,
+            autocompletion=_completer(completes, values, more=False),
+            **more,
+        ),
+    ]
 
 
-PoolAddress = Annotated[
-    str, Argument(metavar="POOL", help="Parquet file or folder, CSV, JSON Lines, or an address.")
-]
-Id = Annotated[str | None, Option("--id", help="Column of ids.")]
-Outputs = names("Column of the model's outputs.", "--outputs")
-Features = names("Column of features.", "--features")
-Tasks = Annotated[
-    Names,
-    Option(
-        "--task",
-        metavar="estimate|identify|compare|none",
-        help="What to ask of groups; or what the pool is: classification, regression.",
-    ),
-]
-Worst = Annotated[int | None, Option("--worst", metavar="M", help="Groups to identify.")]
-Compare = Annotated[str | None, Option("--compare", metavar="A,B", help="Two groups to compare.")]
-Prior = Annotated[
-    str | None, Option("--prior", metavar="informative|uniform", help="Of every group.")
-]
-PriorStrength = Annotated[
-    float | None, Option("--prior-strength", metavar="X", help="Labels that the prior counts as.")
-]
-Rope = Annotated[
-    float | None, Option("--rope", metavar="E", help="Differences that practically are none.")
-]
-Classes = names("Names of the classes, in order.", "--classes")
-Positive = Annotated[str | None, Option(help="Positive class of a binary pool.")]
-Threshold = Annotated[float | None, Option(help="Score that makes it positive.")]
-Floor = Annotated[float | None, Option(help="How likely every item stays, against random draws.")]
-Level = Annotated[float | None, Option(help="Confidence of every interval.")]
-Costs = Annotated[
-    str | None,
-    Option("--costs", metavar="FILE", help="CSV of costs: predicted in rows, true in columns."),
-]
-Train = Annotated[
-    str | None,
-    Option("--train", metavar="FILE", help="Rows with the pool's features and a label."),
-]
-Surrogates = Annotated[
-    str | None,
-    Option("--surrogates", metavar="FILE", help="Ids, and surrogate_prob_* of other models."),
-]
-Refit = Annotated[
-    str | None,
-    Option("--refit", metavar="every|K|doubling", help="When the surrogate learns again."),
-]
-Selection = Annotated[
-    str | None, Option("--selection", metavar="draw|top", help="At random, or the top scores.")
-]
-Power = Annotated[
-    float | None, Option("--power", metavar="B", help="Scores are raised to it before drawing.")
-]
-_PROMISES = "fixed: for one look; anytime: for any number; posterior: what the surrogate believes."
-Kind = Annotated[
-    str | None, Option("--interval", metavar="fixed|anytime|posterior", help=_PROMISES)
-]
+def output_format(*formats: str, section: str = "") -> Any:
+    """The option that chooses one of these formats."""
+    return one_value("What to print.", "--format", formats, type=str, section=section)
 
 
-def split(values: Names) -> tuple[str, ...] | None:
-    """Every name that was given; None without any."""
-    return tuple(name for value in values for name in value.split(",")) if values else None
-
-
-def specifications(values: Names) -> tuple[str, ...] | None:
-    """Every metric that was given: as split, but commas in brackets belong to the name."""
-    if not values:
-        return None
-    return tuple(name.strip() for value in values for name in re.split(r",(?![^\[\]]*\])", value))
-
-
-def given(wishes: dict) -> dict:
-    """The wishes that were uttered."""
-    return {name: value for name, value in wishes.items() if value is not None}
-
-
-def one_of(known: Sequence[str], format: str) -> str:
+def check_format(known: Sequence[str], format: str) -> str:
     """The format. Raises ChoiceError for one that is not known."""
     if format not in known:
-        raise ChoiceError(f"no format is called {format!r}", f"choose from {', '.join(known)}")
+        raise ChoiceError(f"no format is called {format!r}", catalog.nearest(format, tuple(known)))
     return format
+
+
+def load_format(format: str, function: str) -> ModuleType:
+    """The module of an output format that has this function: render, status or simulation.
+
+    Raises UnknownMethod for a format that does not exist, ChoiceError for one that lacks it.
+    """
+    module = catalog.load("render", format)
+    if not hasattr(module, function):
+        raise ChoiceError(
+            f"the format {format!r} is for reports only", f"choose from {', '.join(FORMATS)}"
+        )
+    return module
+
+
+def with_choices(*, simulated: bool = False) -> Callable[[Callable], Callable]:
+    """Gives a command an option for every declared choice, in place of its **keyword arguments.
+
+    simulated  only those that `simulate` takes, and as it takes them
+    """
+
+    def decorate(command: Callable) -> Callable:
+        signature = inspect.signature(command)
+        own = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for each in signature.parameters.values()
+            if each.kind != inspect.Parameter.VAR_KEYWORD
+        ]
+        command.__signature__ = inspect.Signature([*own, *_parameters(simulated)])
+        return command
+
+    return decorate
+
+
+def read_choices(given: Mapping[str, Any], *, simulated: bool = False) -> dict[str, Any]:
+    """The declared choices that were given, as values: lists are split, numbers are numbers.
+
+    Raises ChoiceError for text that is no number.
+    """
+    return {
+        name: _read_list(name, value) if _is_list(DECLARATIONS[name], simulated) else value
+        for name, value in given.items()
+        if value is not None and value != []
+    }
+
+
+def split_names(values: Names) -> tuple[str, ...] | None:
+    """Every name that was given; None without any."""
+    return split_list(Kind.NAMES, values) if values else None
+
+
+def split_metrics(values: Names) -> tuple[str, ...] | None:
+    """Every metric that was given: commas in brackets belong to the name."""
+    return split_list(Kind.METRICS, values) if values else None
+
+
+def read_numbers(flag: str, texts: Iterable[str], type: Callable[[str], Any]) -> tuple[Any, ...]:
+    """The numbers in texts such as "1,4". Raises ChoiceError for what is no number."""
+    numbers = []
+    for text in split_list(Kind.NAMES, texts):
+        try:
+            numbers.append(type(text))
+        except ValueError:
+            what = "whole number" if type is int else "number"
+            raise ChoiceError(
+                f"Invalid value for '{flag}': {text!r} is no {what}", f"for example {flag} 1,4"
+            ) from None
+    return tuple(numbers)
+
+
+def drop_missing(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def write_table(*, simulated: bool = False) -> str:
+    """The declared options as a Markdown table, for the documentation."""
+    lines = ["| option | meaning | values | default |", "|---|---|---|---|"]
+    for name, declaration in _choices(simulated).items():
+        metavar = "" if declaration.values else f" {declaration.metavar}"
+        values = ", ".join(f"`{value}`" for value in declaration.values)
+        meaning = declaration.meaning.replace("*", "\\*")
+        default = _default(name, simulated)
+        lines.append(f"| `{option(name)}{metavar}` | {meaning} | {values} | {default} |")
+    return "\n".join(lines) + "\n"
+
+
+def _choices(simulated: bool) -> dict[str, Declaration]:
+    """The declared choices that a command takes."""
+    return {
+        name: declaration
+        for name, declaration in DECLARATIONS.items()
+        if not simulated or declaration.simulated != Simulated.NO
+    }
+
+
+def _parameters(simulated: bool) -> list[inspect.Parameter]:
+    """The parameters of a command that stand for the declared choices."""
+    found = []
+    for name, declaration in _choices(simulated).items():
+        several = _is_list(declaration, simulated)
+        option_info = Option(
+            option(name),
+            *declaration.old_flags,
+            metavar=_metavar(declaration, several),
+            help=declaration.meaning,
+            rich_help_panel=_title(declaration.section),
+            show_default=_default(name, simulated) or False,
+            autocompletion=_completer(declaration.completes, declaration.values, more=several),
+        )
+        type = Names if several else _TYPES.get(declaration.kind, str) | None
+        parameter = inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[type, option_info],
+        )
+        found.append(parameter)
+    return found
+
+
+def _is_list(declaration: Declaration, simulated: bool) -> bool:
+    several = simulated and declaration.simulated == Simulated.SEVERAL
+    return declaration.kind.is_list or several
+
+
+def _read_list(name: str, texts: Sequence[str]) -> tuple[Any, ...]:
+    kind = DECLARATIONS[name].kind
+    if type := _TYPES.get(kind):
+        return read_numbers(option(name), texts, type)
+    return split_list(kind, texts)
+
+
+def _metavar(declaration: Declaration, several: bool) -> str:
+    """What stands for the value; of several values, with ,... behind it."""
+    metavar = declaration.metavar or "|".join(declaration.values)
+    return f"{metavar},..." if several and not metavar.endswith(",...") else metavar
+
+
+def _default(name: str, simulated: bool) -> str:
+    other = DECLARATIONS[name].simulated_default
+    return other if simulated and other else default_words(name)
+
+
+def _title(section: Section) -> str:
+    return section.value.capitalize()
+
+
+def _completer(completes: str, values: Sequence[str], *, more: bool) -> completion.Completer | None:
+    if completes == completion.COLUMNS:
+        return completion.complete_columns(more=more)
+    if completes:
+        return completion.complete_methods(completes, more=more)
+    return completion.complete_values(values, more=more) if values else None

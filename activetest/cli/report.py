@@ -1,28 +1,52 @@
 """activetest report, as a command."""
 
+import re
 from typing import Annotated
 
 from typer import Option
 
-from activetest.cli import options, streams
+from activetest import catalog
+from activetest.cli import completion, options, streams
 from activetest.errors import ChoiceError
+from activetest.nouns.choices import Interval
 
-FORMATS = (*options.FORMATS, "junit")
+EXAMPLES = ("activetest report --metric f1 --require 'error<=0.1'",)
+# A gate up to its number, where another one follows after a comma.
+_GATE = re.compile(r"(.+?[<>]=?\s*[-+.\d%eE]+)(?:,|$)")
 
 
 def report(
-    metric: options.names("Metric, as recall[fraud]; else the study's.", "--metric") = None,
-    group: options.names("Column of groups; else all of the study.", "--group", "COL") = None,
-    difference: options.names("Column whose groups to compare.", "--difference", "COL") = None,
+    metric: options.name_list(
+        "Metric, as recall[fraud]; else the study's.",
+        "--metric",
+        "METRIC,...",
+        completes="metrics",
+    ) = None,
+    group: options.name_list(
+        "Column of groups; else all of the study.",
+        "--group",
+        "COL,...",
+        completes=completion.COLUMNS,
+    ) = None,
+    difference: options.name_list(
+        "Column whose groups to compare.",
+        "--difference",
+        "COL,...",
+        completes=completion.COLUMNS,
+    ) = None,
     require: Annotated[
         list[str] | None,
         Option(
             "--require",
-            metavar="REQ",
-            help="A gate, as 'recall[fraud]>=0.8' or 'error@region=EU<=0.1'. Again for more.",
+            metavar="REQ,...",
+            help="A gate, as 'recall[fraud]>=0.8' or 'error@region=EU<=0.1'.",
         ),
     ] = None,
-    interval: options.Kind = None,
+    interval: options.one_value(
+        "fixed: for one look; anytime: for any number; posterior: what the surrogate believes.",
+        "--interval",
+        tuple(Interval),
+    ) = None,
     simultaneous: Annotated[
         bool, Option("--simultaneous", help="Let all groups' intervals hold together.")
     ] = False,
@@ -34,29 +58,46 @@ def report(
         float | None,
         Option("--bound", metavar="B", help="What one item can cost at most, for anytime."),
     ] = None,
-    estimator: options.names("What to estimate with.", "--estimator") = None,
-    format: options.formats(*FORMATS) = "text",
+    estimator: options.name_list(
+        "What to estimate with.", "--estimator", completes="estimators"
+    ) = None,
+    format: options.output_format(*options.REPORT_FORMATS) = "text",
     study: options.Folder = None,
-):
+) -> int:
     """Say how good the model is, with intervals, and decide gates.
 
     Exit codes: 0, every gate passed, or none was asked for; 1, a gate failed; 2, the input is
     wrong; 3, no gate failed, but one is undecided and needs more labels.
     """
-    from activetest import catalog
     from activetest.nouns.report import count_verdicts, exit_code
     from activetest.study.report import report
     from activetest.study.study import Study
 
-    renderer = catalog.load("render", options.one_of(FORMATS, format))
-    if format == "junit" and not require:
-        raise ChoiceError("junit is a list of gates, and there is none", "--require 'error<=0.1'")
-    wishes = {"estimators": options.split(estimator), "metrics": options.specifications(metric)}
-    wishes |= {"groups": options.split(group), "differences": options.split(difference)}
-    wishes |= {"requirements": tuple(require or ()), "simultaneous": simultaneous}
-    wishes |= {"interval": interval, "half_width": half_width, "bound": bound}
-    made = report(Study.open(study), **options.given(wishes))
-    streams.write(renderer.render(made))
-    if made.gates:
-        streams.say(count_verdicts(made.gates))
-    return exit_code(made.gates)
+    renderer = options.load_format(format, "render")
+    if catalog.fact("render", format, "NEEDS_GATES") and not require:
+        raise ChoiceError(f"{format} is a list of gates, and there is none", "--require 'error<=0.1'")
+    settings = {
+        "estimators": options.split_names(estimator),
+        "metrics": options.split_metrics(metric),
+        "groups": options.split_names(group),
+        "differences": options.split_names(difference),
+        "requirements": split_gates(require or ()),
+        "simultaneous": simultaneous,
+        "interval": interval,
+        "half_width": half_width,
+        "bound": bound,
+    }
+    finished = report(Study.open(study), **options.drop_missing(settings))
+    streams.write(renderer.render(finished))
+    if finished.gates:
+        streams.say(count_verdicts(finished.gates))
+    return exit_code(finished.gates)
+
+
+def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """Every gate: a comma after the number of one begins the next."""
+    found = []
+    for text in texts:
+        gates = _GATE.findall(text)
+        found += gates if ",".join(gates) == text else [text]
+    return tuple(found)

@@ -1,96 +1,138 @@
 """activetest simulate, as a command."""
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 from activetest.cli import options, streams
+from activetest.nouns.choices import Interval, Section
+
+EXAMPLES = (
+    "activetest simulate pool.parquet --labels key.csv --budget 50,100",
+    "activetest simulate pool.parquet --labels key.csv --power 1,4 --plot a.svg",
+)
+# Pictures are told apart by their endings: other commas belong to a name.
+_BETWEEN_PICTURES = re.compile(r"(?<=\.svg|\.png),", re.IGNORECASE)
 
 
+@options.with_choices(simulated=True)
 def simulate(
-    pool: options.PoolAddress,
-    labels: Annotated[str, Option("--labels", metavar="KEY", help="CSV with all labels.")],
-    budget: Annotated[list[int], Option(help="Labels to buy. Again for more.")] = [50, 100, 200],  # noqa: B006
-    runs: Annotated[int, Option(help="Studies per strategy.")] = 200,
-    batch: Annotated[int, Option(help="Labels per round.")] = 10,
-    seed: Annotated[int, Option(min=0, help="Of every random number.")] = 0,
-    surrogate: options.names("What predicts the labels.", "--surrogate") = None,
-    acquisition: options.names("What draws prefer.", "--acquisition") = None,
-    selection: options.names("How scores become items.", "--selection", "draw|top") = None,
-    power: Annotated[list[float] | None, Option(help="Of the scores. Again for more.")] = None,
-    refit: options.Refit = None,
-    estimator: options.names("What to estimate with.", "--estimator") = None,
-    metric: options.names("What to estimate.", "--metric") = None,
-    aim: Annotated[
-        str | None, Option("--aim", metavar="METRIC", help="What draws aim at; else the first.")
+    pool: Annotated[str, options.pool_address()],
+    labels: options.one_value(
+        "CSV with all labels.", "--labels", metavar="KEY", type=str, section=Section.DATA
+    ),
+    metric: options.name_list(
+        "What to estimate.",
+        "--metric",
+        "METRIC,...",
+        completes="metrics",
+        section=Section.AIM,
+    ) = None,
+    aim: options.one_value(
+        "Metric that draws aim at; else the first.",
+        "--aim",
+        metavar="METRIC",
+        section=Section.AIM,
+        completes="metrics",
+    ) = None,
+    estimator: options.name_list(
+        "What to estimate with.",
+        "--estimator",
+        completes="estimators",
+        section=Section.AIM,
+    ) = None,
+    interval: options.one_value(
+        "fixed: for one look; anytime: for any number; posterior: what the surrogate believes.",
+        "--interval",
+        tuple(Interval),
+        section=Section.AIM,
+        show_default=Interval.FIXED.value,
+    ) = None,
+    budget: Annotated[
+        list[str] | None,
+        Option(
+            "--budget",
+            metavar="N,...",
+            help="Draws to make before estimating.",
+            rich_help_panel=Section.AIM.value.capitalize(),
+            show_default="50,100,200",
+        ),
     ] = None,
-    interval: options.Kind = None,
-    floor: options.Floor = None,
-    level: options.Level = None,
-    costs: options.Costs = None,
-    train: options.Train = None,
-    surrogates: options.Surrogates = None,
-    id: options.Id = None,
-    outputs: options.Outputs = None,
-    features: options.Features = None,
-    group: options.names("Column of groups, for a task.", "--group") = None,
-    task: options.Tasks = None,
-    worst: options.Worst = None,
-    compare: options.Compare = None,
-    prior: options.Prior = None,
-    prior_strength: options.PriorStrength = None,
-    rope: options.Rope = None,
-    classes: options.Classes = None,
-    positive: options.Positive = None,
-    threshold: options.Threshold = None,
-    workers: Annotated[int | None, Option(min=1, help="Processes; else all processors.")] = None,
-    save: Annotated[
-        Path | None, Option(metavar="FILE", help="Keep finished runs there, and go on from it.")
-    ] = None,
-    plot: Annotated[
-        list[Path] | None, Option(metavar="FILE", help="Draw curves: .svg or .png. Again for more.")
-    ] = None,
-    format: options.formats(*options.FORMATS) = "text",
-):
+    runs: options.one_value(
+        "Studies per strategy.", "--runs", metavar="N", type=int, section=Section.SAMPLING
+    ) = 200,
+    batch: options.one_value(
+        "Labels per round.", "--batch", metavar="N", type=int, section=Section.SAMPLING
+    ) = 10,
+    seed: options.one_value(
+        "Seed of every random number.",
+        "--seed",
+        metavar="N",
+        type=int,
+        section=Section.SAMPLING,
+        min=0,
+    ) = 0,
+    workers: options.one_value(
+        "Processes; else one per processor.",
+        "--workers",
+        metavar="N",
+        type=int | None,
+        section=Section.ADVANCED,
+        min=1,
+    ) = None,
+    save: options.one_value(
+        "Keep finished runs there, and go on from those it holds.",
+        "--save",
+        metavar="FILE",
+        type=Path | None,
+        section=Section.ADVANCED,
+    ) = None,
+    plot: options.name_list(
+        "Draw curves: .svg or .png.",
+        "--plot",
+        "FILE,...",
+        section=Section.ADVANCED,
+    ) = None,
+    format: options.output_format(*options.FORMATS, section=Section.ADVANCED) = "text",
+    **choices: Any,
+) -> None:
     """Replay strategies on a pool whose labels are all known.
 
-    Error, labels saved, and coverage of each.
+    Error, labels saved, and coverage of each combination of surrogates, acquisitions, selections
+    and powers.
     """
     from dataclasses import asdict
 
-    from activetest import catalog
-    from activetest.pool import convert
-    from activetest.pool import costs as matrices
-    from activetest.pool.pool import Pool
     from activetest.render.plots import figure
-    from activetest.sampling.question import told
-    from activetest.simulation.design import asking
     from activetest.simulation.simulate import simulate
 
-    renderer = catalog.load("render", options.one_of(options.FORMATS, format))
-    for path in plot or ():
+    renderer = options.load_format(format, "simulation")
+    pictures = [Path(part) for text in plot or () for part in _BETWEEN_PICTURES.split(text)]
+    for path in pictures:
         figure.check(path)
-    of_pool, question = told(options.split(task))
-    asked = {"worst": worst, "compare": compare, "prior": prior, "strength": prior_strength}
-    asked = asking(question, options.given(asked | {"rope": rope}), grouped=bool(group))
-    columns = {"id": id, "task": of_pool, "positive": positive, "threshold": threshold}
-    columns |= {"outputs": options.split(outputs), "features": options.split(features)}
-    columns |= {"classes": options.split(classes)}
-    columns |= {"groups": options.split(group) or (("predicted",) if asked else None)}
-    wishes = {"surrogates": options.split(surrogate), "acquisitions": options.split(acquisition)}
-    wishes |= {"selections": options.split(selection), "powers": tuple(power) if power else None}
-    wishes |= {"refit": refit, "train": train, "others": surrogates}
-    wishes |= {"estimators": options.split(estimator), "metrics": options.specifications(metric)}
-    wishes |= {"budgets": tuple(budget), "runs": runs, "batch": batch, "seed": seed}
-    wishes |= {"floor": floor, "level": level, "aim": aim, "interval": interval}
-    wishes |= {"workers": workers, "save": save, "asked": asked}
-    with convert.as_parquet(pool, id=id) as path:
-        looked = Pool.open(path, **options.given(columns))
-        wishes["costs"] = matrices.read(costs, looked.schema.classes) if costs else None
-        results = simulate(looked, labels, progress=streams.progress(), **options.given(wishes))
-    results = [asdict(result) for result in results]
+    own = {
+        "budgets": options.read_numbers("--budget", budget, int) if budget else None,
+        "estimators": options.split_names(estimator),
+        "metrics": options.split_metrics(metric),
+        "aim": aim,
+        "interval": interval,
+        "save": save,
+        "workers": workers,
+    }
+    results = simulate(
+        pool,
+        labels,
+        runs=runs,
+        batch=batch,
+        seed=seed,
+        progress=streams.progress(),
+        **options.drop_missing(own),
+        **options.read_choices(choices, simulated=True),
+    )
+    rows = [asdict(result) for result in results]
     # Numbers first: a disk that is full by now must not take them along.
-    streams.write(renderer.simulation(results))
-    for path in plot or ():
-        figure.draw(results, path)
+    streams.write(renderer.simulation(rows))
+    for path in pictures:
+        figure.draw(rows, path)

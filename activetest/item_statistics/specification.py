@@ -1,6 +1,8 @@
 """Specifications of metrics: a name, and what stands in brackets after it, as in recall[fraud]."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
 
 
@@ -40,7 +43,8 @@ def find_metrics(specification: str, facts: Facts) -> tuple[Metric, ...]:
             f"a {facts.task} pool has no metric {name!r}",
             catalog.nearest(name, list_metric_names(facts.task)),
         )
-    return catalog.load("metrics", name).metrics(facts, argument)
+    found: tuple[Metric, ...] = catalog.load("metrics", name).metrics(facts, argument)
+    return found
 
 
 def find_metric(specification: str, facts: Facts) -> Metric:
@@ -96,7 +100,11 @@ def list_metric_names(task: str) -> list[str]:
     ]
 
 
-def describe_pool(pool: dict, costs=None, cache=None) -> Facts:
+def describe_pool(
+    pool: Mapping[str, Any],
+    costs: tuple[tuple[float, ...], ...] | None = None,
+    cache: PoolView | None = None,
+) -> Facts:
     """What a pool with these roles allows one to ask for; its scores are read from the cache.
 
     pool is what a study keeps of it, costs (C, C) or None. Without a cache any scores will do: the
@@ -120,7 +128,7 @@ def describe_pool(pool: dict, costs=None, cache=None) -> Facts:
     )
 
 
-def _any_scores(code: int | None) -> np.ndarray:
+def _any_scores(code: int | None) -> Array:
     return np.linspace(0, 1, 101)
 
 

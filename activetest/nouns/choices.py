@@ -1,71 +1,398 @@
-"""What the user decided."""
+"""What a user can choose, declared once: meaning, option, values, default and rule of each choice.
 
-from dataclasses import dataclass
+From these declarations come the options of `init` and `simulate`, their help, the checks of
+`study.toml`, and the table of options in the documentation. To add a choice, add a field here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+# A comma outside of brackets.
+_COMMA = re.compile(r",(?![^\[\]]*\])")
+
+
+class Task(StrEnum):
+    """What the model predicts."""
+
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+class Question(StrEnum):
+    """What a study asks about groups."""
+
+    ESTIMATE = "estimate"
+    IDENTIFY = "identify"
+    COMPARE = "compare"
+
+
+# Takes a question away again; a study without a question stores none.
+NO_QUESTION = "none"
+
+
+class Prior(StrEnum):
+    """What is believed of a group before any label."""
+
+    INFORMATIVE = "informative"
+    UNIFORM = "uniform"
+
+
+class Selection(StrEnum):
+    """How scores become items."""
+
+    DRAW = "draw"
+    TOP = "top"
+
+
+class Interval(StrEnum):
+    """What an interval promises. Draws serve the first two; reports show all three."""
+
+    FIXED = "fixed"
+    ANYTIME = "anytime"
+    POSTERIOR = "posterior"
+
+
+class AnnotatorMethod(StrEnum):
+    """How several answers to one item become its label."""
+
+    MAJORITY = "majority"
+    DAWID_SKENE = "dawid-skene"
+
+
+class Refit(StrEnum):
+    """When the surrogate learns again; a whole number of new labels is possible too."""
+
+    EVERY = "every"
+    DOUBLING = "doubling"
+
+
+class Section(StrEnum):
+    """Where an option stands in the help."""
+
+    DATA = "data"
+    AIM = "aim"
+    SAMPLING = "sampling"
+    GROUPS = "groups"
+    ADVANCED = "advanced"
+
+
+class Kind(StrEnum):
+    """How the text of an option becomes a value. Lists may be separated by commas."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    WHOLE = "whole number"
+    NAMES = "names"
+    METRICS = "metrics"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether an option of this kind takes several values."""
+        return self in (Kind.NAMES, Kind.METRICS)
+
+
+class Simulated(StrEnum):
+    """Whether `simulate` takes a choice, too, and how many values of it."""
+
+    NO = "no"
+    ONCE = "once"
+    SEVERAL = "several"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One choice, as users see it.
+
+    meaning      one or two sentences for the help
+    section      where it stands in the help
+    rule         name of a rule in sampling.choices or pool.schema; empty where others check it
+    kind         how text becomes a value
+    values       the values it takes, where they are few
+    metavar      stands for the value in the help; the values joined by "|" where it is empty
+    flag         the option; "--name" where it is empty
+    default      the default in words, where it is no single value
+    simulated    whether `simulate` takes it
+    simulated_default  the default there in words, where it is another one
+    completes    what a shell completes its value with: a family of the catalogue or "columns"
+    old_keys     earlier names in `study.toml`, in the ledger and in Python, which are still read
+    old_flags    earlier options, which are still read
+    """
+
+    meaning: str
+    section: Section
+    rule: str = ""
+    kind: Kind = Kind.TEXT
+    values: tuple[str, ...] = ()
+    metavar: str = ""
+    flag: str = ""
+    default: str = ""
+    simulated: Simulated = Simulated.ONCE
+    simulated_default: str = ""
+    completes: str = ""
+    old_keys: tuple[str, ...] = ()
+    old_flags: tuple[str, ...] = ()
+
+
+def declare(
+    meaning: str, section: Section, *, value: Any = None, required: bool = False, **more: Any
+) -> Any:
+    """A field of a dataclass that is a choice; value is its default, more as in Declaration."""
+    metadata = {"declaration": Declaration(meaning, section, **more)}
+    if required:
+        return field(metadata=metadata)
+    return field(default=value, metadata=metadata)
+
+
+def declared(*classes: type) -> dict[str, Declaration]:
+    """{name: declaration} of the fields of these dataclasses that users choose, in order."""
+    return {
+        each.name: each.metadata["declaration"]
+        for cls in classes
+        for each in fields(cls)
+        if "declaration" in each.metadata
+    }
+
+
+def option(name: str) -> str:
+    """The option of a choice, as --prior-strength."""
+    return DECLARATIONS[name].flag or f"--{name.replace('_', '-')}"
+
+
+def default_words(name: str) -> str:
+    """The default of a choice in words; empty where there is none."""
+    declaration = DECLARATIONS[name]
+    if declaration.default:
+        return declaration.default
+    value = _fields()[name].default
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def with_present_names(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries of `study.toml` or a recorded round, with the present name of every choice."""
+    return {_PRESENT_NAMES.get(key, key): value for key, value in entries.items()}
+
+
+@dataclass(frozen=True)
+class ColumnChoices:
+    """What the user chose about the columns; None where it is left to convention."""
+
+    id: str | None = declare(
+        "Column of ids.", Section.DATA, metavar="COL", default="id, else the row number",
+        completes="columns",
+    )  # fmt: skip
+    outputs: tuple[str, ...] | None = declare(
+        "Column or columns of the model's outputs.", Section.DATA, kind=Kind.NAMES,
+        metavar="COL,...", default="found by name", completes="columns",
+    )  # fmt: skip
+    features: tuple[str, ...] | None = declare(
+        "Columns of features.", Section.DATA, kind=Kind.NAMES, metavar="COL,...",
+        default="all other columns of numbers or lists of numbers", completes="columns",
+    )  # fmt: skip
+    groups: tuple[str, ...] = declare(
+        "Column whose every value gets its own estimates. A*B is the product of two columns; "
+        "predicted, confidence and confidence-decile follow from the outputs.",
+        Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", flag="--group",
+        default="none; predicted with a question about groups", completes="columns",
+    )  # fmt: skip
+    task: str | None = declare(
+        "What the model predicts.", Section.DATA, kind=Kind.NAMES, values=tuple(Task),
+        default="regression where predictions are fractional numbers",
+    )  # fmt: skip
+    positive: str | None = declare(
+        "Positive class of a pool with a score.", Section.DATA, metavar="CLASS",
+        default="the second class",
+    )  # fmt: skip
+    threshold: float = declare(
+        "Score from which the positive class is predicted.", Section.DATA, value=0.5,
+        kind=Kind.NUMBER, metavar="T",
+    )  # fmt: skip
+    classes: tuple[str, ...] | None = declare(
+        "Names of the classes, in the order of the outputs.", Section.DATA, kind=Kind.NAMES,
+        metavar="CLASS,...", default="from the column names, or 0, 1, 2 ...",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StudyChoices:
+    """What the user chose about the study itself: files beside the pool, and the seed."""
+
+    train: str | None = declare(
+        "File of rows with the pool's features and a label, for surrogates that learn from "
+        "features. An empty text forgets it.",
+        Section.DATA, metavar="FILE",
+    )  # fmt: skip
+    other_models: str | None = declare(
+        "File with the outputs of other models for the pool's items: id and surrogate_prob_* or "
+        "surrogate_pred_*. An empty text forgets it.",
+        Section.DATA, metavar="FILE", old_keys=("surrogates",),
+        old_flags=("--surrogates",),
+    )  # fmt: skip
+    seed: int | None = declare(
+        "Seed of every random number of the study. It stays after the first draw.",
+        Section.SAMPLING, kind=Kind.WHOLE, metavar="N", default="a random one",
+        simulated=Simulated.NO,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Choices:
     """What the user decided for the rounds to come; a round records the choices it was drawn with.
 
-    metric                   the headline, and what draws aim at
-    metrics                  what is reported, and what rounds record sums for
-    surrogate, acquisition   names in the catalogue
-    floor                    how likely every item must at least be, compared with a draw in which
-                             all are alike, in [0, 1]
-    level                    of every interval
-    budget                   labels the user means to buy, or None
-    groups                   names of group columns, products written "A*B"; a task is about the
-                             first of them
-    also                     further metrics that draws aim at
-    annotators               how several answers to one item become a label: "majority" or
-                             "dawid-skene"
-    interval                 what draws serve: "fixed" intervals, by the floor above, or "anytime"
-                             ones, by the floor that bets are worth most with; see rounds_floor
-    costs                    (C, C) cost of predicting (row) for the truth (column), or None
-    refit                    when the surrogate learns: "every" round, "doubling" (of the labels it
-                             knew last time), or after so many new labels, as text
-    selection                "draw" at random with known probabilities, or take the "top" scores
-    power                    scores are raised to it before the floor is mixed in: above 1 draws
-                             come closer to the top scores
-    task                     what is asked of groups: "estimate" each, "identify" the worst,
-                             "compare" two; None where they are not the question
-    target                   what they are judged by where it is not the metric: "confusion", for
-                             estimate alone
-    worst                    groups to identify
-    compare                  values of the two groups to compare
-    prior                    of every group: "informative", from the model's own probabilities, or
-                             "uniform"
-    strength                 labels that the prior counts as; None for 2, or 1 where outcomes are
-                             the true classes
-    rope                     differences up to this are practically none
+    metric    the headline, and what draws aim at
+    metrics   what is reported, and what rounds record sums for
+    groups    names of group columns, products written "A*B"; a question is about the first of them
+    also      further metrics that draws aim at
+    costs     (C, C) cost of predicting (row) for the truth (column), or None
+    question  None where nothing is asked about groups
+    target    what groups are judged by where it is not the metric: "confusion", for estimate alone
+    compare   values of the two groups to compare
 
-    Metrics are specifications: a name, and what stands in brackets after it.
+    The other fields are as declared. Metrics are specifications: a name, and what stands in
+    brackets after it.
     """
 
-    metric: str
-    metrics: tuple[str, ...]
-    surrogate: str
-    acquisition: str = "optimal"
-    floor: float = 0.35
-    level: float = 0.95
-    budget: int | None = None
-    groups: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    annotators: str = "majority"
-    interval: str = "fixed"
-    costs: tuple[tuple[float, ...], ...] | None = None
-    refit: str = "every"
-    selection: str = "draw"
-    power: float = 1.0
-    task: str | None = None
-    target: str = ""
-    worst: int = 1
-    compare: tuple[str, ...] = ()
-    prior: str = "informative"
-    strength: float | None = None
-    rope: float = 0.05
+    metric: str = declare(
+        "Metric that draws aim at, as recall[fraud]. With several, draws aim at all of them and "
+        "the first is the headline.",
+        Section.AIM, required=True, rule="name", kind=Kind.METRICS, metavar="METRIC,...",
+        default="error, or rmse", simulated=Simulated.NO, completes="metrics",
+    )  # fmt: skip
+    metrics: tuple[str, ...] = field(metadata={"rule": "names of metrics"})
+    surrogate: str = declare(
+        "Method that predicts the labels that are not known.",
+        Section.SAMPLING, required=True, rule="name", metavar="NAME",
+        default="agreement, or residual", simulated=Simulated.SEVERAL, completes="surrogates",
+    )  # fmt: skip
+    acquisition: str = declare(
+        "Method that says which items draws prefer.",
+        Section.SAMPLING, value="optimal", rule="name", metavar="NAME",
+        default="optimal; thompson with a question about groups",
+        simulated=Simulated.SEVERAL, simulated_default="optimal and uniform",
+        completes="acquisition",
+    )  # fmt: skip
+    floor: float = declare(
+        "How likely every item stays at least, as a share of what a random draw gives it, "
+        "from 0 to 1.",
+        Section.SAMPLING, value=0.35, rule="share", kind=Kind.NUMBER, metavar="F",
+        default="0.35; 0.1 for acquisitions that choose between groups",
+    )  # fmt: skip
+    level: float = declare(
+        "Confidence of every interval.",
+        Section.AIM, value=0.95, rule="level", kind=Kind.NUMBER, metavar="P",
+    )  # fmt: skip
+    budget: int | None = declare(
+        "Labels you mean to buy. status counts down; nothing is refused.",
+        Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N",
+        simulated=Simulated.NO,
+    )  # fmt: skip
+    groups: tuple[str, ...] = field(default=(), metadata={"rule": "column names"})
+    also: tuple[str, ...] = field(default=(), metadata={"rule": "names"})
+    annotators: str = declare(
+        "How several answers to one item become its label.",
+        Section.DATA, value=AnnotatorMethod.MAJORITY.value, rule="one of the values",
+        values=tuple(AnnotatorMethod), simulated=Simulated.NO,
+    )  # fmt: skip
+    interval: str = declare(
+        "What draws serve, and what report shows: a fixed number of looks, or any number. "
+        "Studies that decide gates are best made with anytime.",
+        Section.AIM, value=Interval.FIXED.value, rule="one of the values",
+        values=(Interval.FIXED, Interval.ANYTIME), simulated=Simulated.NO,
+    )  # fmt: skip
+    costs: tuple[tuple[float, ...], ...] | None = declare(
+        "CSV of the costs of mistakes, for the metric cost: predicted classes in rows, true ones "
+        "in columns.",
+        Section.AIM, rule="square or none", metavar="FILE",
+    )  # fmt: skip
+    refit: str = declare(
+        "When the surrogate learns from the labels: every round, after K new ones, or when there "
+        "are twice as many as it knew.",
+        Section.ADVANCED, value=Refit.EVERY.value, rule="schedule", metavar="every|K|doubling",
+        values=tuple(Refit),
+    )  # fmt: skip
+    selection: str = declare(
+        "Draw at random with known probabilities, or take the top scores, which have none.",
+        Section.ADVANCED, value=Selection.DRAW.value, rule="one of the values",
+        values=tuple(Selection), simulated=Simulated.SEVERAL,
+    )  # fmt: skip
+    power: float = declare(
+        "Power to which scores are raised before draws, above 0 and at most 16. Above 1, draws "
+        "come closer to the top scores.",
+        Section.ADVANCED, value=1.0, rule="power", kind=Kind.NUMBER, metavar="B",
+        simulated=Simulated.SEVERAL,
+    )  # fmt: skip
+    question: str | None = declare(
+        "What to ask about the groups of the first --group: estimate each of them, identify the "
+        "worst, or compare two. none takes the question away.",
+        Section.GROUPS, rule="question", values=(*Question, NO_QUESTION), default="none",
+        old_keys=("task",),
+    )  # fmt: skip
+    target: str = field(default="", metadata={"rule": "target"})
+    worst: int = declare(
+        "How many groups to identify.",
+        Section.GROUPS, value=1, rule="count", kind=Kind.WHOLE, metavar="M",
+    )  # fmt: skip
+    compare: tuple[str, ...] = declare(
+        "The two groups to compare.", Section.GROUPS, value=(), rule="pair", metavar="A,B"
+    )
+    prior: str = declare(
+        "Starting belief about each group: what the model's own probabilities say, or every value "
+        "equally likely.",
+        Section.GROUPS, value=Prior.INFORMATIVE.value, rule="one of the values",
+        values=tuple(Prior),
+    )  # fmt: skip
+    prior_strength: float | None = declare(
+        "Labels that the starting belief counts as, at most 1,000,000.",
+        Section.GROUPS, rule="strength", kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
+        old_keys=("strength",),
+    )  # fmt: skip
+    rope: float = declare(
+        "Treat differences up to this size as equal, for compare.",
+        Section.GROUPS, value=0.05, rule="size", kind=Kind.NUMBER, metavar="E",
+    )  # fmt: skip
+
+    @staticmethod
+    def from_record(entries: Mapping[str, Any]) -> "Choices":
+        """The choices that a round recorded, whichever version wrote them."""
+        return Choices(**with_present_names(entries))
 
     @property
     def judged(self) -> str:
-        """What the task's groups are judged by: the target, else the metric."""
+        """The metric that groups are judged by: the target, else the metric."""
         return self.target or self.metric
+
+
+def _fields() -> dict[str, Field]:
+    """{name: field} of every choice."""
+    return {
+        each.name: each
+        for cls in (StudyChoices, Choices, ColumnChoices)
+        for each in fields(cls)
+        if "declaration" in each.metadata
+    }
+
+
+# Every choice that users make, in the order of the help.
+DECLARATIONS: dict[str, Declaration] = {
+    name: declaration
+    for section in Section
+    for name, declaration in declared(ColumnChoices, StudyChoices, Choices).items()
+    if declaration.section == section
+}
+
+# {earlier name: present one} of what `study.toml` and rounds hold. The task of a pool is no choice
+# about rounds, and has kept its name.
+_PRESENT_NAMES = {
+    old: name for name, declaration in declared(Choices).items() for old in declaration.old_keys
+}
+
+
+def split_list(kind: Kind, texts: Iterable[str]) -> tuple[str, ...]:
+    """The values in texts such as "a,b". Of metrics, commas in brackets belong to the name."""
+    if kind == Kind.METRICS:
+        return tuple(name.strip() for text in texts for name in _COMMA.split(text))
+    return tuple(name for text in texts for name in text.split(","))

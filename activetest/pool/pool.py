@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from activetest import catalog
 from activetest.errors import PoolChanged, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.rows import Array
@@ -22,7 +23,7 @@ from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
 from activetest.pool.notices import describe_pool
-from activetest.pool.roles import assign_roles, is_vector
+from activetest.pool.roles import assign_roles, is_vector, shorten_list
 from activetest.pool.schema import Schema
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
@@ -294,10 +295,10 @@ class Pool:
         """
         columns = list(columns)
         for column in columns:
-            if column not in self.files.schema.names:
+            if column not in (names := self.files.schema.names):
                 raise PoolError(
                     f"the pool has no column {column!r}",
-                    hint=f"its columns are {', '.join(self.files.schema.names[:12])}",
+                    hint=f"{catalog.suggest(column, names)}its columns are {shorten_list(names)}",
                 )
         positions = np.asarray(rows, np.int64)
         shown: dict[str, list] = {column: [None] * len(positions) for column in columns}

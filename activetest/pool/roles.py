@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
@@ -167,7 +168,8 @@ def _choose_task(
     """Classification or regression: as the user chose, else by the type of the outputs."""
     if choices.task not in (None, "classification", "regression"):
         raise ChoiceError(
-            f"no task is called {choices.task!r}", hint="choose from classification, regression"
+            f"no task is called {choices.task!r}",
+            hint=catalog.nearest(str(choices.task), ("classification", "regression")),
         )
     if kind != "pred":
         if choices.task == "regression":
@@ -255,7 +257,7 @@ def _require(
     if column not in table.names:
         raise PoolError(
             f"the pool has no column {column!r}",
-            hint=f"its columns are {shorten_list(table.names)}",
+            hint=f"{catalog.suggest(column, table.names)}its columns are {shorten_list(table.names)}",
         )
     kind = table.field(column).type
     if not accepts(kind):

@@ -1,92 +1,77 @@
-"""Whether choices make sense: every key and value checked, whoever wrote them."""
+"""Whether choices make sense: every key and value is checked, whoever wrote them."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any
 
 from activetest import catalog
 from activetest.bandits.arms import CONFUSION
-from activetest.bandits.bandit import TASKS as QUESTIONS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
-from activetest.labels.annotators import METHODS
-from activetest.nouns.choices import Choices
-from activetest.sampling.question import PRIORS, check_task
+from activetest.nouns.choices import (
+    AnnotatorMethod,
+    Choices,
+    Interval,
+    Question,
+    Refit,
+    Selection,
+    Task,
+    with_present_names,
+)
+from activetest.sampling.question import check_question
 
 # Beyond this, powers of small scores would be lost.
 _MOST_POWER = 16
 # A prior that counts as more labels leaves nothing to learn.
 _MOST_LABELS = 1_000_000
-_SHARE = "a number from 0 to 1"
-_RULES = {
-    "metric": ("a name", lambda value: isinstance(value, str)),
-    "metrics": ("a list of names", lambda value: _names(value) and len(value) > 0),
-    "surrogate": ("a name", lambda value: isinstance(value, str)),
-    "acquisition": ("a name", lambda value: isinstance(value, str)),
-    "floor": (_SHARE, lambda value: _number(value) and 0 <= value <= 1),
-    "level": ("a number between 0 and 1", lambda value: _number(value) and 0 < value < 1),
-    "budget": ("a whole number above 0", lambda value: value is None or _count(value)),
-    "groups": ("a list of column names", lambda value: _names(value)),
-    "also": ("a list of names", lambda value: _names(value)),
-    "annotators": (f"one of {', '.join(METHODS)}", lambda value: value in METHODS),
-    "interval": ("fixed or anytime", lambda value: value in ("fixed", "anytime")),
-    "refit": ("every, doubling or a whole number of labels", lambda value: _schedule(value)),
-    "selection": ("draw or top", lambda value: value in ("draw", "top")),
-    "power": (
-        f"a number above 0, at most {_MOST_POWER}",
-        lambda value: _number(value) and 0 < value <= _MOST_POWER,
-    ),
-    "costs": ("a square of numbers", lambda value: value is None or _square(value)),
-    "task": (f"one of {', '.join(QUESTIONS)}", lambda value: value in (None, *QUESTIONS)),
-    "target": (f"{CONFUSION}, or empty", lambda value: value in ("", CONFUSION)),
-    "worst": ("a whole number above 0", lambda value: _count(value)),
-    "compare": ("a list of two values", lambda value: _names(value) and len(value) in (0, 2)),
-    "prior": (f"one of {', '.join(PRIORS)}", lambda value: value in PRIORS),
-    "strength": (
-        f"a number above 0, at most {_MOST_LABELS:,}",
-        lambda value: value is None or (_number(value) and 0 < value <= _MOST_LABELS),
-    ),
-    "rope": ("a number from 0 up", lambda value: _number(value) and 0 <= value < math.inf),
-}
 
 
-def checked(entries: dict, pool: dict, *, where: str, simulated: bool = False) -> Choices:
+def check_choices(
+    entries: Mapping[str, Any], pool: Mapping[str, Any], *, where: str, simulated: bool = False
+) -> Choices:
     """The choices in `entries`, for a pool with the roles in `pool`.
 
-    simulated allows what only simulations can do. Raises ChoiceError or UnknownMethod, naming the
-    key and `where` it stands.
+    Earlier names of choices are read. simulated allows what only simulations can do. Raises
+    ChoiceError or UnknownMethod, naming the key and `where` it stands.
     """
+    entries = with_present_names(entries)
+    rules = _rules()
     for key, value in entries.items():
-        if key not in _RULES:
-            raise ChoiceError(f"{where}: there is no choice {key!r}", f"known: {', '.join(_RULES)}")
-        wanted, holds = _RULES[key]
+        if key not in rules:
+            raise ChoiceError(
+                f"{where}: there is no choice {key!r}", catalog.nearest(key, tuple(rules))
+            )
+        words, holds = rules[key]
         if not holds(value):
-            raise ChoiceError(f"{where}: {key} is {value!r}", f"it must be {wanted}")
+            raise ChoiceError(f"{where}: {key} is {value!r}", f"it must be {words}")
     for field in fields(Choices):
         if field.name not in entries and field.default is MISSING:
             raise ChoiceError(f"{where}: {field.name} is missing", "activetest init sets it again")
     choices = Choices(**{key: _frozen(value) for key, value in entries.items()})
     _check_names(choices, pool, where)
     _check_acquisition(choices, pool, where, simulated)
-    check_task(choices, pool, where)
+    check_question(choices, pool, where)
     return choices
 
 
-def _check_names(choices: Choices, pool: dict, where: str) -> None:
-    facts = specification.facts(pool, choices.costs)
+def _check_names(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
+    facts = specification.describe_pool(pool, choices.costs)
     try:
         for name in (choices.metric, *choices.also):
-            specification.objective(name, facts)
+            specification.find_objective_metric(name, facts)
         for name in choices.metrics:
-            specification.metrics(name, facts)
+            specification.find_metrics(name, facts)
     except ChoiceError as error:
         raise type(error)(f"{where}: {error.problem}", error.hint) from error
-    reason = specification.why_not_bettable(specification.objective(choices.metric, facts))
-    if choices.interval == "anytime" and reason:
+    reason = specification.why_not_bettable(specification.find_objective_metric(choices.metric, facts))
+    if choices.interval == Interval.ANYTIME and reason:
         raise ChoiceError(
             f"{where}: draws cannot serve anytime-valid intervals here, for {reason}",
             "aim at another metric, or leave --interval fixed",
         )
-    if choices.annotators == "dawid-skene" and pool["task"] == "regression":
+    if choices.annotators == AnnotatorMethod.DAWID_SKENE and pool["task"] == Task.REGRESSION:
         raise ChoiceError(
             f"{where}: dawid-skene is for classes, and this pool predicts values",
             "leave annotators at majority: of several values the median counts",
@@ -94,9 +79,8 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
     for key, family in (("surrogate", "surrogates"), ("acquisition", "acquisition")):
         name, known = getattr(choices, key), catalog.names(family)
         if name not in known:
-            raise ChoiceError(
-                f"{where}: no {key} is called {name!r}", f"choose from {', '.join(known)}"
-            )
+            raise ChoiceError(f"{where}: no {key} is called {name!r}", catalog.nearest(name, known))
+        catalog.check(family, name)
     task = catalog.fact("surrogates", choices.surrogate, "TASK") or pool["task"]
     if task != pool["task"]:
         fitting = [
@@ -130,7 +114,9 @@ def _check_names(choices: Choices, pool: dict, where: str) -> None:
             )
 
 
-def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool) -> None:
+def _check_acquisition(
+    choices: Choices, pool: Mapping[str, Any], where: str, simulated: bool
+) -> None:
     task = catalog.fact("acquisition", choices.acquisition, "TASK") or pool["task"]
     if task != pool["task"]:
         raise ChoiceError(
@@ -144,13 +130,13 @@ def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool
             "and a study never asks for a label twice",
             f"compare it by activetest simulate --acquisition {choices.acquisition}",
         )
-    if choices.selection == "top" and choices.interval == "anytime":
+    if choices.selection == Selection.TOP and choices.interval == Interval.ANYTIME:
         raise ChoiceError(
             f"{where}: nobody can bet on items that are not drawn at random",
             "leave --selection draw, or --interval fixed",
         )
-    even, top = choices.acquisition == "uniform", choices.selection == "top"
-    if even and (top or choices.power != 1):
+    uniform, top = choices.acquisition == "uniform", choices.selection == Selection.TOP
+    if uniform and (top or choices.power != 1):
         raise ChoiceError(
             f"{where}: uniform draws have neither a top nor a power", "leave them at draw and 1"
         )
@@ -167,29 +153,81 @@ def _check_acquisition(choices: Choices, pool: dict, where: str, simulated: bool
         )
 
 
-def _frozen(value):
+def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _names(value) -> bool:
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
-def _number(value) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _square(value) -> bool:
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_square(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(
-        isinstance(row, list | tuple) and len(row) == len(value) and all(map(_number, row))
+        isinstance(row, list | tuple) and len(row) == len(value) and all(map(_is_number, row))
         for row in value
     )
 
 
-def _schedule(value) -> bool:
+def _is_schedule(value: Any) -> bool:
     whole = isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0
-    return value in ("every", "doubling") or whole
+    return value in tuple(Refit) or whole
 
 
-def _count(value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+Rule = tuple[str, Callable[[Any], bool]]
+# What a value must be, in words and as a function, by the names that declarations use.
+RULES: dict[str, Rule] = {
+    "name": ("a name", _is_name),
+    "names": ("a list of names", _are_names),
+    "names of metrics": ("a list of names", lambda value: _are_names(value) and len(value) > 0),
+    "column names": ("a list of column names", _are_names),
+    "share": ("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
+    "level": ("a number between 0 and 1", lambda value: _is_number(value) and 0 < value < 1),
+    "count": ("a whole number above 0", _is_count),
+    "count or none": ("a whole number above 0", lambda value: value is None or _is_count(value)),
+    "size": ("a number from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
+    "schedule": ("every, doubling or a whole number of labels", _is_schedule),
+    "power": (
+        f"a number above 0, at most {_MOST_POWER}",
+        lambda value: _is_number(value) and 0 < value <= _MOST_POWER,
+    ),
+    "strength": (
+        f"a number above 0, at most {_MOST_LABELS:,}",
+        lambda value: value is None or (_is_number(value) and 0 < value <= _MOST_LABELS),
+    ),
+    "square or none": ("a square of numbers", lambda value: value is None or _is_square(value)),
+    "question": (
+        f"one of {', '.join(Question)}",
+        lambda value: value is None or value in tuple(Question),
+    ),
+    "target": (f"{CONFUSION}, or empty", lambda value: value in ("", CONFUSION)),
+    "pair": ("a list of two values", lambda value: _are_names(value) and len(value) in (0, 2)),
+}
+
+
+@cache
+def _rules() -> dict[str, Rule]:
+    """{name: rule} of every field of Choices."""
+    rules = {}
+    for field in fields(Choices):
+        declaration = field.metadata.get("declaration")
+        name = declaration.rule if declaration else field.metadata["rule"]
+        values = declaration.values if declaration else ()
+        rules[field.name] = _one_of(values) if name == "one of the values" else RULES[name]
+    return rules
+
+
+def _one_of(values: tuple[str, ...]) -> Rule:
+    words = " or ".join(values) if len(values) == 2 else f"one of {', '.join(values)}"
+    return words, lambda value: isinstance(value, str) and value in values

@@ -1,22 +1,31 @@
 """Choices about groups: what is asked of them, and by what they are judged."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
-from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, TASKS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task, option
 from activetest.pool.groups import PREDICTED
 
-NONE = "none"
-POOLS = ("classification", "regression")
-PRIORS = ("informative", "uniform")
-
-# What each task can judge groups by.
-_KINDS = {ESTIMATE: KINDS, IDENTIFY: (ACCURACY, ERROR, ECE, COST), COMPARE: (ACCURACY, ERROR, COST)}
-# What says nothing without a task, and the task it belongs to.
-_IDLE = {"worst": IDENTIFY, "compare": COMPARE, "rope": COMPARE}
-_IDLE |= {"prior": IDENTIFY, "strength": IDENTIFY}
+# What groups can be judged by for each question.
+_METRICS = {
+    Question.ESTIMATE: KINDS,
+    Question.IDENTIFY: (ACCURACY, ERROR, ECE, COST),
+    Question.COMPARE: (ACCURACY, ERROR, COST),
+}
+# Choices without effect unless a question is asked, and the question they belong to.
+_BELONGS_TO = {
+    "worst": Question.IDENTIFY,
+    "compare": Question.COMPARE,
+    "rope": Question.COMPARE,
+    "prior": Question.IDENTIFY,
+    "prior_strength": Question.IDENTIFY,
+}
+# Choices that every question uses.
+_OF_EVERY_QUESTION = ("prior", "prior_strength")
 
 # Of rounds that choose between groups: what may be left out of the choice is small, but drawn.
 FLOOR = 0.1
@@ -27,102 +36,109 @@ def usual_floor(name: str) -> float:
     return FLOOR if catalog.fact("acquisition", name, "CHOOSES_GROUPS") else Choices.floor
 
 
-def told(words) -> tuple[str | None, str | None]:
-    """What --task says about the pool, and what about the study: a task, none or nothing.
+def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | None]:
+    """The task of the pool and the question about groups that --task names; None where it does not.
 
-    words is one word, several or None. Raises ChoiceError for a word that means neither, or two
-    that mean the same.
+    --task once asked about groups, too, and still does. Raises ChoiceError for a word that is
+    neither, and for two tasks or two questions.
     """
     words = (words,) if isinstance(words, str) else tuple(words or ())
-    of_pool = [word for word in words if word in POOLS]
-    of_study = [word for word in words if word in (*TASKS, NONE)]
+    tasks = [word for word in words if word in tuple(Task)]
+    questions = [word for word in words if word in (*Question, NO_QUESTION)]
     for word in words:
-        if word not in (*of_pool, *of_study):
-            raise ChoiceError(
-                f"no task is called {word!r}",
-                hint=f"choose from {', '.join((*TASKS, NONE))}, "
-                f"or say what the pool is: {', '.join(POOLS)}",
-            )
-    for several in (of_pool, of_study):
+        if word not in (*tasks, *questions):
+            raise ChoiceError(f"no task is called {word!r}", catalog.nearest(word, tuple(Task)))
+    for several in (tasks, questions):
         if len(set(several)) > 1:
             raise ChoiceError(f"--task is {' and '.join(several)}", "name one of them")
-    return (of_pool or [None])[0], (of_study or [None])[0]
+    return (tasks or [None])[0], (questions or [None])[0]
 
 
-def sentence(choices: Choices) -> str:
-    """What is asked of the groups, in plain words that follow "to"; empty without a task."""
+def check_unasked(names: Iterable[str]) -> None:
+    """Raises ChoiceError for choices about groups where no question is asked."""
+    if names := sorted(names):
+        question = _BELONGS_TO.get(names[0], Question.IDENTIFY)
+        raise ChoiceError(
+            f"{option(names[0])} has no effect without a question", f"--question {question}"
+        )
+
+
+def describe_question(choices: Choices) -> str:
+    """The question in plain words that follow "to"; empty without one."""
     by = choices.judged
-    if choices.task == ESTIMATE:
+    if choices.question == Question.ESTIMATE:
         return f"estimate {by} of every group of {choices.groups[0]}"
-    if choices.task == IDENTIFY:
+    if choices.question == Question.IDENTIFY:
         which = "worst group" if choices.worst == 1 else f"{choices.worst} worst groups"
         return f"identify the {which} of {choices.groups[0]} by {by}"
-    if choices.task == COMPARE:
-        one, two = choices.compare
-        return f"compare {one} and {two} of {choices.groups[0]} by {by}, rope {choices.rope:g}"
+    if choices.question == Question.COMPARE:
+        first, second = choices.compare
+        return f"compare {first} and {second} of {choices.groups[0]} by {by}, rope {choices.rope:g}"
     return ""
 
 
-def believed(choices: Choices) -> str:
+def describe_prior(choices: Choices) -> str:
     """The prior in words; empty for the usual one."""
-    weight = "" if choices.strength is None else f" with the weight of {choices.strength:g} labels"
+    strength = choices.prior_strength
+    weight = "" if strength is None else f" with the weight of {strength:g} labels"
     return f"{choices.prior} prior{weight}" if weight or choices.prior != Choices.prior else ""
 
 
-def check_task(choices: Choices, pool: dict, where: str) -> None:
-    """Raises ChoiceError for a task that makes no sense in a pool with these roles."""
+def check_question(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
+    """Raises ChoiceError for a question that makes no sense in a pool with these roles."""
     between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
-    if choices.task is None:
-        for name, task in _IDLE.items():
+    if choices.question is None:
+        for name, question in _BELONGS_TO.items():
             if getattr(choices, name) != getattr(Choices, name):
                 raise ChoiceError(
-                    f"{where}: {option(name)} has no effect without a task", f"--task {task}"
+                    f"{where}: {option(name)} has no effect without a question",
+                    f"--question {question}",
                 )
         if choices.target:
-            raise ChoiceError(f"{where}: target has no effect without a task", "leave it empty")
+            raise ChoiceError(f"{where}: target has no effect without a question", "leave it empty")
         if between:
             raise ChoiceError(
                 f"{where}: acquisition {choices.acquisition!r} chooses between groups, "
-                "and the study has no task",
-                f"--task {IDENTIFY} --group COLUMN, or --acquisition optimal",
+                "and the study asks no question about them",
+                f"--question {Question.IDENTIFY} --group COLUMN, or --acquisition optimal",
             )
         return
-    if pool["task"] == "regression":
+    if pool["task"] == Task.REGRESSION:
         raise ChoiceError(
-            f"{where}: a task asks about groups of a classifier, and this pool predicts values",
-            "leave --task out: report --group gives metrics of groups",
+            f"{where}: questions are about groups of a classifier, and this pool predicts values",
+            "leave --question out: report --group gives metrics of groups",
         )
     if not choices.groups:
-        raise ChoiceError(f"{where}: the task {choices.task} needs groups", "--group COLUMN")
+        raise ChoiceError(
+            f"{where}: the question {choices.question} needs groups", "--group COLUMN"
+        )
     _check_judged(choices, pool, where)
-    _check_asked(choices, where)
+    _check_arguments(choices, where)
     if between:
         _check_between(choices, where)
 
 
-def option(name: str) -> str:
-    """The option that sets this field of Choices."""
-    return "--prior-strength" if name == "strength" else f"--{name}"
-
-
-def _check_judged(choices: Choices, pool: dict, where: str) -> None:
-    kind, _ = specification.split(choices.judged)
-    if kind == CONFUSION and choices.task != ESTIMATE:
+def _check_judged(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
+    kind, _ = specification.split_specification(choices.judged)
+    if kind == CONFUSION and choices.question != Question.ESTIMATE:
         raise ChoiceError(
-            f"{where}: a confusion matrix is no single number to {choices.task} groups by",
-            f"--task {ESTIMATE}, or another --metric",
+            f"{where}: a confusion matrix is no single number to {choices.question} groups by",
+            f"--question {Question.ESTIMATE}, or another --metric",
         )
-    if kind == ECE and choices.task == COMPARE:
+    if kind == ECE and choices.question == Question.COMPARE:
         raise ChoiceError(
             f"{where}: calibration errors of two groups cannot be compared: what is believed of "
             "them lies above the truth, by more where labels are few",
-            f"--task {IDENTIFY}, or compare by --metric {ACCURACY}",
+            f"--question {Question.IDENTIFY}, or compare by --metric {ACCURACY}",
         )
-    others = [name for name in _KINDS[choices.task] if name != CONFUSION]
-    if kind not in _KINDS[choices.task] or specification.split(choices.metric)[0] not in others:
+    others = [name for name in _METRICS[choices.question] if name != CONFUSION]
+    if (
+        kind not in _METRICS[choices.question]
+        or specification.split_specification(choices.metric)[0] not in others
+    ):
         raise ChoiceError(
-            f"{where}: the task {choices.task} judges groups by "
-            f"{', '.join(_KINDS[choices.task])}, and the metric is {choices.metric!r}",
+            f"{where}: the question {choices.question} judges groups by "
+            f"{', '.join(_METRICS[choices.question])}, and the metric is {choices.metric!r}",
             f"--metric {ACCURACY}",
         )
     computed = PREDICTED in pool.get("computed", ())
@@ -138,19 +154,22 @@ def _check_judged(choices: Choices, pool: dict, where: str) -> None:
         )
 
 
-def _check_asked(choices: Choices, where: str) -> None:
-    for name, task in _IDLE.items():
-        asked = getattr(choices, name) != getattr(Choices, name)
-        if asked and task != choices.task and name not in ("prior", "strength"):
+def _check_arguments(choices: Choices, where: str) -> None:
+    for name, question in _BELONGS_TO.items():
+        given = getattr(choices, name) != getattr(Choices, name)
+        if given and question != choices.question and name not in _OF_EVERY_QUESTION:
             raise ChoiceError(
-                f"{where}: --{name} has no effect on the task {choices.task}", f"--task {task}"
+                f"{where}: {option(name)} has no effect on the question {choices.question}",
+                f"--question {question}",
             )
-    if choices.task == COMPARE and (len(choices.compare) != 2 or len(set(choices.compare)) != 2):
+    if choices.question == Question.COMPARE and (
+        len(choices.compare) != 2 or len(set(choices.compare)) != 2
+    ):
         raise ChoiceError(
-            f"{where}: the task {COMPARE} needs two values of {choices.groups[0]!r}",
+            f"{where}: the question {Question.COMPARE} needs two values of {choices.groups[0]!r}",
             "--compare A,B",
         )
-    if choices.task == COMPARE and choices.rope >= (widest := _range(choices)):
+    if choices.question == Question.COMPARE and choices.rope >= (widest := _range(choices)):
         raise ChoiceError(
             f"{where}: --rope is {choices.rope:g}, and no two groups differ by more than "
             f"{widest:g} in {choices.metric}",
@@ -160,7 +179,7 @@ def _check_asked(choices: Choices, where: str) -> None:
 
 def _range(choices: Choices) -> float:
     """How far the values of two groups can be apart."""
-    kind, _ = specification.split(choices.metric)
+    kind, _ = specification.split_specification(choices.metric)
     if kind != COST:
         return 1.0
     return max(map(max, choices.costs)) - min(map(min, choices.costs))
@@ -168,15 +187,15 @@ def _range(choices: Choices) -> float:
 
 def _check_between(choices: Choices, where: str) -> None:
     name = choices.acquisition
-    if choices.selection == "top" or choices.power != 1:
+    if choices.selection == Selection.TOP or choices.power != 1:
         raise ChoiceError(
             f"{where}: {name} chooses groups and gives rows no scores: they have neither a top "
             "nor a power",
             "leave --selection at draw and --power at 1",
         )
-    if name in ("bayes-ucb", "top-two-thompson") and choices.task != IDENTIFY:
+    if name in ("bayes-ucb", "top-two-thompson") and choices.question != Question.IDENTIFY:
         raise ChoiceError(
-            f"{where}: {name} looks for the worst group, and the task is {choices.task}",
+            f"{where}: {name} looks for the worst group, and the question is {choices.question}",
             "--acquisition thompson",
         )
     if name == "top-two-thompson" and choices.worst > 1:

@@ -16,14 +16,14 @@ def answers(made, key: str | Path, *, unmatched: bool = False) -> Array:
     With unmatched, labels may be of classes that the model never predicts. Raises LabelError for an
     item without a label, an id that is not in the pool and a label that makes no sense there.
     """
-    rows = [row for row in files.read(key) if row.status == LABELLED]
+    rows = [row for row in files.read_labels(key) if row.status == LABELLED]
     at = made.find([row.id for row in rows])
     if (at < 0).any():
         raise LabelError(
             f"{key}: id {rows[int(np.argmin(at))].id!r} is not in the pool",
             "give this pool's answer key",
         )
-    number, truth = files.numbering(made.classes), np.full(made.size, np.nan)
+    number, truth = files.make_label_encoder(made.classes), np.full(made.size, np.nan)
     for row, place in zip(rows, at, strict=True):
         try:
             truth[place] = number(row.label)

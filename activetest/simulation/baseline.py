@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest.item_statistics.metric import Metric, evaluate
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array, Outputs
-from activetest.simulation.design import TOP
 
 # Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.
 _RUNS, _POINTS = 1000, 24
@@ -108,7 +107,7 @@ def compared(
         labels_saved=float(saved),
         labels_saved_se=None if doubt is None else float(doubt),
         label_ratio=float(uniform.labels(mse) / budget) if mse > 0 else np.inf,
-        coverage=float(inside.mean()) if differ or choices.selection != TOP else None,
+        coverage=float(inside.mean()) if differ or choices.selection != Selection.TOP else None,
         width=float((table[:, 2] - table[:, 1]).mean()),
         uniform_mse=uniform.error(budget),
         uniform_median=uniform.medians.get(budget, np.nan),

@@ -1,17 +1,18 @@
 """What a simulation does: every strategy that is compared, and where it is looked at."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from activetest import catalog
-from activetest.bandits.bandit import COMPARE, IDENTIFY
-from activetest.errors import ChoiceError
-from activetest.nouns.choices import Choices
-from activetest.sampling.choices import checked
-from activetest.sampling.question import NONE, option, usual_floor
+from activetest.nouns.choices import NO_QUESTION, Choices, Selection
+from activetest.sampling.choices import check_choices
+from activetest.sampling.question import check_unasked, usual_floor
+from activetest.sampling.settings import Settings
 
-DRAW, TOP = "draw", "top"
+# Choices that say nothing without a question, but for compare, which is text.
+_OF_GROUPS = ("worst", "prior", "prior_strength", "rope")
 
 
 @dataclass(frozen=True)
@@ -39,41 +40,33 @@ class Plan:
         return (self.seed * 1_000_003 + run) % 2**63
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of the pool's groups: see Choices. compare is the text A,B."""
+def choices_of_groups(settings: Settings, *, grouped: bool) -> dict[str, Any]:
+    """The choices about groups; none without a question.
 
-    task: str
-    worst: int = Choices.worst
-    compare: str | None = None
-    prior: str = Choices.prior
-    strength: float | None = None
-    rope: float = Choices.rope
-
-    def choices(self) -> dict:
-        """As choices; which of several commas parts two values is seen later."""
-        apart = () if self.compare is None else self.compare.rpartition(",")[::2]
-        return asdict(self) | {"compare": apart}
-
-
-def asking(task: str | None, wishes: dict, *, grouped: bool = False) -> Asked | None:
-    """What is asked of groups, with these fields; None without a task.
-
-    Raises ChoiceError for wishes about no task, and for groups without one.
+    grouped  whether groups were named. Raises ChoiceError where settings have no effect without a
+    question.
     """
-    if task in (None, NONE):
-        idle = [*wishes, *(["group"] if grouped else [])]
-        if idle:
-            first = min(idle)
-            task = COMPARE if first in ("compare", "rope") else IDENTIFY
-            raise ChoiceError(f"{option(first)} has no effect without a task", f"--task {task}")
-        return None
-    return Asked(task, **wishes)
+    given = {name: settings.choices[name] for name in _OF_GROUPS if name in settings.choices}
+    question = settings.choices.get("question")
+    if question in (None, NO_QUESTION):
+        check_unasked(
+            [
+                *given,
+                *(["compare"] if settings.compare is not None else []),
+                *(["groups"] if grouped else []),
+            ]
+        )
+        return {}
+    compare = settings.compare
+    if isinstance(compare, str):
+        # Which of several commas separates the values is seen when the pool's values are known.
+        compare = compare.rpartition(",")[::2]
+    return given | {"question": question, "compare": tuple(compare or ())}
 
 
 def strategies(
-    common: dict,
-    roles: dict,
+    common: Mapping[str, Any],
+    roles: Mapping[str, Any],
     *,
     surrogates: Sequence[str],
     acquisitions: Sequence[str],
@@ -90,18 +83,19 @@ def strategies(
     for surrogate, acquisition, selection, power in product(
         surrogates, acquisitions, selections, powers
     ):
-        alike = acquisition == "uniform" or catalog.fact(
-            "acquisition", acquisition, "CHOOSES_GROUPS"
-        )
-        if alike or with_replacement(acquisition):
-            selection = DRAW
-        if alike or selection == TOP:
-            power = 1.0
-        entries = {"floor": usual_floor(acquisition)} | common
-        entries |= {"surrogate": surrogate, "acquisition": acquisition}
-        entries |= {"selection": selection, "power": power}
-        made = checked(entries, roles, where="simulate", simulated=True)
-        found[made] = None
+        between_groups = catalog.fact("acquisition", acquisition, "CHOOSES_GROUPS")
+        unscored = acquisition == "uniform" or between_groups
+        drawn = unscored or with_replacement(acquisition)
+        top = selection == Selection.TOP and not drawn
+        choices = {
+            "floor": usual_floor(acquisition),
+            **common,
+            "surrogate": surrogate,
+            "acquisition": acquisition,
+            "selection": Selection.DRAW.value if drawn else selection,
+            "power": 1.0 if unscored or top else power,
+        }
+        found[check_choices(choices, roles, where="simulate", simulated=True)] = None
     return tuple(found)
 
 

@@ -23,7 +23,7 @@ except ImportError:  # Windows has none: two commands with one file are then not
     fcntl = None
 
 # A strategy's place in the plan, and the run's number.
-Task = tuple[int, int]
+RunKey = tuple[int, int]
 # {(estimator, metric, budget): numbers}
 Found = dict[tuple[str, str, int], tuple[float, ...]]
 # Estimate, lower, upper and labels; and what JSON has no number for.
@@ -47,7 +47,7 @@ class SavedRuns:
             self._file = open(self.path, "a+b")
             try:
                 self._lock()
-                self.runs: dict[Task, Found] = self._begun(header)
+                self.runs: dict[RunKey, Found] = self._begun(header)
             except BaseException:
                 self._file.close()
                 raise
@@ -56,7 +56,7 @@ class SavedRuns:
                 f"cannot keep runs in {self.path}: {error.strerror or error}", "--save another file"
             ) from error
 
-    def add(self, task: Task, found: Found) -> None:
+    def add(self, task: RunKey, found: Found) -> None:
         """Write one more run down."""
         strategy, run = task
         rows = [[*what, *map(_plain, numbers)] for what, numbers in found.items()]
@@ -76,7 +76,7 @@ class SavedRuns:
                 "wait until it ends, or --save another file",
             )
 
-    def _begun(self, header: dict) -> dict[Task, Found]:
+    def _begun(self, header: dict) -> dict[RunKey, Found]:
         """The runs that the file holds, which is then ready for more."""
         whole, lines = self._lines()
         if lines:
@@ -111,7 +111,7 @@ class SavedRuns:
                 "--save another file, or repeat the command it was made with",
             )
 
-    def _run(self, number: int, line: bytes) -> tuple[Task, Found]:
+    def _run(self, number: int, line: bytes) -> tuple[RunKey, Found]:
         content = _parsed(line)
         if not _is_run(content):
             raise ChoiceError(

@@ -4,134 +4,129 @@ The draws and numbers come from the same code as those of `next` and `report`.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from activetest import catalog
 from activetest.cache import auxiliary, cache
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.estimation.view import ANYTIME, FIXED, INTERVALS, OWN_VIEW, look
+from activetest.estimation.view import build_view, is_model_based
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Interval, Task
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
 from activetest.parallel import processors
+from activetest.pool import convert
+from activetest.pool.costs import read_costs
+from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
-from activetest.rounds.fit import surrogate_of
+from activetest.rounds.fit import get_surrogate
 from activetest.sampling import plan as rounds
-from activetest.sampling.between_groups import fitted
+from activetest.sampling.between_groups import resolve_compared_groups
+from activetest.sampling.settings import Settings, read_settings
 from activetest.simulation.answer_key import answers
 from activetest.simulation.baseline import baseline, compared
-from activetest.simulation.design import DRAW, Asked, Plan, strategies, with_replacement
-from activetest.simulation.saved_runs import Found, SavedRuns, Task, header
+from activetest.simulation.design import (
+    Plan,
+    choices_of_groups,
+    strategies,
+    with_replacement,
+)
+from activetest.simulation.saved_runs import Found, RunKey, SavedRuns, header
 from activetest.simulation.with_replacement import played
 from activetest.simulation.workers import finished
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 ACQUISITIONS = ("optimal", "uniform")
+# Choices that all strategies share.
+_SHARED = ("floor", "level", "refit")
 
 
 def simulate(
-    pool: Pool,
+    pool: Pool | str | Path,
     key: str | Path,
     *,
-    budgets: tuple[int, ...] = (50, 100, 200),
+    budgets: Sequence[int] = (50, 100, 200),
     runs: int = 200,
     batch: int = 10,
     seed: int = 0,
-    surrogates: tuple[str, ...] = (),
-    acquisitions: tuple[str, ...] = ACQUISITIONS,
-    selections: tuple[str, ...] = (DRAW,),
-    powers: tuple[float, ...] = (1.0,),
-    refit: str = Choices.refit,
-    estimators: tuple[str, ...] = ESTIMATORS,
-    metrics: tuple[str, ...] = (),
+    estimators: Sequence[str] = ESTIMATORS,
+    metrics: Sequence[str] = (),
     aim: str | None = None,
-    interval: str = FIXED,
-    costs=None,
-    floor: float | None = None,
-    level: float = Choices.level,
-    asked: Asked | None = None,
-    train: str | None = None,
-    others: str | None = None,
+    interval: str = Interval.FIXED,
     save: str | Path | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    **settings: Any,
 ) -> list[SimulatedStrategy]:
     """One result per strategy, estimator, metric and budget that exists.
 
-    key     a label file with a row for every item
-    train   a file of labelled rows from elsewhere, others one of other models' outputs: see
-            supplements
-    asked   what is asked of the pool's groups; for acquisitions that choose between them
-    save    a file of finished runs: those in it are not made again, and the others are added
+    pool      an open pool, or its address
+    key       a label file with a row for every item
+    budgets   draws after which to estimate
+    runs      studies per strategy
+    batch     labels per round
+    metrics   what to estimate; the usual ones where it is empty
+    aim       the metric that draws aim at; the first where it is None
+    save      a file of finished runs: those in it are not repeated, and the others are added
+    settings  by the names of activetest.nouns.choices. surrogate, acquisition, selection and power
+              take several values; columns are for a pool that is given by its address
 
-    Strategies are all pairs of surrogates, acquisitions, selections and powers. Same seed, same
-    results, however many workers and interruptions. Raises LabelError for a key with gaps,
+    Strategies are all combinations of surrogates, acquisitions, selections and powers. Same seed,
+    same results, however many workers and interruptions. Raises LabelError for a key with gaps,
     ChoiceError for choices that make no sense or leave nothing to estimate and for a file that
     holds another simulation, and ActivetestError when a worker dies.
     """
-    if runs < 2 or batch < 1 or not budgets or min(budgets) < 2:
+    given = read_settings(settings, simulated=True)
+    _check_numbers(budgets, runs, batch, workers)
+    if interval not in tuple(Interval):
         raise ChoiceError(
-            "a simulation needs 2 runs, batches of 1 and budgets of 2, or more",
-            "--runs 200 --budget 100",
+            f"there is no interval {interval!r}", catalog.nearest(interval, tuple(Interval))
         )
-    if interval not in INTERVALS:
-        raise ChoiceError(
-            f"there is no interval {interval!r}", f"choose from {', '.join(INTERVALS)}"
-        )
-    if workers is not None and workers < 1:
-        raise ChoiceError(f"{workers} workers cannot work", "--workers 1")
-    roles = pool.schema.to_dict() | {"uri": pool.uri}
-    metrics = metrics or default_metrics(roles["task"], roles["kind"])
-    common = {"metric": aim or metrics[0], "metrics": metrics, "refit": refit, "costs": costs}
-    common |= {"level": level} | ({} if floor is None else {"floor": floor})
-    common |= {"groups": pool.schema.groups} | (asked.choices() if asked else {})
-    common |= {"interval": ANYTIME if interval == ANYTIME else FIXED}
     for name in estimators:
         catalog.load("estimators", name)
-    plan = Plan(
-        strategies(
-            common,
-            roles,
-            surrogates=surrogates or (_usual(roles),),
-            acquisitions=acquisitions,
-            selections=selections,
-            powers=powers,
-        ),
-        estimators,
-        tuple(metrics),
-        tuple(sorted(set(budgets))),
-        interval,
-        batch,
-        seed,
-    )
-    with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
-        made = cache.build(pool, Path(folder) / "cache")
-        truth = answers(made, key, unmatched=pool.schema.open_classes)
-        if plan.budgets[-1] > made.size:
-            raise ChoiceError(
-                f"a budget of {plan.budgets[-1]} is more than the pool's {made.size} items",
-                "ask for less",
+    # Before the pool is opened: what is wrong with choices alone is known at once.
+    of_groups = choices_of_groups(given, grouped="groups" in given.columns)
+    with _opened(pool, given, grouped=bool(of_groups)) as opened:
+        roles = opened.schema.to_dict() | {"uri": opened.uri}
+        metrics = tuple(metrics) or default_metrics(roles["task"], roles["kind"])
+        plan = Plan(
+            _strategies(given, of_groups, opened, metrics, aim, interval),
+            tuple(estimators),
+            metrics,
+            tuple(sorted(set(budgets))),
+            interval,
+            batch,
+            seed,
+        )
+        with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
+            built = cache.build_cache(opened, Path(folder) / "cache")
+            truth = answers(built, key, unmatched=opened.schema.open_classes)
+            if plan.budgets[-1] > built.size:
+                raise ChoiceError(
+                    f"a budget of {plan.budgets[-1]} is more than the pool's {built.size} items",
+                    "ask for less",
+                )
+            fitting = tuple(
+                resolve_compared_groups(each, built, given.compare) for each in plan.strategies
             )
-        compare = asked.compare if asked else None
-        meant = tuple(fitted(each, made, compare) for each in plan.strategies)
-        plan = replace(plan, strategies=meant)
-        names = {each.surrogate for each in plan.strategies}
-        made = auxiliary.attach_auxiliary(made, pool, names, train=train, surrogates=others)
-        tasks = list(product(range(len(plan.strategies)), range(runs)))
-        # Every strategy's first run comes before any second one.
-        tasks.sort(key=lambda task: task[::-1])
-        outcomes = _outcomes(made, truth, plan, tasks, save, workers or processors(), progress)
-        results = list(_results(made, truth, plan, outcomes))
+            plan = replace(plan, strategies=fitting)
+            names = {each.surrogate for each in plan.strategies}
+            built = auxiliary.attach_auxiliary(built, opened, names, **given.files)
+            tasks = list(product(range(len(plan.strategies)), range(runs)))
+            # Every strategy's first run comes before any second one.
+            tasks.sort(key=lambda task: task[::-1])
+            outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
+            results = list(_results(built, truth, plan, outcomes))
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
@@ -140,28 +135,78 @@ def simulate(
     return results
 
 
-def _usual(roles: dict) -> str:
-    return "residual" if roles["task"] == "regression" else "agreement"
+def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int | None) -> None:
+    if runs < 2 or batch < 1 or not budgets or min(budgets) < 2:
+        raise ChoiceError(
+            "a simulation needs 2 runs, batches of 1 and budgets of 2, or more",
+            "--runs 200 --budget 100",
+        )
+    if workers is not None and workers < 1:
+        raise ChoiceError(f"{workers} workers cannot work", "--workers 1")
 
 
-def run(made: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> Found:
+@contextmanager
+def _opened(pool: Pool | str | Path, given: Settings, *, grouped: bool) -> Iterator[Pool]:
+    """The open pool; by the predicted classes where it has to be grouped and no group is named."""
+    if isinstance(pool, Pool):
+        if given.columns:
+            name = min(given.columns)
+            raise ChoiceError(f"{name} was given for a pool that is open already", "leave it out")
+        yield pool
+        return
+    columns = ({"groups": (PREDICTED,)} if grouped else {}) | given.columns
+    with convert.open_as_parquet(str(pool), id=given.columns.get("id")) as path:
+        yield Pool.open(path, **columns)
+
+
+def _strategies(
+    given: Settings,
+    of_groups: Mapping[str, Any],
+    pool: Pool,
+    metrics: tuple[str, ...],
+    aim: str | None,
+    interval: str,
+) -> tuple[Choices, ...]:
+    """Every way to draw that is compared."""
+    roles = pool.schema.to_dict() | {"uri": pool.uri}
+    usual = "residual" if pool.schema.task == Task.REGRESSION else "agreement"
+    common = {name: given.choices[name] for name in _SHARED if name in given.choices}
+    if given.costs is not None:
+        common["costs"] = read_costs(given.costs, pool.schema.classes)
+    common |= {"metric": aim or metrics[0], "metrics": metrics, "groups": pool.schema.groups}
+    common["interval"] = Interval.ANYTIME if interval == Interval.ANYTIME else Interval.FIXED
+    return strategies(
+        common | dict(of_groups),
+        roles,
+        surrogates=given.choices.get("surrogate", (usual,)),
+        acquisitions=given.choices.get("acquisition", ACQUISITIONS),
+        selections=given.choices.get("selection", (Choices.selection,)),
+        powers=given.choices.get("power", (Choices.power,)),
+    )
+
+
+def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> Found:
     """{(estimator, metric, budget): (estimate, lower, upper, labels)} of one study.
 
     It buys its labels from the truth (N,). Estimates that do not exist are left out.
     """
-    metrics = _metrics(plan.metrics, made, choices)
+    metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
-        return dict(played(made, truth, plan, choices, metrics, seed))
+        return dict(played(built, truth, plan, choices, metrics, seed))
     log, found, surrogate = Log.empty(), {}, None
     for budget in plan.budgets:
         while len(log.rows) < budget:
             count = min(plan.batch, budget - len(log.rows))
-            drawn = rounds.plan(log, made, choices, seed=seed, count=count, surrogate=surrogate)
+            drawn = rounds.plan_round(
+                log, built, choices, seed=seed, count=count, surrogate=surrogate
+            )
             log, surrogate = answered(log, drawn, truth), None
         # The look and the round after it know the same labels: one fit serves both.
-        surrogate = surrogate_of(log, made, choices, seed=seed)
-        own_view = OWN_VIEW in plan.estimators
-        view = look(log, made, choices, metrics, seed=seed, own_view=own_view, surrogate=surrogate)
+        surrogate = get_surrogate(log, built, choices, seed=seed)
+        own_view = any(map(is_model_based, plan.estimators))
+        view = build_view(
+            log, built, choices, metrics, seed=seed, own_view=own_view, surrogate=surrogate
+        )
         for metric in metrics:
             for estimator in plan.estimators:
                 try:
@@ -189,12 +234,18 @@ def answered(log: Log, drawn: Round, truth: Array) -> Log:
 
 
 def _outcomes(
-    made, truth: Array, plan: Plan, tasks: list[Task], save, workers: int, progress
-) -> dict[Task, Found]:
-    """What every run found; those that a file holds already are not made again."""
-    saved = SavedRuns(save, header(plan, made, truth)) if save else None
+    built: cache.Cache,
+    truth: Array,
+    plan: Plan,
+    tasks: list[RunKey],
+    save: str | Path | None,
+    workers: int,
+    progress: Callable[[int, int], None],
+) -> dict[RunKey, Found]:
+    """What every run found; those that a file holds already are not repeated."""
+    saved = SavedRuns(save, header(plan, built, truth)) if save else None
     done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
-    scene = (str(made.folder), made.parts, truth, plan)
+    scene = (str(built.folder), built.parts, truth, plan)
     left = [task for task in tasks if task not in done]
     progress(len(done), len(tasks))
     with saved or nullcontext():
@@ -208,30 +259,32 @@ def _outcomes(
 
 def _prepare(folder: str, parts: tuple[str, ...], truth: Array, plan: Plan) -> tuple:
     """What every run of a worker needs: a cache is opened once."""
-    return cache.open(Path(folder), parts), truth, plan
+    return cache.open_cache(Path(folder), parts), truth, plan
 
 
-def _play(scene: tuple, task: Task) -> Found:
-    made, truth, plan = scene
+def _play(scene: tuple, task: RunKey) -> Found:
+    built, truth, plan = scene
     strategy, number = task
-    return run(made, truth, plan, plan.strategies[strategy], plan.seed_of(number))
+    return run(built, truth, plan, plan.strategies[strategy], plan.seed_of(number))
 
 
-def _metrics(names: tuple[str, ...], made, choices: Choices) -> list[Metric]:
-    facts = specification.facts(made.roles, choices.costs, made)
-    return [metric for name in names for metric in specification.metrics(name, facts)]
+def _metrics(names: tuple[str, ...], built: cache.Cache, choices: Choices) -> list[Metric]:
+    facts = specification.describe_pool(built.roles, choices.costs, built)
+    return [metric for name in names for metric in specification.find_metrics(name, facts)]
 
 
-def _results(made, truth: Array, plan: Plan, outcomes: dict) -> Iterator[SimulatedStrategy]:
+def _results(
+    built: cache.Cache, truth: Array, plan: Plan, outcomes: dict
+) -> Iterator[SimulatedStrategy]:
     """One result per strategy, budget, metric and estimator, from the runs in which it existed."""
-    outputs = made.rows(0, made.size).outputs
+    outputs = built.rows(0, built.size).outputs
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
     baselines = {
         metric.title: baseline(
             metric, outputs, truth, plan.budgets, np.random.default_rng([plan.seed, 1])
         )
-        for metric in _metrics(plan.metrics, made, plan.strategies[0])
+        for metric in _metrics(plan.metrics, built, plan.strategies[0])
     }
     tables: dict = {}
     for (strategy, _), found in sorted(outcomes.items()):

@@ -4,28 +4,38 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from activetest import atomic
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.errors import StudyError
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import NO_QUESTION, Choices, Task
 from activetest.pool import convert
-from activetest.pool.costs import read as read_costs
+from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
-from activetest.sampling.between_groups import fitted
-from activetest.sampling.question import NONE, told
+from activetest.sampling.between_groups import resolve_compared_groups
+from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
-from activetest.study.settings import check_features, check_seed, kept, priors_note
-from activetest.study.settings import choices as chosen
-from activetest.study.study import FOLDER, Study, storing
+from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, raising_storage_errors
+from activetest.study.settings import (
+    check_columns,
+    check_features,
+    check_seed,
+    choose_choices,
+    describe_priors,
+    kept_columns,
+)
+from activetest.study.study import Study
 
-_CACHE = "cache"
+# The setting and the key in study.toml of every auxiliary file.
+_STORED = {"train": "train", "other_models": "surrogates"}
 
 
 @dataclass(frozen=True)
@@ -55,120 +65,111 @@ class Initialised:
 
 
 def init(
-    pool_uri,
+    pool_uri: str | Path | None = None,
+    study_folder: str | Path | None = None,
     *,
-    study_folder=None,
     dry_run: bool = False,
-    seed: int | None = None,
-    metric: tuple[str, ...] | str | None = None,
-    surrogate: str | None = None,
-    acquisition: str | None = None,
-    floor: float | None = None,
-    level: float | None = None,
-    budget: int | None = None,
-    costs: str | None = None,
-    annotators: str | None = None,
-    interval: str | None = None,
-    refit: str | None = None,
-    selection: str | None = None,
-    power: float | None = None,
-    task: str | tuple[str, ...] | None = None,
-    worst: int | None = None,
-    compare: str | None = None,
-    prior: str | None = None,
-    strength: float | None = None,
-    rope: float | None = None,
-    train: str | None = None,
-    surrogates: str | None = None,
-    **columns,
+    **settings: Any,
 ) -> Initialised:
     """Create a study of a pool, or change the choices of the study that is there.
 
-    columns are the wishes of Pool.open (id, outputs, features, groups, positive, threshold,
-    classes); None leaves them to convention or, in a study, as they are. task says what the pool
-    predicts, what is asked of its groups, or both: see choices_task.told; compare is the text A,B.
-    With a task and no groups these are the predicted classes. train and surrogates are
-    files beside the pool, see supplements; an empty text forgets the one there is. Labels and past
-    rounds are never touched. Raises PoolError for a pool or file that cannot serve, PoolChanged
-    when the study is of another one or its rounds knew other features, ChoiceError for a choice
-    that makes no sense, StorageError when the study cannot be written.
+    pool_uri      address of the pool; None for that of the study at hand
+    study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
+                  pool, that of the nearest folder above this one
+    dry_run       check everything and write nothing
+    settings      by the names of activetest.nouns.choices: columns (id, outputs, features, groups,
+                  task, positive, threshold, classes), choices (metric, floor, question ...), seed,
+                  and the files costs, train and other_models. None leaves a setting to convention
+                  or, in a study, as it is; an empty text forgets train or other_models. compare is
+                  text "A,B" or two values.
+
+    With a question about groups and no groups, these are the predicted classes. Labels and past
+    rounds are never touched: after the first draw, seed, id, outputs, classes and threshold stay.
+    Raises PoolError for a pool or file that cannot serve, PoolChanged when the study is of another
+    pool or its rounds saw other features, ChoiceError for a setting that makes no sense, StudyError
+    where there is no study and no pool is given, StorageError when the study cannot be written.
     """
-    folder, study = _where(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
-    check_seed(seed, study)
-    of_pool, asked = told(task)
-    columns = {key: value for key, value in columns.items() if value is not None}
-    columns |= {"task": of_pool} if of_pool else {}
-    wanted = {"metric": metric, "surrogate": surrogate, "acquisition": acquisition, "floor": floor}
-    wanted |= {"level": level, "budget": budget, "annotators": annotators}
-    wanted |= {"interval": interval, "refit": refit, "selection": selection, "power": power}
-    wanted |= {"task": asked, "worst": worst, "compare": compare, "prior": prior}
-    wanted |= {"strength": strength, "rope": rope}
-    named = {"train": train and str(train), "surrogates": surrogates and str(surrogates)}
-    beside = _beside(study, named)
-    renamed = {key for key, given in named.items() if given is not None}
-    source = str(pool_uri)
+    given = read_settings(settings)
+    if pool_uri is None:
+        study = Study.open(study_folder)
+        folder, source = study.folder, study.uri
+    else:
+        folder, study = _find_folder(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
+        source = str(pool_uri)
+    # Whatever is recorded from here on may rest on what is about to change.
+    revision = study.ledger.record().revision if study else 0
+    check_seed(given.seed, study)
+    address = source
     # Ids of a converted pool stay text, also when only the study knows which column they are.
-    id = columns.get("id") or (study.pool.get("id") if study else None)
-    with convert.as_parquet(source, id=id, elsewhere=dry_run) as path:
-        asking = (asked or (study and study.choices.task)) not in (None, NONE)
-        pool = _opened(path, kept(path, study, columns) | columns, grouped=asking)
+    id = given.columns.get("id") or (study.pool.get("id") if study else None)
+    with convert.open_as_parquet(source, id=id, elsewhere=dry_run) as path:
+        pool = _open_pool(path, study, given)
         pool.uri = source
         check_features(pool, study)
-        if costs is not None:
-            wanted["costs"] = read_costs(costs, pool.schema.classes)
-        choices = chosen(
-            pool, study, {key: value for key, value in wanted.items() if value is not None}
-        )
+        columns_change = study is not None and check_columns(pool.schema, study)
+        chosen = dict(given.choices)
+        if given.costs is not None:
+            chosen["costs"] = read_costs(given.costs, pool.schema.classes)
+        if given.compare is not None:
+            chosen["compare"] = given.compare
+        choices = choose_choices(pool, study, chosen)
         outcome = "checked" if dry_run else "updated" if study else "created"
-        with _room(folder, dry_run=dry_run, fresh=study is None) as room:
-            made = _looked(pool, room, study, choices.surrogate, beside, renamed)
-            choices = fitted(choices, made, compare)
-            waiting = auxiliary.inspected(made, pool, **named)
-            changed = provenance.lasting(made)
+        files = _auxiliary_files(study, given.files)
+        named = {_STORED[name] for name, value in given.files.items() if value is not None}
+        with _cache_folder(folder, dry_run=dry_run, fresh=study is None) as place:
+            if study and columns_change:
+                _check_same_pool(pool, study, place)
+            built = _build_cache(
+                pool, place, None if columns_change else study, choices.surrogate, files, named
+            )
+            choices = resolve_compared_groups(choices, built, given.compare)
+            notices = pool.notices + built.notices + describe_priors(choices, pool)
+            notices += auxiliary.check_unused_files(built, pool, **given.files)
+            notices += provenance.describe_unavailable(built)
             if not dry_run:
-                source = _settled(source, path)
-                entries = _entries(source, pool, made, beside, study, renamed)
-                study = _stored(study, folder, entries, choices, seed, made)
-    said = (
-        (f"{pool_uri} was converted to {source}, which the study reads",)
-        if source != str(pool_uri)
-        else ()
-    )
+                source = _keep_converted(source, path)
+                entries = _pool_entries(source, pool, built, files, study, named)
+                study = _store(study, folder, entries, choices, given.seed, built, revision)
+    if source != address:
+        notices += (f"{address} was converted to {source}, which the study reads",)
     return Initialised(
-        outcome,
-        folder,
-        source,
-        pool.rows,
-        pool.schema,
-        choices,
-        study.seed if study else seed,
-        made.fingerprint,
-        pool.notices + made.notices + priors_note(choices, pool) + waiting + changed + said,
+        outcome=outcome,
+        folder=folder,
+        uri=source,
+        rows=pool.rows,
+        schema=pool.schema,
+        choices=choices,
+        seed=study.seed if study and not (dry_run and given.seed is not None) else given.seed,
+        fingerprint=built.fingerprint,
+        notices=notices,
     )
 
 
-def _opened(path: str, columns: dict, *, grouped: bool) -> Pool:
-    """The pool; by the predicted classes where it has to be grouped and nothing else is said."""
+def _open_pool(path: str, study: Study | None, given: Settings) -> Pool:
+    """The pool; by the predicted classes where it has to be grouped and no group is named."""
+    columns = kept_columns(path, study, given.columns) | given.columns
     pool = Pool.open(path, **columns)
-    if grouped and not pool.schema.groups and pool.schema.task == "classification":
+    question = given.choices.get("question") or (study and study.choices.question)
+    grouped = question not in (None, NO_QUESTION)
+    if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         return Pool.open(path, **columns | {"groups": (PREDICTED,)})
     return pool
 
 
-def _where(folder) -> tuple[Path, Study | None]:
+def _find_folder(folder: str | Path) -> tuple[Path, Study | None]:
     """The study folder, and the study in it.
 
     Raises StudyError for a folder with something else in it.
     """
     folder = Path(folder)
-    if (folder / FOLDER / "study.toml").is_file():
+    if (folder / FOLDER / CONFIG).is_file():
         folder = folder / FOLDER
-    if (folder / "study.toml").is_file():
+    if (folder / CONFIG).is_file():
         return folder, Study.open(folder)
     if folder.exists() and (
-        not folder.is_dir() or any(not _unfinished(part.name) for part in folder.iterdir())
+        not folder.is_dir() or any(not _is_unfinished(part.name) for part in folder.iterdir())
     ):
-        if (folder / "ledger.db").is_file():
+        if (folder / LEDGER).is_file():
             raise StudyError(
                 f"{folder} is a study without its study.toml",
                 hint="restore study.toml from a backup: ledger.db beside it holds every label",
@@ -181,83 +182,113 @@ def _where(folder) -> tuple[Path, Study | None]:
     return folder, None
 
 
-def _unfinished(name: str) -> bool:
+def _is_unfinished(name: str) -> bool:
     """Whether an init that was killed leaves something of this name in the study folder."""
-    return name == _CACHE or name.startswith(f".{_CACHE}-")
+    return name == CACHE or name.startswith(f".{CACHE}-")
 
 
-def _beside(study: Study | None, named: dict) -> dict:
-    """Addresses of the files beside the pool: those named, else the study's."""
-    settled = study.addresses if study else {}
-    found = {key: settled.get(key) if given is None else given for key, given in named.items()}
-    return {key: address or None for key, address in found.items()}
+def _auxiliary_files(study: Study | None, given: Mapping[str, str | None]) -> dict[str, str | None]:
+    """{key in study.toml: address} of the auxiliary files: those given, else the study's."""
+    stored = study.addresses if study else {}
+    found = {_STORED[name]: value for name, value in given.items()}
+    return {
+        key: (stored.get(key) if value is None else value) or None for key, value in found.items()
+    }
 
 
 @contextmanager
-def _room(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]:
-    """Where the cache is made: in the study, or in a folder that goes away."""
+def _cache_folder(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]:
+    """Where the cache is built: in the study, or in a folder that goes away."""
     if dry_run:
-        with tempfile.TemporaryDirectory() as room, storing(Path(room)):
-            yield Path(room) / _CACHE
+        with tempfile.TemporaryDirectory() as place, raising_storage_errors(Path(place)):
+            yield Path(place) / CACHE
     elif fresh:
         with _all_or_nothing(folder):
-            yield folder / _CACHE
+            yield folder / CACHE
     else:
-        with storing(folder):
-            yield folder / _CACHE
+        with raising_storage_errors(folder):
+            yield folder / CACHE
 
 
-def _looked(
-    pool: Pool, at: Path, study: Study | None, surrogate: str, beside: dict, renamed: set[str]
+def _check_same_pool(pool: Pool, study: Study, place: Path) -> None:
+    """Raises PoolChanged where the pool is not the study's, read as the study reads it so far."""
+    before = Pool(pool.uri, study.open_pool().schema, pool.files)
+    cache.ensure_cache(before, place, expected=study.ledger.fingerprint)
+
+
+def _build_cache(
+    pool: Pool,
+    place: Path,
+    study: Study | None,
+    surrogate: str,
+    files: Mapping[str, str | None],
+    named: set[str],
 ) -> Cache:
-    """The cache of the pool, equipped for past and coming rounds.
+    """The cache of the pool, with the auxiliary data of past and coming rounds.
 
-    Raises PoolChanged where it is not the study's, or where coming rounds would see what past ones
-    saw otherwise; PoolError and ChoiceError for files beside it.
+    Raises PoolChanged where it is not the study's, or where coming rounds would see other values
+    than past ones; PoolError and ChoiceError for auxiliary files.
     """
     if study is None:
-        return auxiliary.attach_auxiliary(cache.build(pool, at), pool, {surrogate}, **beside)
-    made = cache.current(pool, at, expected=study.ledger.fingerprint)
-    made = study.attach_auxiliary(made, pool, coming=surrogate, beside=beside, renamed=renamed)
-    study.check_coming(made, surrogate)
-    return made
+        built = cache.build_cache(pool, place)
+        given = {name: files[key] for name, key in _STORED.items()}
+        return auxiliary.attach_auxiliary(built, pool, {surrogate}, **given)
+    built = cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
+    built = study.attach_auxiliary(built, pool, surrogate=surrogate, files=files, changed=named)
+    study.check_auxiliary(built, surrogate)
+    return built
 
 
-def _entries(
-    source: str, pool: Pool, made: Cache, beside: dict, study: Study | None, renamed: set[str]
-) -> dict:
+def _pool_entries(
+    source: str,
+    pool: Pool,
+    built: Cache,
+    files: Mapping[str, str | None],
+    study: Study | None,
+    named: set[str],
+) -> dict[str, Any]:
     """[pool] of study.toml."""
-    then = study.pool if study else {}
+    before = study.pool if study else {}
     past = study.ledger.surrogates() if study else set()
-    found = provenance.fingerprints(made, then, renamed=renamed, past=past)
-    named = {key: value for key, value in (beside | found).items() if value is not None}
-    return {"uri": source} | named | pool.schema.to_dict()
+    found = provenance.choose_fingerprints(built, before, changed=named, past=past)
+    kept = {key: value for key, value in {**files, **found}.items() if value is not None}
+    return {"uri": source} | kept | pool.schema.to_dict()
 
 
-def _stored(
-    study: Study | None, folder: Path, entries: dict, choices: Choices, seed: int | None, made
+def _store(
+    study: Study | None,
+    folder: Path,
+    entries: dict[str, Any],
+    choices: Choices,
+    seed: int | None,
+    built: Cache,
+    revision: int,
 ) -> Study:
     """The study as it is now: created, or changed."""
-    if study:
+    if study is None:
+        return Study.create(
+            folder,
+            pool=entries,
+            choices=choices,
+            seed=secrets.randbits(32) if seed is None else seed,
+            fingerprint=built.fingerprint,
+            rows=built.size,
+        )
+    seed = study.seed if seed is None else seed
+    if (seed, built.fingerprint) == (study.seed, study.ledger.fingerprint):
         study.update(choices, entries)
         return study
-    return Study.create(
-        folder,
-        pool=entries,
-        choices=choices,
-        seed=secrets.randbits(32) if seed is None else seed,
-        fingerprint=made.fingerprint,
-        rows=made.size,
-    )
+    study.restart(choices, entries, seed=seed, fingerprint=built.fingerprint, revision=revision)
+    return study
 
 
-def _settled(source: str, path: str) -> str:
+def _keep_converted(source: str, path: str) -> str:
     """Where the pool stays: a converted file moves beside its source."""
     if path == source:
         return source
-    target = convert.beside(source)
-    with storing(Path(target)):
-        os.replace(path, target)
+    target = convert.converted_path(source)
+    with raising_storage_errors(Path(target)):
+        atomic.move_file(Path(path), Path(target))
     return target
 
 
@@ -269,9 +300,9 @@ def _all_or_nothing(folder: Path) -> Iterator[None]:
     """
     fresh = not folder.exists()
     try:
-        with storing(folder):
+        with raising_storage_errors(folder):
             yield
     except BaseException:
-        if fresh and not (folder / "study.toml").exists():
+        if fresh and not (folder / CONFIG).exists():
             shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -1,139 +1,205 @@
-"""What the user of `init` said, on top of what a study has settled or the defaults."""
+"""The settings given to `init`, on top of what a study has stored or the defaults."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics.defaults import default_metrics
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Task, option
 from activetest.pool.pool import Pool
-from activetest.sampling.choices import checked
-from activetest.sampling.question import NONE, usual_floor
-from activetest.study.config import roles
+from activetest.pool.schema import Schema
+from activetest.sampling.choices import check_choices
+from activetest.sampling.question import usual_floor
+from activetest.study.config import parse_schema
 from activetest.study.study import Study
+
+# Roles of columns that stay after the first draw: probabilities and labels rest on them.
+_LASTING = ("id", "outputs", "classes", "threshold")
+
+
+def has_rounds(study: Study) -> bool:
+    """Whether anything was drawn."""
+    return bool(study.ledger.surrogates())
 
 
 def check_seed(seed: int | None, study: Study | None) -> None:
-    """Raises ChoiceError for a seed that is none, or not the study's."""
+    """Raises ChoiceError for a seed that is out of range, or differs after the first draw."""
     if seed is None:
         return
     if not 0 <= seed < 2**63:
         raise ChoiceError(
             f"--seed {seed} is not between 0 and 2^63 - 1", hint="leave it out for a random one"
         )
-    if study and seed != study.seed:
+    if study and seed != study.seed and has_rounds(study):
         raise ChoiceError(
-            f"the study was made with seed {study.seed}",
+            f"--seed stays after the first draw: this study has seed {study.seed}",
             hint="start another study with --study DIR",
         )
 
 
-def kept(path: str, study: Study | None, columns: dict) -> dict:
-    """What a study has settled about its columns, but for what is wished anew.
+def check_columns(schema: Schema, study: Study) -> bool:
+    """Whether ids, outputs, classes or threshold differ from what the study has.
+
+    Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
+    """
+    stored = parse_schema(study.pool)
+    changed = [name for name in _LASTING if getattr(schema, name) != getattr(stored, name)]
+    if changed and has_rounds(study):
+        raise _cannot_change(changed[0], stored, "the first draw")
+    named = [name for name in changed if name in ("id", "classes")]
+    if named and study.ledger.record().supplied:
+        raise _cannot_change(named[0], stored, "the first labels")
+    other = any(
+        getattr(schema, name) != getattr(stored, name) for name in ("task", "kind", "positive")
+    )
+    return bool(changed) or other
+
+
+def kept_columns(path: str, study: Study | None, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """What a study has stored about its columns, but for what is given now.
 
     Raises PoolChanged when the pool at path lacks what the study reads.
     """
     if study is None:
         return {}
-    schema = roles(study.pool)
+    schema = parse_schema(study.pool)
     Pool(path, replace(schema, features=(), groups=())).check()
     named = columns.get("groups", schema.groups)
-    groups = {
-        column
-        for group in ([named] if isinstance(named, str) else named)
-        for column in group.split("*")
-    } - set(schema.group_columns)
-    settled = {
+    # A column has one role: new groups, ids and outputs are no features any more.
+    taken = {column for group in named for column in group.split("*")} - set(schema.group_columns)
+    taken |= {columns.get("id"), *columns.get("outputs", ())}
+    stored = {
         "id": schema.id,
         "outputs": schema.outputs,
-        "features": tuple(name for name in schema.features if name not in groups),
+        "features": tuple(name for name in schema.features if name not in taken),
         "groups": schema.groups,
         "task": schema.task,
         "positive": schema.positive,
         "threshold": schema.threshold,
         "classes": None if schema.open_classes else schema.classes or None,
     }
-    return {key: value for key, value in settled.items() if key not in columns}
+    if columns.get("outputs", schema.outputs) != schema.outputs:
+        # Task, classes and what is positive follow from the outputs.
+        stored |= {"classes": None, "positive": None, "task": None}
+    if columns.get("classes", schema.classes) != schema.classes:
+        stored["positive"] = None
+    return {key: value for key, value in stored.items() if key not in columns}
 
 
 def check_features(pool: Pool, study: Study | None) -> None:
     """Raises PoolChanged when rounds were drawn with other features: they are asked for again."""
     if study is None or not study.ledger.surrogates():
         return
-    settled = roles(study.pool).features
-    if pool.schema.features != settled:
+    stored = parse_schema(study.pool).features
+    if pool.schema.features != stored:
         raise PoolChanged(
-            f"rounds were drawn with the features {', '.join(settled) or '(none)'}, "
+            f"rounds were drawn with the features {', '.join(stored) or '(none)'}, "
             f"not with {', '.join(pool.schema.features) or '(none)'}",
-            f"keep them with --features '{','.join(settled)}', "
+            f"keep them with --features '{','.join(stored)}', "
             "or start another study with --study DIR",
         )
 
 
-def choices(pool: Pool, study: Study | None, wanted: dict) -> Choices:
+def choose_choices(pool: Pool, study: Study | None, given: Mapping[str, Any]) -> Choices:
     """The choices given, on top of the study's or the defaults.
 
     Raises ChoiceError for one that makes no sense.
     """
     entries = {"uri": pool.uri} | pool.schema.to_dict()
     metrics = default_metrics(entries["task"], entries["kind"])
-    regression = pool.schema.task == "regression"
+    regression = pool.schema.task == Task.REGRESSION
     default = Choices(
         metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
     )
-    settled = replace(study.choices if study else default, groups=pool.schema.groups)
-    wanted = _about_task(wanted, settled, fresh=study is None and not regression)
-    if "metric" in wanted:
-        named = wanted["metric"]
+    stored = _fit_choices(study, default, pool.schema) if study else default
+    stored = replace(stored, groups=pool.schema.groups)
+    settings = _complete_question(given, stored, fresh=study is None and not regression)
+    if "metric" in settings:
+        named = settings["metric"]
         # What draws aim at is reported, and recorded by rounds, besides the usual metrics.
-        wanted |= {"metric": named[0], "also": named[1:]}
-        wanted |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
-    return checked(asdict(settled) | wanted, entries, where="activetest init")
+        settings |= {"metric": named[0], "also": named[1:]}
+        settings |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
+    choices = check_choices(asdict(stored) | settings, entries, where="activetest init")
+    if study and choices.costs and "costs" not in settings:
+        _check_costs(parse_schema(study.pool), pool.schema)
+    return choices
 
 
-def priors_note(choices: Choices, pool: Pool) -> tuple[str, ...]:
-    """What to know of priors that cannot be what was chosen."""
+def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
+    """A notice where priors cannot be what was chosen."""
     silent = pool.schema.kind == "pred"
-    if choices.task is None or choices.prior == "uniform" or not silent:
+    if choices.question is None or choices.prior == Prior.UNIFORM or not silent:
         return ()
     return ("the pool has no probabilities: priors of groups are uniform",)
 
 
-def _about_task(wanted: dict, settled: Choices, *, fresh: bool) -> dict:
-    """The wishes, with what follows from those about a task: see Choices."""
-    wanted = dict(wanted)
-    task = wanted.get("task", settled.task)
-    if task != settled.task:
+def _fit_choices(study: Study, default: Choices, schema: Schema) -> Choices:
+    """The study's choices, without what does not exist for outputs of another kind."""
+    stored = study.choices
+    before = parse_schema(study.pool)
+    if schema.task != before.task:
+        kept = ("acquisition", "floor", "level", "budget", "interval", "refit")
+        return replace(default, **{name: getattr(stored, name) for name in kept})
+    if schema.kind != before.kind:
+        metrics = (*default.metrics, stored.metric, *stored.also)
+        return replace(stored, metrics=tuple(dict.fromkeys(metrics)))
+    return stored
+
+
+def _check_costs(before: Schema, now: Schema) -> None:
+    """Raises ChoiceError where the matrix of costs is in the order of other classes."""
+    if before.classes != now.classes:
+        raise ChoiceError(
+            "the costs of this study are for other classes", "give them again with --costs FILE"
+        )
+
+
+def _cannot_change(name: str, stored: Schema, since: str) -> ChoiceError:
+    value = getattr(stored, name)
+    words = ",".join(value) if isinstance(value, tuple) else value
+    return ChoiceError(
+        f"{option(name)} stays after {since}: this study has {words or 'none'}",
+        hint="start another study with --study DIR",
+    )
+
+
+def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool) -> dict[str, Any]:
+    """The settings, with what follows from a question that is new or taken away: see Choices."""
+    settings = dict(given)
+    question = settings.get("question", stored.question)
+    if question != stored.question:
         idle = ("target", "worst", "compare", "rope")
-        idle += ("prior", "strength") if task == NONE else ()
-        wanted = {name: getattr(Choices, name) for name in idle} | wanted
-    if task == NONE:
-        wanted["task"] = None
-        if catalog.fact("acquisition", settled.acquisition, "CHOOSES_GROUPS"):
-            wanted.setdefault("acquisition", Choices.acquisition)
-    elif settled.task is None and task:
-        wanted.setdefault("acquisition", "thompson")
+        idle += ("prior", "prior_strength") if question == NO_QUESTION else ()
+        settings = {name: getattr(Choices, name) for name in idle} | settings
+    if question == NO_QUESTION:
+        settings["question"] = None
+        if catalog.fact("acquisition", stored.acquisition, "CHOOSES_GROUPS"):
+            settings.setdefault("acquisition", Choices.acquisition)
+    elif stored.question is None and question:
+        settings.setdefault("acquisition", "thompson")
         if fresh:
-            wanted.setdefault("metric", ACCURACY)
-    if "compare" in wanted and isinstance(wanted["compare"], str):
-        # Which of several commas parts them is seen when the pool's values are known.
-        wanted["compare"] = wanted["compare"].rpartition(",")[::2]
-    if "metric" in wanted:
-        wanted |= _named(wanted["metric"], wanted.get("task", settled.task))
-    chosen = wanted.get("acquisition", settled.acquisition)
-    between = [
+            settings.setdefault("metric", (ACCURACY,))
+    if isinstance(settings.get("compare"), str):
+        # Which of several commas separates the values is seen when the pool's values are known.
+        settings["compare"] = settings["compare"].rpartition(",")[::2]
+    if "metric" in settings:
+        settings |= _split_target(settings["metric"], settings.get("question", stored.question))
+    acquisition = settings.get("acquisition", stored.acquisition)
+    before, after = (
         bool(catalog.fact("acquisition", name, "CHOOSES_GROUPS"))
-        for name in (chosen, settled.acquisition)
-    ]
-    if between[0] != between[1]:
-        wanted.setdefault("floor", usual_floor(chosen))
-    return wanted
+        for name in (stored.acquisition, acquisition)
+    )
+    if before != after:
+        settings.setdefault("floor", usual_floor(acquisition))
+    return settings
 
 
-def _named(metric: tuple[str, ...] | str, task: str | None) -> dict:
-    """The metrics by name, and the target: a confusion matrix is none that draws can aim at."""
-    named = (metric,) if isinstance(metric, str) else tuple(dict.fromkeys(metric))
-    if named[0] != CONFUSION or task in (None, NONE):
+def _split_target(metrics: tuple[str, ...], question: str | None) -> dict[str, Any]:
+    """The metrics, and the target: a confusion matrix is no metric that draws can aim at."""
+    named = tuple(dict.fromkeys(metrics))
+    if named[0] != CONFUSION or question in (None, NO_QUESTION):
         return {"metric": named, "target": ""}
     return {"metric": named[1:] or (ACCURACY,), "target": CONFUSION}

@@ -1,9 +1,10 @@
 """Other models' predictions as members: an ensemble trained elsewhere, a stronger model, a judge.
 
-They are believed as they are, as the fixed surrogates of Kossen et al. 2022 (section 7.3) are.
+Their predictions are used unchanged, like the fixed surrogates of Kossen et al. 2022, section 7.3.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,81 +12,89 @@ from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
-from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
+from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 
 USES_OTHER_MODELS = True
 NEEDS_OTHER_MODELS = True
 
-# Pseudo-observations behind the first guess of the residual's variance.
+# Pseudo-observations of the prior variance of the residual.
 _NOISE_PRIOR = 2.0
 
 
 def fit(
     training: TrainingSet, *, rng: np.random.Generator | None = None
 ) -> Ensemble | GaussianEnsemble:
-    """The members that the rows bring; of values, labels teach the spread around their mean.
+    """The models whose predictions the rows have; for values, labels determine the noise.
 
-    Raises ChoiceError where the rows bring none.
+    Raises ChoiceError if the rows have no such predictions.
     """
     del rng
-    members = training.rows.external
-    if members is None:
+    predictions = training.rows.external
+    if predictions is None:
         raise ChoiceError(
             "the surrogate 'external' is what other models say, and this pool has no columns of it",
-            hint="add surrogate_prob_* columns, or: activetest init POOL --surrogates FILE",
+            hint="add surrogate_prob_* columns, or: activetest init --other-models FILE",
         )
     if training.classes:
-        return Ensemble(Opinions(members.shape[1]))
-    squares = ((training.labels - members.mean(axis=1)) ** 2 - members.var(axis=1)).sum()
-    guess = _NOISE_PRIOR * GUESS * training.scale**2
-    # What the members disagree about is counted apart; some of the guess always remains.
-    noise = (guess + max(squares, 0)) / (_NOISE_PRIOR + len(training.labels))
-    return GaussianEnsemble(Values(members.shape[1], float(noise)))
+        return Ensemble(OtherModelProbs(predictions.shape[1]))
+    squares = ((training.labels - predictions.mean(axis=1)) ** 2 - predictions.var(axis=1)).sum()
+    prior_noise = _NOISE_PRIOR * RESIDUAL_VARIANCE_SHARE * training.scale**2
+    # The disagreement of the models is counted apart; some of the prior noise always remains.
+    noise = (prior_noise + max(squares, 0)) / (_NOISE_PRIOR + len(training.labels))
+    return GaussianEnsemble(OtherModelValues(predictions.shape[1], float(noise)))
 
 
 @dataclass(frozen=True)
-class Opinions:
-    """The rows' own probabilities, from `size` models."""
+class OtherModelProbs:
+    """Class probabilities of `size` other models, as the rows have them."""
 
     size: int
 
-    def params(self) -> dict:
-        """The fields."""
+    def params(self) -> dict[str, Any]:
+        """The fields of the dataclass."""
         return {"size": self.size}
 
     def probs(self, rows: Rows) -> Array:
         """(R, C) mean over models."""
-        return rows.external.mean(axis=1)
+        return _require_predictions(rows).mean(axis=1)
 
     def draws(self, rows: Rows, which: Array) -> Array:
-        """(K, R, C) what these models say."""
-        return np.moveaxis(rows.external[:, which], 0, 1)
+        """(K, R, C) probabilities of these models."""
+        return np.moveaxis(_require_predictions(rows)[:, which], 0, 1)
 
 
 @dataclass(frozen=True)
-class Values:
-    """The rows' own values, from `size` models, and the variance of the label around a true one."""
+class OtherModelValues:
+    """Values of `size` other models, as the rows have them, and the variance of the noise."""
 
     size: int
     noise: float
 
-    def params(self) -> dict:
-        """The fields."""
+    def params(self) -> dict[str, Any]:
+        """The fields of the dataclass."""
         return {"size": self.size, "noise": self.noise}
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
-        """(R,) mean over models; variance between them, and noise."""
-        values = rows.external.astype(float)
+        """(R,) mean over models, and variance between them plus noise."""
+        values = _require_predictions(rows).astype(float)
         return values.mean(axis=1), values.var(axis=1) + self.noise
 
     def draws(self, rows: Rows, which: Array) -> tuple[Array, Array]:
         """(K, R) values of these models, and the (K, 1) variance of the noise."""
-        return rows.external[:, which].T.astype(float), np.full((len(which), 1), self.noise)
+        values = _require_predictions(rows)[:, which].T.astype(float)
+        return values, np.full((len(which), 1), self.noise)
 
 
-def restore(params: dict) -> Ensemble | GaussianEnsemble:
+def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     size = int(params["size"])
     if "noise" in params:
-        return GaussianEnsemble(Values(size, float(params["noise"])))
-    return Ensemble(Opinions(size))
+        return GaussianEnsemble(OtherModelValues(size, float(params["noise"])))
+    return Ensemble(OtherModelProbs(size))
+
+
+def _require_predictions(rows: Rows) -> Array:
+    """(R, E, ...) predictions of the other models. Raises ValueError if the rows have none."""
+    if rows.external is None:
+        raise ValueError("the rows have no predictions of other models")
+    return rows.external

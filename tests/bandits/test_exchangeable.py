@@ -87,7 +87,9 @@ def test_labels_that_do_not_count_still_rule_out_what_they_rule_out(play_rounds,
         assert share <= inside.sum() - (~right & labelled).sum() + 1e-9
 
 
-def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(play_rounds, pool, truth):
+def test_labels_supplied_before_the_first_draw_of_a_group_leave_its_draws_even(
+    play_rounds, pool, truth
+):
     """However many draws other groups had before."""
     log = play_rounds((UNIFORM, 1))
     cells = count_groups(log, pool, CHOICES).cells
@@ -99,7 +101,7 @@ def test_what_is_brought_before_a_groups_first_draw_leaves_its_draws_even(play_r
     assert (found.arms.exchangeable_counts.sum(), found.arms.known_counts.sum()) == (7, 9)
 
 
-def test_what_is_brought_after_weighted_draws_is_not_known_either(play_rounds, pool, truth):
+def test_labels_supplied_after_weighted_draws_are_not_known_either(play_rounds, pool, truth):
     log = play_rounds((UNIFORM, 2), (OPTIMAL, 12))
     free = np.flatnonzero(find_free_items(log, SIZE))[:6]
     found = count_groups(supply_labels(log, free, truth, round=3), pool, CHOICES)

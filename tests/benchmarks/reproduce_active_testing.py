@@ -83,7 +83,7 @@ def play(scene: tuple, number: int) -> dict:
     """The truth, the variance of the losses, and {"way estimator budget": estimate} of one run."""
     from activetest.cache import auxiliary, cache
     from activetest.pool.pool import Pool
-    from activetest.sampling.choices import checked
+    from activetest.sampling.choices import check_choices
     from activetest.simulation.design import Plan
     from activetest.simulation.simulate import run
 
@@ -96,7 +96,7 @@ def play(scene: tuple, number: int) -> dict:
     with tempfile.TemporaryDirectory(prefix="activetest-toy-") as folder:
         path = toy.write(Path(folder) / "toy")
         pool = Pool.open(str(path))
-        made = cache.build(pool, Path(folder) / "cache")
+        made = cache.build_cache(pool, Path(folder) / "cache")
         rows = str(path.with_name("toy.train.parquet"))
         equipped = auxiliary.attach_auxiliary(made, pool, [learner], train=rows)
         roles = pool.schema.to_dict() | {"uri": pool.uri}
@@ -107,7 +107,7 @@ def play(scene: tuple, number: int) -> dict:
             wishes = {"metric": metric, "metrics": (metric,), "acquisition": acquisition}
             wishes |= {"surrogate": surrogate or learner, "floor": floor}
             wishes |= {"refit": "5" if classes else "every"}
-            choices = checked(wishes, roles, where="benchmark", simulated=True)
+            choices = check_choices(wishes, roles, where="benchmark", simulated=True)
             plan = Plan((choices,), estimators, (metric,), budgets, "fixed", 1, seed)
             found = run(made if surrogate else equipped, toy.y.astype(float), plan, choices, number)
             line |= {f"{way} {one} {at}": value[0] for (one, _, at), value in found.items()}

@@ -112,7 +112,7 @@ def _play(scene: tuple, number: int) -> tuple[list, float]:
 
 def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.ndarray:
     """(budgets, 4) estimate, lower, upper and exact conditional variance of one study."""
-    from activetest.estimation.view import look
+    from activetest.estimation.view import build_view
     from activetest.nouns.log import Log
     from activetest.rounds import race
     from activetest.sampling import plan
@@ -122,12 +122,14 @@ def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.nd
     log, steps, rows = Log.empty(), [], []
     for budget in budgets:
         while len(log.rows) < budget:
-            frozen = plan.prepare(log, made, choices, seed=seed)
+            frozen = plan.prepare_round(log, made, choices, seed=seed)
             count = min(batch, budget - len(log.rows))
-            drawn = race.race(made.hashes, frozen.strength, count, seed=seed, stream=frozen.number)
+            drawn = race.draw_by_race(
+                made.hashes, frozen.strength, count, seed=seed, stream=frozen.number
+            )
             steps += step_sums(frozen, drawn, stage)
-            log = answered(log, plan.record(frozen, drawn, made), stage.truth)
-        view = look(log, made, choices, [metric], seed=seed, own_view=False)
+            log = answered(log, plan.record_round(frozen, drawn, made), stage.truth)
+        view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
         value = view.value(metric, "doubly-robust")
         interval = view.interval(value, choices.level)
         rows.append([value.value, interval.lower, interval.upper, exact(steps, view, stage)])
@@ -164,7 +166,7 @@ def exact(steps: list[np.ndarray], view, stage: Stage) -> float:
     from activetest.estimation import samples
     from activetest.estimators.doubly_robust import _calibration
 
-    sample = samples.sample(view.evidence, stage.metric, view.evidence.groups[0])
+    sample = samples.build_sample(view.evidence, stage.metric, view.evidence.groups[0])
     center = sample.imputed_sum / sample.left[:, None]
     level, slope = (part[:, 0] for part in _calibration(sample, center))
     ones = np.ones(len(level))

@@ -14,19 +14,9 @@ import pytest
 from activetest import __version__
 from activetest.cli.app import app, main
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.study import Study
-
-ROOT = Path(__file__).parents[2]
-PROGRAM = [sys.executable, "-m", "activetest"]
-
-
-def program(*words: str, **options) -> subprocess.CompletedProcess:
-    """The program in a process of its own, with pipes for its streams."""
-    env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
-    options = {"capture_output": True, "text": True, "timeout": 120} | options
-    return subprocess.run([*PROGRAM, *words], env=env, **options)
-
+from tests.cli.programs import ROOT, program
 
 def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
     write_pool(folder / "pool.parquet", 40)
@@ -39,7 +29,7 @@ def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
     ]
     assert err == ""
 
-    assert main(["next", "--n", "2", "-o", "batch.csv"]) == 0
+    assert main(["next", "-n", "2", "-o", "batch.csv"]) == 0
     assert capsys.readouterr() == ("", "round 1: 2 items drawn, written to batch.csv\n")
     assert main(["next"]) == 0
     out, err = capsys.readouterr()
@@ -66,7 +56,7 @@ def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
 
 
 def test_a_used_up_pool_is_no_error(study, capsys):
-    choose(study, 40)
+    next_batch(study, 40)
     assert main(["next", "--new"]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -77,12 +67,13 @@ def test_a_used_up_pool_is_no_error(study, capsys):
     ("words", "problem"),
     [
         (["nxt"], "No such command 'nxt'"),
-        (["next", "--m", "3"], "No such option"),
+        (["next", "--m", "3"], "No such option: --m"),
         (["next", "--n", "three"], "Invalid value for '--n'"),
         (["next", "--format", "xml"], "no format is called 'xml'"),
         (["status", "--format", "xml"], "no format is called 'xml'"),
-        (["status", "--format", "junit"], "no format is called 'junit'"),
-        (["init"], "Missing argument 'POOL'"),
+        (["status", "--format", "junit"], "the format 'junit' is for reports only"),
+        (["init", "--metric", "f7"], "there is no metric 'f7'"),
+        (["simulate"], "Missing argument 'POOL'"),
         (["init", "nowhere.parquet"], "nowhere.parquet"),
         (["init", "pool.parquet", "--seed", "-1"], "--seed -1"),
         (["simulate", "pool.parquet", "--labels", "k.csv", "--seed", "-1"], "'--seed'"),
@@ -106,8 +97,41 @@ def test_wrong_input_is_a_problem_and_a_hint_and_code_2(study, capsys, words, pr
     assert study.ledger.record() == before
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["nxt"], "did you mean 'next'?"),
+        (["stauts"], "did you mean 'status'?"),
+        (["init", "pool.parquet", "--metrc", "f1"], "did you mean '--metric'? see activetest init"),
+        (["report", "--require-", "error<=1"], "did you mean '--require'? see activetest report"),
+        (["init", "pool.parquet", "--metric", "recal"], "did you mean 'recall'?"),
+        (["init", "pool.parquet", "--surrogate", "agrement"], "did you mean 'agreement'?"),
+        (["init", "pool.parquet", "--acquisition", "optimall"], "did you mean 'optimal'?"),
+        (["init", "pool.parquet", "--interval", "anytme"], "it must be fixed or anytime"),
+        (["init", "pool.parquet", "--group", "plce"], "did you mean 'place'?"),
+        (["init", "pool.parquet", "--id", "idd"], "did you mean 'id'?"),
+        (["init", "pool.parquet", "--features", "x11"], "did you mean 'x1'?"),
+        (["init", "pool.parquet", "--task", "regresion"], "did you mean 'regression'?"),
+        (["next", "--show", "plce"], "did you mean 'place'?"),
+        (["next", "--format", "jsnl"], "did you mean 'jsonl'?"),
+        (["report", "--group", "plce"], "did you mean 'place'?"),
+        (["report", "--metric", "acuracy"], "did you mean 'accuracy'?"),
+        (["report", "--estimator", "luer"], "did you mean 'lure'?"),
+        (["report", "--format", "mardown"], "did you mean 'markdown'?"),
+        (["simulate", "pool.parquet", "--labels", "k", "--interval", "fxed"], "mean 'fixed'?"),
+        (["simulate", "pool.parquet", "--labels", "k", "--estimator", "luer"], "mean 'lure'?"),
+    ],
+)
+def test_a_mistyped_name_is_recognised(study, capsys, words, hint):
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    first, second = err.splitlines()
+    assert out == "" and first.startswith("error: ")
+    assert second.startswith("hint:  ") and hint in second
+
+
 def test_a_bug_keeps_its_traceback(study, monkeypatch):
-    monkeypatch.setattr("activetest.study.next.choose", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("activetest.study.next.next_batch", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["next"])
 
@@ -178,7 +202,7 @@ def test_a_full_disk_behind_standard_output_loses_no_draw(study):
     assert done.returncode == 2
     assert done.stderr.startswith("error: cannot write to standard output: No space left")
     drawn = [draw.id for draw in study.ledger.record().draws]
-    assert [row["id"] for row in choose(study, 1).rows] == drawn
+    assert [row["id"] for row in next_batch(study, 1).rows] == drawn
 
 
 def allow(size: int):
@@ -249,12 +273,12 @@ def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, ca
 
 def test_a_batch_goes_to_standard_output_when_its_file_is_a_dash(study, folder, capsys):
     assert main(["next", "--n", "2", "-o", "-"]) == 0
-    assert capsys.readouterr().out == choose(study, 2).to_csv()
+    assert capsys.readouterr().out == next_batch(study, 2).to_csv()
     assert not (folder / "-").exists()
 
 
 def test_a_report_renders_in_every_format(study, label_file, capsys):
-    lines = (f"{row['id']},cat" for row in choose(study, 10).rows)
+    lines = (f"{row['id']},cat" for row in next_batch(study, 10).rows)
     assert main(["ingest", str(label_file(*lines))]) == 0
     capsys.readouterr()
     assert main(["report", "--format", "json"]) == 0

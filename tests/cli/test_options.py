@@ -1,8 +1,18 @@
-"""What the values of options mean."""
+"""What the values of options mean, and that options come from the declarations."""
+
+import inspect
 
 import pytest
+import typer
 
 from activetest.cli import options
+from activetest.cli.app import app
+from activetest.cli.report import split_gates
+from activetest.errors import ChoiceError
+from activetest.nouns import choices
+from activetest.nouns.choices import DECLARATIONS, Simulated
+
+COMMANDS = typer.main.get_command(app).commands
 
 
 @pytest.mark.parametrize(
@@ -20,13 +30,72 @@ from activetest.cli import options
     ],
 )
 def test_commas_in_brackets_do_not_separate_metrics(given, meant):
-    assert options.specifications(given) == meant
+    assert options.split_metrics(given) == meant
 
 
 def test_commas_separate_names():
-    assert options.split(["a,b", "c"]) == ("a", "b", "c")
-    assert options.split(None) is None
+    assert options.split_names(["a,b", "c"]) == ("a", "b", "c")
+    assert options.split_names(None) is None
 
 
-def test_wishes_that_nobody_uttered_are_left_to_the_function():
-    assert options.given({"a": None, "b": 0, "c": False, "d": ()}) == {"b": 0, "c": False, "d": ()}
+def test_commas_separate_numbers():
+    assert options.read_numbers("--power", ["1,4", "0.5"], float) == (1.0, 4.0, 0.5)
+    with pytest.raises(ChoiceError, match="Invalid value for '--budget': 'ten' is no whole number"):
+        options.read_numbers("--budget", ["50,ten"], int)
+
+
+def test_options_that_were_not_given_are_left_to_the_function():
+    given = {"a": None, "b": 0, "c": False, "d": ()}
+    assert options.drop_missing(given) == {"b": 0, "c": False, "d": ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "gates"),
+    [
+        ("error<=0.1", ("error<=0.1",)),
+        ("error<=0.1,f1>=0.9", ("error<=0.1", "f1>=0.9")),
+        ("recall[a,b]>=0.8,error@region=EU<=1e-1", ("recall[a,b]>=0.8", "error@region=EU<=1e-1")),
+        ("error@place=a,b<=0.1", ("error@place=a,b<=0.1",)),
+        ("error", ("error",)),
+    ],
+)
+def test_a_comma_after_the_number_of_a_gate_begins_the_next_one(text, gates):
+    assert split_gates([text]) == gates
+
+
+@pytest.mark.parametrize("name", DECLARATIONS)
+def test_every_declared_choice_is_an_option_of_init_and_of_simulate_where_it_says_so(name):
+    declaration = DECLARATIONS[name]
+    for command, takes in (
+        ("init", True),
+        ("simulate", declaration.simulated != Simulated.NO),
+    ):
+        found = {each.name: each for each in COMMANDS[command].params}
+        if not takes:
+            # simulate may have an option of its own of that name, with a meaning of its own.
+            assert name not in found or found[name].help != declaration.meaning
+            continue
+        assert found[name].opts == [choices.option(name), *declaration.old_flags]
+        assert found[name].help == declaration.meaning
+
+
+def test_simulate_takes_several_values_where_the_declaration_says_so():
+    found = {each.name: each for each in COMMANDS["simulate"].params}
+    several = {name for name in DECLARATIONS if name in found and found[name].multiple}
+    declared = {
+        name
+        for name, declaration in DECLARATIONS.items()
+        if declaration.simulated == Simulated.SEVERAL or declaration.kind.is_list
+    }
+    own = {"metric", "budget"}
+    assert several - own == declared - own
+
+
+def test_a_function_with_declared_options_keeps_its_own():
+    @options.with_choices()
+    def command(own: int = 3, **rest: str) -> None:
+        """Nothing."""
+
+    parameters = inspect.signature(command).parameters
+    assert list(parameters)[0] == "own" and "rest" not in parameters
+    assert {*DECLARATIONS} < {*parameters}

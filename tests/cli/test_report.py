@@ -11,7 +11,7 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +23,7 @@ PASSES, FAILS, OPEN = "error<=0.999", "accuracy>=0.999", "error<=0.68"
 def labelled(study, label_file):
     """The study with two rounds of labels: everything is a cat."""
     for _ in range(2):
-        lines = (f"{row['id']},cat" for row in choose(study, 10).rows)
+        lines = (f"{row['id']},cat" for row in next_batch(study, 10).rows)
         assert main(["ingest", str(label_file(*lines))]) == 0
     return study
 

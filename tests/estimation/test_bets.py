@@ -150,7 +150,7 @@ def test_every_draw_is_known_to_its_last_digit(pool, truth, name, value, group):
 
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize(("name", "value"), [BETS[0], BETS[3]])
-def test_what_was_brought_is_known_from_its_round_on(pool, truth, name, value, group):
+def test_supplied_labels_are_known_from_their_round_on(pool, truth, name, value, group):
     study = Study(pool, truth, ERROR).bring(1).draw(2).bring(2).draw(2).draw(2).bring(1)
     check(study, metric_of(pool, name), group, value)
 

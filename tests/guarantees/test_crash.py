@@ -9,14 +9,14 @@ import pytest
 
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 
 
 # What the study of a command is about, where that is not the usual.
-CHOICES = {"next with arrays": {"surrogate": "linear"}, "next between groups": {"task": "identify"}}
+CHOICES = {"next with arrays": {"surrogate": "linear"}, "next between groups": {"question": "identify"}}
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def scene(folder, write_pool, label_file):
             init("pool.parquet", seed=1, **CHOICES.get(command, {}))
             study = Study.open()
             if command in ("next --new", "ingest"):
-                choose(study, 2)
+                next_batch(study, 2)
             if command in ("ingest --replace", "ingest --undo"):
                 ingest(study, "labels.csv")
         return at

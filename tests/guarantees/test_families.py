@@ -54,7 +54,7 @@ def pool_rows(kind: str) -> Rows:
     return Rows(np.arange(SIZE), hashes, outputs, design, codes, *constants, *seen)
 
 
-def asked(kind: str) -> tuple[Statistic, ...]:
+def statistics_of(kind: str) -> tuple[Statistic, ...]:
     """What the pool's cache knows constants of, a count and a weighted sum: surrogates know all."""
     kept = tuple(map(statistic, STATISTICS[POOLS[kind]]))
     more = statistic("pinball:0.9" if kind == "values" else "tp:1")
@@ -194,10 +194,10 @@ def test_acquisitions_of_groups_follow_them_when_they_are_shuffled(name):
 @pytest.mark.parametrize("count", [0, 1, 15])
 def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(name, kind, count):
     surrogate = fitted(name, kind, count)
-    believed = surrogate.beliefs(pool_rows(kind), asked(kind))
+    believed = surrogate.beliefs(pool_rows(kind), statistics_of(kind))
     outcomes = believed.probs.shape[1]
     assert believed.probs.shape == (SIZE, outcomes)
-    assert believed.outcome_values.shape == (len(asked(kind)), SIZE, outcomes)
+    assert believed.outcome_values.shape == (len(statistics_of(kind)), SIZE, outcomes)
     assert np.isfinite(believed.outcome_values).all()
     assert (believed.probs >= 0).all()
     np.testing.assert_allclose(believed.probs.sum(axis=1), 1, rtol=1e-5)
@@ -209,8 +209,10 @@ def test_surrogates_believe_in_probabilities_whatever_number_of_labels_they_saw(
 def test_surrogates_expect_the_mean_of_their_beliefs(name, kind, count):
     surrogate = fitted(name, kind, count)
     rows = pool_rows(kind)
-    mean, _ = moments(surrogate.beliefs(rows, asked(kind)))
-    np.testing.assert_allclose(surrogate.expected(rows, asked(kind)), mean, rtol=1e-4, atol=1e-6)
+    mean, _ = moments(surrogate.beliefs(rows, statistics_of(kind)))
+    np.testing.assert_allclose(
+        surrogate.expected(rows, statistics_of(kind)), mean, rtol=1e-4, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("name", "kind"), SERVED)
@@ -218,7 +220,7 @@ def test_surrogates_follow_the_rows_when_they_are_shuffled(name, kind):
     surrogate = fitted(name, kind)
     order = np.random.default_rng(9).permutation(SIZE)
     rows = pool_rows(kind)
-    one, other = (surrogate.beliefs(some, asked(kind)) for some in (rows, rows[order]))
+    one, other = (surrogate.beliefs(some, statistics_of(kind)) for some in (rows, rows[order]))
     np.testing.assert_allclose(other.probs, one.probs[order], rtol=1e-5)
     np.testing.assert_allclose(other.outcome_values, one.outcome_values[:, order], rtol=1e-5)
 
@@ -230,7 +232,7 @@ def test_surrogates_come_back_from_their_parameters(name, kind):
     kept = {name: part for name, part in params.items() if isinstance(part, np.ndarray)}
     told = {name: part for name, part in params.items() if name not in kept}
     again = catalog.load("surrogates", name).restore(json.loads(json.dumps(told)) | kept)
-    one, other = (each.beliefs(pool_rows(kind), asked(kind)) for each in (again, surrogate))
+    one, other = (each.beliefs(pool_rows(kind), statistics_of(kind)) for each in (again, surrogate))
     np.testing.assert_array_equal(one.probs, other.probs)
     np.testing.assert_array_equal(one.outcome_values, other.outcome_values)
 
@@ -239,8 +241,8 @@ def test_surrogates_come_back_from_their_parameters(name, kind):
 def test_surrogates_have_members_whose_totals_are_finite(name, kind):
     surrogate = fitted(name, kind)
     members = surrogate.draw_members(5, np.random.default_rng(10))
-    mean, variance = surrogate.totals(pool_rows(kind), members, asked(kind))
-    shape = (5, len(asked(kind)))
+    mean, variance = surrogate.totals(pool_rows(kind), members, statistics_of(kind))
+    shape = (5, len(statistics_of(kind)))
     assert mean.shape == shape
     assert variance.shape == shape
     assert np.isfinite(mean).all()
@@ -251,7 +253,7 @@ def test_surrogates_have_members_whose_totals_are_finite(name, kind):
 def test_members_of_surrogates_believe_in_probabilities_of_the_same_outcomes(name, kind):
     surrogate = fitted(name, kind)
     members = surrogate.draw_members(6, np.random.default_rng(10))
-    believed = surrogate.beliefs(pool_rows(kind), asked(kind), members)
+    believed = surrogate.beliefs(pool_rows(kind), statistics_of(kind), members)
     assert believed.draws.shape[1:] == believed.probs.shape
     assert (believed.draws >= 0).all()
     np.testing.assert_allclose(believed.draws.sum(axis=2), 1, rtol=1e-5)
@@ -261,7 +263,7 @@ def test_members_of_surrogates_believe_in_probabilities_of_the_same_outcomes(nam
 @pytest.mark.parametrize("count", [0, 15])
 def test_surrogates_expect_of_a_weighted_sum_what_they_expect_of_its_parts(name, kind, count):
     surrogate = fitted(name, kind, count)
-    mean, variance = moments(surrogate.beliefs(pool_rows(kind), asked(kind)))
+    mean, variance = moments(surrogate.beliefs(pool_rows(kind), statistics_of(kind)))
     np.testing.assert_allclose(mean[-1], 0.5 * mean[0] - 2 * mean[-2], atol=1e-5)
     deviation = np.sqrt(variance)
     # Whatever their correlation.

@@ -57,39 +57,43 @@ def sample(name: str = "lure", *, draws: int = 20, size: int = 60) -> Sample:
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_estimates_are_finite_means_with_a_variance(name):
-    made = catalog.load("estimators", name).estimate(sample(name))
-    assert made.mean.shape == (1,)
-    assert made.variance.shape == (1, 1)
-    assert np.isfinite(made.mean).all()
-    assert made.variance[0, 0] > 0
-    assert 0 <= made.mean[0] <= 1
-    assert not made.exact
+    estimate = catalog.load("estimators", name).estimate(sample(name))
+    assert estimate.mean.shape == (1,)
+    assert estimate.variance.shape == (1, 1)
+    assert np.isfinite(estimate.mean).all()
+    assert estimate.variance[0, 0] > 0
+    assert 0 <= estimate.mean[0] <= 1
+    assert not estimate.exact
 
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_values_of_drawn_items_come_with_the_variance_that_the_surrogate_expects(name):
-    made = assess.estimate_metric(sample(name), ERROR, name).estimate
-    assert (made.model_variance == 0) if made.draws is not None else (made.model_variance > 0)
-    assert np.isfinite(made.model_variance)
+    estimate = assess.estimate_metric(sample(name), ERROR, name).estimate
+    assert (
+        (estimate.model_variance == 0)
+        if estimate.draws is not None
+        else (estimate.model_variance > 0)
+    )
+    assert np.isfinite(estimate.model_variance)
 
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_an_estimate_has_one_term_weight_and_guess_per_draw_or_none_at_all(name):
-    made = catalog.load("estimators", name).estimate(sample(name))
-    count = 20 if made.draws is None else 0
-    assert made.terms.shape == made.guess.shape == (count, 1)
-    assert made.weights.shape == made.inside.shape == (count,)
+    estimate = catalog.load("estimators", name).estimate(sample(name))
+    count = 20 if estimate.draws is None else 0
+    assert estimate.terms.shape == estimate.guess.shape == (count, 1)
+    assert estimate.weights.shape == estimate.inside.shape == (count,)
     if count:
-        assert made.weights @ made.terms == approx(made.mean)
+        assert estimate.weights @ estimate.terms == approx(estimate.mean)
 
 
 @pytest.mark.parametrize("name", catalog.names("estimators"))
 def test_an_estimate_is_the_truth_when_everything_is_known(name):
     whole = sample(name, draws=60, size=60)
-    made = catalog.load("estimators", name).estimate(whole)
-    assert made.exact
-    assert made.mean[0] == whole.stats.mean()
-    assert made.variance[0, 0] == 0
+    estimate = catalog.load("estimators", name).estimate(whole)
+    assert estimate.exact
+    assert estimate.mean[0] == whole.stats.mean()
+    assert estimate.variance[0, 0] == 0
 
 
 @pytest.mark.parametrize("draws", [0, 1])
@@ -107,7 +111,9 @@ def test_an_estimate_from_too_few_draws_does_not_exist(name, draws):
 # --- intervals
 
 
-def made(name: str, level: float, *, exact: bool = False, spread: float = 1.0) -> Interval:
+def build_interval(
+    name: str, level: float, *, exact: bool = False, spread: float = 1.0
+) -> Interval:
     """The interval for 0.3, of draws that are so many times as far apart as they might be."""
     rng = np.random.default_rng(11)
     if name == "betting":
@@ -145,14 +151,14 @@ def made(name: str, level: float, *, exact: bool = False, spread: float = 1.0) -
 
 @pytest.mark.parametrize("name", catalog.names("intervals"))
 def test_intervals_hold_the_estimate_and_widen_with_the_level(name):
-    narrow, wide = made(name, 0.8), made(name, 0.99)
+    narrow, wide = build_interval(name, 0.8), build_interval(name, 0.99)
     assert wide.lower < narrow.lower < 0.3 < narrow.upper < wide.upper
     assert (narrow.level, narrow.method) == (0.8, name)
 
 
 @pytest.mark.parametrize("name", catalog.names("intervals"))
 def test_an_interval_has_no_width_when_everything_is_known(name):
-    one = made(name, 0.95, exact=True)
+    one = build_interval(name, 0.95, exact=True)
     assert one.lower == approx(0.3)
     assert one.upper == approx(0.3)
     assert one.method == "exact"
@@ -160,5 +166,5 @@ def test_an_interval_has_no_width_when_everything_is_known(name):
 
 @pytest.mark.parametrize("name", catalog.names("intervals"))
 def test_a_larger_variance_widens_an_interval(name):
-    one, other = made(name, 0.9), made(name, 0.9, spread=2.0)
+    one, other = build_interval(name, 0.9), build_interval(name, 0.9, spread=2.0)
     assert other.upper - other.lower > one.upper - one.lower

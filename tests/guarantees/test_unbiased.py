@@ -141,7 +141,7 @@ def test_a_floor_that_follows_from_the_labels_so_far_leaves_it_unbiased(pool, tr
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_labels_brought_in_answer_to_errors_leave_it_unbiased(pool, truth, estimator):
+def test_labels_supplied_in_answer_to_errors_leave_it_unbiased(pool, truth, estimator):
     bring = first_unseen(pool)
     mean, target = expectation(pool, truth, CHOICES, estimator, "error", bring=bring)
     assert mean == pytest.approx(target, rel=1e-6)
@@ -266,7 +266,9 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
 def test_doubly_robust_with_nothing_imputed_is_lure(pool, truth):
     log = answered(Log.empty(), plan.plan_round(Log.empty(), pool, CHOICES, seed=2, count=4), truth)
     metric = metric_of(pool, "error")
-    one = samples.build_sample(samples.collect_evidence(log, pool, CHOICES, [metric], seed=1), metric)
+    one = samples.build_sample(
+        samples.collect_evidence(log, pool, CHOICES, [metric], seed=1), metric
+    )
     # Nothing imputed, and nothing learned about the level: the group was not recorded.
     bare = replace(one, imputed=one.imputed * 0, imputed_sum=one.imputed_sum * 0, left=one.left * 0)
     robust, lure = (

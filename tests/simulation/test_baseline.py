@@ -36,7 +36,7 @@ def drawn(metric, outputs, labels, count: int, *, runs: int = 4000) -> np.ndarra
 @pytest.mark.parametrize("name", ["error", "accuracy", "log-loss", "brier"])
 def test_a_mean_has_a_closed_form(pool, name):
     facts, outputs, labels = pool
-    metric = specification.one(name, facts)
+    metric = specification.find_metric(name, facts)
     made = baseline(metric, outputs, labels, (40, 100), np.random.default_rng(3))
     assert made.exact
     assert made.truth == approx(evaluate(metric, outputs, labels))
@@ -49,7 +49,7 @@ def test_a_mean_has_a_closed_form(pool, name):
 def test_everything_else_is_simulated(pool, name):
     """From two independent simulations, of 1000 and of 1000 samples."""
     facts, outputs, labels = pool
-    metric = specification.one(name, facts)
+    metric = specification.find_metric(name, facts)
     made = baseline(metric, outputs, labels, (60,), np.random.default_rng(3))
     assert not made.exact
     assert made.truth == approx(evaluate(metric, outputs, labels))
@@ -61,7 +61,7 @@ def test_everything_else_is_simulated(pool, name):
 def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
     facts, outputs, labels = pool
     made = baseline(
-        specification.one(name, facts), outputs, labels, (40, 100), np.random.default_rng(3)
+        specification.find_metric(name, facts), outputs, labels, (40, 100), np.random.default_rng(3)
     )
     for count in (40, 55, 100, 250):
         assert made.labels(made.error(count)) == approx(count, rel=0.05)
@@ -72,7 +72,7 @@ def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
 def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
     facts, outputs, labels = pool
     made = baseline(
-        specification.one("error", facts), outputs, labels, (2,), np.random.default_rng(3)
+        specification.find_metric("error", facts), outputs, labels, (2,), np.random.default_rng(3)
     )
     assert made.error(2) / made.error(8) == approx(4, rel=0.1)
     assert made.error(399) < made.error(200) / 50
@@ -84,7 +84,7 @@ def test_chance_tells_nothing_of_top_scores_where_no_two_runs_differ(pool, selec
     """Even where their intervals do, which the surrogate's own view simulates."""
     facts, outputs, labels = pool
     uniform = baseline(
-        specification.one("error", facts), outputs, labels, (40,), np.random.default_rng(3)
+        specification.find_metric("error", facts), outputs, labels, (40,), np.random.default_rng(3)
     )
     table = np.array(
         [(each, each - 0.4, each + 0.3 + 0.1 * run, 40) for run, each in enumerate(estimates)]

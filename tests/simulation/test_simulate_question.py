@@ -60,7 +60,7 @@ def test_without_a_floor_only_the_surrogates_own_view_is_left(words, capsys):
 def test_floors_are_the_usual_ones_unless_one_is_named():
     made = planned(Asked("identify"), acquisitions=("thompson", "uniform", "optimal"))
     assert [each.floor for each in made] == [0.1, 0.35, 0.35]
-    assert {each.task for each in made} == {"identify"}
+    assert {each.question for each in made} == {"identify"}
 
 
 def test_choices_between_groups_have_neither_a_top_nor_a_power():
@@ -96,7 +96,7 @@ def test_what_makes_no_sense_is_refused(words, capsys, more, problem):
 def test_a_task_without_groups_is_refused():
     with pytest.raises(ChoiceError, match="needs groups"):
         strategies(
-            COMMON | {"groups": (), "task": "identify"},
+            COMMON | {"groups": (), "question": "identify"},
             ROLES,
             surrogates=("agreement",),
             acquisitions=("thompson",),

@@ -102,7 +102,7 @@ def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(pool):
 
 
 def _error(pool):
-    return specification.one("error", specification.facts(pool.roles, None, pool))
+    return specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
 
 
 def test_an_item_that_came_twice_is_learned_from_once():

@@ -14,7 +14,7 @@ from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
 from activetest.study.ingest import ingest
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -113,7 +113,7 @@ def test_a_dry_run_looks_at_the_files_and_writes_nothing(scene):
 def test_training_rows_that_change_are_learnt_from_anew_and_said(scene, label_file):
     start(surrogate="forest", train="rows/train.parquet")
     study = Study.open()
-    batch = choose(study, 4)
+    batch = next_batch(study, 4)
     ingest(study, label_file(*(f"{row['id']},cat" for row in batch.rows)))
     before = study.cache().train.features
     assert not any("training rows" in note for note in report(study).notes)
@@ -135,7 +135,7 @@ def write_features(folder, values) -> None:
 
 def test_features_that_no_surrogate_saw_in_full_may_change(scene):
     start(surrogate="agreement")
-    choose(Study.open(), 4)
+    next_batch(Study.open(), 4)
     start(surrogate="forest")
     assert "features_fingerprint" in pool_section(scene)
     write_features(scene, np.arange(float(ROWS)))
@@ -151,7 +151,7 @@ def test_which_columns_are_features_is_settled_with_the_first_round(scene, surro
     table = table.append_column("band", pa.array(np.arange(ROWS) % 2))
     pq.write_table(table, scene / "pools" / "pool.parquet")
     assert start(surrogate=surrogate).schema.features == ("x1", "x2", "band")
-    choose(Study.open(), 4)
+    next_batch(Study.open(), 4)
     with pytest.raises(PoolChanged, match="drawn with the features x1, x2, band, not with") as said:
         start(**wishes)
     assert "--features 'x1,x2,band'" in said.value.hint and "--study DIR" in said.value.hint

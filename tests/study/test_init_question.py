@@ -32,7 +32,7 @@ def chosen(**wishes) -> Choices:
     return Study.open().choices
 
 
-def said(capsys, *words: str) -> str:
+def read_draws_line(capsys, *words: str) -> str:
     assert main(["init", "pool.parquet", *words]) == 0
     (line,) = re.findall("^draws: .*$", capsys.readouterr().out, re.MULTILINE)
     return line
@@ -120,23 +120,23 @@ def test_a_task_is_of_the_pool_or_of_the_study(words, meant):
 
 def test_init_says_what_is_asked_in_plain_words(pool, capsys):
     task = ("--task", "identify", "--worst", "2")
-    assert said(capsys, *task).endswith(
+    assert read_draws_line(capsys, *task).endswith(
         "; task: identify the 2 worst groups of predicted by accuracy, floor 0.1"
     )
     task = ("--task", "compare", "--compare", "cat,dog", "--acquisition", "uniform")
-    assert said(capsys, *task, "--prior", "uniform", "--prior-strength", "4") == (
+    assert read_draws_line(capsys, *task, "--prior", "uniform", "--prior-strength", "4") == (
         "draws: uniform for accuracy, surrogate agreement; task: compare cat and dog of predicted "
         "by accuracy, rope 0.05, uniform prior with the weight of 4 labels, floor 0.35"
     )
     task = ("--task", "estimate", "--metric", "confusion", "--acquisition", "thompson")
-    assert said(capsys, *task, "--prior", "informative", "--prior-strength", "1") == (
+    assert read_draws_line(capsys, *task, "--prior", "informative", "--prior-strength", "1") == (
         "draws: thompson for confusion, surrogate agreement; task: estimate confusion of every "
         "group of predicted, informative prior with the weight of 1 labels, floor 0.1"
     )
-    assert said(capsys, "--metric", "accuracy,error").endswith(
+    assert read_draws_line(capsys, "--metric", "accuracy,error").endswith(
         ", floor 0.1; groups are judged by accuracy alone"
     )
-    assert said(capsys, "--task", "none", "--metric", "accuracy") == (
+    assert read_draws_line(capsys, "--task", "none", "--metric", "accuracy") == (
         "draws: optimal for accuracy, surrogate agreement"
     )
 
@@ -195,7 +195,9 @@ def test_without_a_floor_the_groups_are_the_answer(pool, label_file):
     study = Study.open()
     shown = report(study)
     assert shown.estimates[0].estimate is None
-    assert "drawn between groups without a floor, and an estimate needs" in shown.estimates[0].reason
+    assert (
+        "drawn between groups without a floor, and an estimate needs" in shown.estimates[0].reason
+    )
     (note,) = (note for note in shown.notes if note.startswith("Items drawn between groups"))
     assert "without a floor: 10." in note
     assert "--floor 0.1" in note

@@ -7,7 +7,7 @@ import pytest
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.nouns.choices import Choices
 from activetest.study.init import init
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.study import Study
 
@@ -33,38 +33,38 @@ def chosen(**wishes) -> Choices:
         ({"compare": "barn,tree"}, "--compare has no effect without a task"),
         ({"rope": 0.1}, "--rope has no effect without a task"),
         ({"prior": "uniform"}, "--prior has no effect without a task"),
-        ({"strength": 3.0}, "--prior-strength has no effect without a task"),
-        ({"task": "identify", "rope": 0.1}, "--rope has no effect on the task identify"),
-        ({"task": "compare", "compare": "cat,dog", "rope": 1.0}, "differ by more than 1 in acc"),
-        ({"task": "estimate", "worst": 2}, "--worst has no effect on the task estimate"),
-        ({"task": "identify", "worst": 4}, "--worst 4: 'predicted' has 3 groups"),
-        ({"task": "identify", "worst": 3}, "--worst 3: 'predicted' has 3 groups"),
-        ({"task": "identify", "worst": 0}, "worst is 0"),
-        ({"task": "compare"}, "needs two values of 'predicted'"),
-        ({"task": "compare", "compare": "cat"}, "'cat' is not two values of 'predicted'"),
-        ({"task": "compare", "compare": "cat,cow"}, "'cat,cow' is not two values of 'predicted'"),
-        ({"task": "compare", "compare": "cat,cat"}, "needs two values of 'predicted'"),
-        ({"task": "identify", "compare": "cat,dog"}, "--compare has no effect on the task"),
-        ({"task": "identify", "metric": "f1"}, "groups by accuracy, error, ece, cost, and"),
-        ({"task": "compare", "compare": "cat,dog", "metric": "f1"}, "accuracy, error, cost, and"),
-        ({"task": "estimate", "metric": "f1"}, "ece, cost, confusion, and the metric is 'f1'"),
-        ({"task": "estimate", "metric": ("confusion", "f1")}, "and the metric is 'f1'"),
-        ({"task": "compare", "compare": "cat,dog", "metric": "ece[5]"}, "cannot be compared"),
+        ({"prior_strength": 3.0}, "--prior-strength has no effect without a task"),
+        ({"question": "identify", "rope": 0.1}, "--rope has no effect on the task identify"),
+        ({"question": "compare", "compare": "cat,dog", "rope": 1.0}, "differ by more than 1 in acc"),
+        ({"question": "estimate", "worst": 2}, "--worst has no effect on the task estimate"),
+        ({"question": "identify", "worst": 4}, "--worst 4: 'predicted' has 3 groups"),
+        ({"question": "identify", "worst": 3}, "--worst 3: 'predicted' has 3 groups"),
+        ({"question": "identify", "worst": 0}, "worst is 0"),
+        ({"question": "compare"}, "needs two values of 'predicted'"),
+        ({"question": "compare", "compare": "cat"}, "'cat' is not two values of 'predicted'"),
+        ({"question": "compare", "compare": "cat,cow"}, "'cat,cow' is not two values of 'predicted'"),
+        ({"question": "compare", "compare": "cat,cat"}, "needs two values of 'predicted'"),
+        ({"question": "identify", "compare": "cat,dog"}, "--compare has no effect on the task"),
+        ({"question": "identify", "metric": "f1"}, "groups by accuracy, error, ece, cost, and"),
+        ({"question": "compare", "compare": "cat,dog", "metric": "f1"}, "accuracy, error, cost, and"),
+        ({"question": "estimate", "metric": "f1"}, "ece, cost, confusion, and the metric is 'f1'"),
+        ({"question": "estimate", "metric": ("confusion", "f1")}, "and the metric is 'f1'"),
+        ({"question": "compare", "compare": "cat,dog", "metric": "ece[5]"}, "cannot be compared"),
         (
-            {"task": "estimate", "metric": "confusion", "groups": ("place",)},
+            {"question": "estimate", "metric": "confusion", "groups": ("place",)},
             "a confusion matrix is about predicted classes",
         ),
-        ({"task": "identify", "metric": "cost"}, "needs a matrix of costs"),
-        ({"task": "identify", "metric": "confusion"}, "a confusion matrix is no single number"),
-        ({"task": "identify", "selection": "top"}, "neither a top"),
-        ({"task": "identify", "power": 2.0}, "nor a power"),
-        ({"task": "estimate", "acquisition": "bayes-ucb"}, "looks for the worst group"),
-        ({"task": "estimate", "acquisition": "top-two-thompson"}, "looks for the worst group"),
-        ({"task": "identify", "worst": 2, "acquisition": "top-two-thompson"}, "one group, not 2"),
-        ({"task": "identify", "prior": "flat"}, "prior is 'flat'"),
-        ({"task": "identify", "strength": 0.0}, "strength is 0.0"),
-        ({"task": "identify", "strength": 1e7}, "strength is 10000000.0"),
-        ({"task": "identify", "rope": -1.0}, "rope is -1.0"),
+        ({"question": "identify", "metric": "cost"}, "needs a matrix of costs"),
+        ({"question": "identify", "metric": "confusion"}, "a confusion matrix is no single number"),
+        ({"question": "identify", "selection": "top"}, "neither a top"),
+        ({"question": "identify", "power": 2.0}, "nor a power"),
+        ({"question": "estimate", "acquisition": "bayes-ucb"}, "looks for the worst group"),
+        ({"question": "estimate", "acquisition": "top-two-thompson"}, "looks for the worst group"),
+        ({"question": "identify", "worst": 2, "acquisition": "top-two-thompson"}, "one group, not 2"),
+        ({"question": "identify", "prior": "flat"}, "prior is 'flat'"),
+        ({"question": "identify", "prior_strength": 0.0}, "strength is 0.0"),
+        ({"question": "identify", "prior_strength": 1e7}, "strength is 10000000.0"),
+        ({"question": "identify", "rope": -1.0}, "rope is -1.0"),
     ],
 )
 def test_what_makes_no_sense_changes_nothing(pool, folder, wishes, problem):
@@ -75,10 +75,10 @@ def test_what_makes_no_sense_changes_nothing(pool, folder, wishes, problem):
 
 
 def test_study_toml_is_held_to_the_same_rules(pool, folder):
-    chosen(task="identify")
+    chosen(question="identify")
     path = folder / ".activetest" / "study.toml"
     path.write_text(path.read_text().replace("worst = 1", "worst = 3"))
-    for ask in (lambda study: choose(study, 3), report):
+    for ask in (lambda study: next_batch(study, 3), report):
         with pytest.raises(ChoiceError, match="--worst 3: 'predicted' has 3 groups"):
             ask(Study.open())
     path.write_text(path.read_text().replace('"identify"', '"estimate"'))
@@ -87,7 +87,7 @@ def test_study_toml_is_held_to_the_same_rules(pool, folder):
 
 
 def test_a_group_that_is_not_there_is_named(pool, folder):
-    chosen(task="identify", groups="place")
+    chosen(question="identify", groups="place")
     path = folder / ".activetest" / "study.toml"
     whole = path.read_text()
     path.write_text('groups = ["nope"]'.join(whole.rsplit('groups = ["place"]', 1)))
@@ -102,7 +102,7 @@ def test_one_group_cannot_be_the_worst_of_all(folder):
     table = {"id": list("abcd"), "pred": ["cat", "dog"] * 2, "place": ["barn"] * 4}
     pq.write_table(pa.table(table), folder / "pool.parquet")
     with pytest.raises(ChoiceError, match="--worst 1: 'place' has 1 group$") as caught:
-        init("pool.parquet", task="identify", groups="place")
+        init("pool.parquet", question="identify", groups="place")
     assert caught.value.hint == "choose another --group"
 
 
@@ -110,13 +110,13 @@ def test_hints_name_what_would_help(pool):
     for wishes, hint in (
         ({"compare": "cat,dog"}, "--task compare"),
         ({"rope": 0.1}, "--task compare"),
-        ({"strength": 5.0}, "--task identify"),
+        ({"prior_strength": 5.0}, "--task identify"),
         (
-            {"task": "estimate", "metric": "confusion", "groups": "place"},
+            {"question": "estimate", "metric": "confusion", "groups": "place"},
             "--group 'predicted' --group 'place', or another --metric",
         ),
         (
-            {"task": "compare", "compare": "cat,dog", "metric": "ece"},
+            {"question": "compare", "compare": "cat,dog", "metric": "ece"},
             "--task identify, or compare by --metric accuracy",
         ),
     ):
@@ -128,7 +128,7 @@ def test_hints_name_what_would_help(pool):
 def test_a_rope_is_narrower_than_costs_can_be_apart(pool, folder):
     lines = ["predicted,cat,dog,owl", "cat,0,4,4", "dog,4,0,4", "owl,4,4,0"]
     (folder / "costs.csv").write_text("\n".join(lines) + "\n")
-    wishes = {"task": "compare", "compare": "cat,dog", "metric": "cost", "costs": "costs.csv"}
+    wishes = {"question": "compare", "compare": "cat,dog", "metric": "cost", "costs": "costs.csv"}
     with pytest.raises(ChoiceError, match="no two groups differ by more than 4 in cost"):
         init(pool, rope=4.0, **wishes)
     assert chosen(rope=3.5, **wishes).rope == 3.5
@@ -137,4 +137,4 @@ def test_a_rope_is_narrower_than_costs_can_be_apart(pool, folder):
 def test_values_that_are_predicted_have_no_groups_to_ask_about(folder):
     pq.write_table(pa.table({"id": ["a", "b"], "pred": [0.5, 1.5]}), folder / "pool.parquet")
     with pytest.raises(ChoiceError, match="this pool predicts values"):
-        init("pool.parquet", task="identify")
+        init("pool.parquet", question="identify")

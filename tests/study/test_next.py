@@ -66,7 +66,7 @@ def test_probabilities_are_those_of_draws_without_replacement(study):
     assert probs[-1] == pytest.approx(1)
 
 
-def test_brought_items_are_not_drawn_even_when_taken_back_after_a_round_knew_them(
+def test_supplied_items_are_not_drawn_even_when_taken_back_after_a_round_knew_them(
     study, label_file
 ):
     every = study.cache().ids(range(40))
@@ -104,7 +104,7 @@ def test_columns_of_the_pool_are_shown_beside_the_ids(study):
         (3, ("label",), ChoiceError, "--show label"),
     ],
 )
-def test_a_bad_wish_draws_nothing(study, count, show, error, problem):
+def test_a_bad_choice_draws_nothing(study, count, show, error, problem):
     with pytest.raises(error, match=problem):
         next_batch(study, count, show=show)
     assert draws(study) == []

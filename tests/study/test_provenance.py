@@ -35,23 +35,23 @@ def scene(folder, write_pool):
 
 
 def write_judges(seed: int = 0, path: str = JUDGES) -> None:
-    said = np.random.default_rng(seed).dirichlet([1, 1, 1], (2, ROWS))
+    probs = np.random.default_rng(seed).dirichlet([1, 1, 1], (2, ROWS))
     columns = {"id": [f"item-{row}" for row in range(ROWS)]}
-    columns |= {f"surrogate_prob_{k}": list(said[k]) for k in (0, 1)}
+    columns |= {f"surrogate_prob_{k}": list(probs[k]) for k in (0, 1)}
     pq.write_table(pa.table(columns), path)
 
 
-def start(**wishes):
-    return init("pool.parquet", seed=1, **wishes)
+def start(**settings):
+    return init("pool.parquet", seed=1, **settings)
 
 
 @pytest.fixture
 def answered(scene, label_file):
-    """answered(**wishes) starts a study, or goes on with it, by a round of six answers."""
+    """answered(**settings) starts a study, or goes on with it, by a round of six answers."""
 
-    def go_on(**wishes) -> None:
-        if wishes:
-            start(**wishes)
+    def go_on(**settings) -> None:
+        if settings:
+            start(**settings)
         rows = next_batch(Study.open(), 6).rows
         kinds = ("cat", "dog", "owl")
         ingest(
@@ -66,9 +66,9 @@ def forget_cache() -> None:
     shutil.rmtree(".activetest/cache")
 
 
-def estimate(**wishes) -> float:
+def estimate(**settings) -> float:
     """The headline."""
-    return report(Study.open(), **wishes).estimates[0].estimate
+    return report(Study.open(), **settings).estimates[0].estimate
 
 
 def notes() -> str:
@@ -76,15 +76,15 @@ def notes() -> str:
 
 
 @pytest.mark.parametrize(
-    ("file", "wishes"),
+    ("file", "settings"),
     [
         (TRAIN, {"surrogate": "forest", "train": TRAIN}),
         (JUDGES, {"surrogate": "external", "surrogates": JUDGES}),
         (JUDGES, {"surrogate": "stack", "surrogates": JUDGES}),
     ],
 )
-def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answered, file, wishes):
-    answered(**wishes)
+def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answered, file, settings):
+    answered(**settings)
     before = report(Study.open())
     unrecorded = report(Study.open(), metrics=UNRECORDED).estimates
     (scene / file).unlink()
@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answer
     answered()
     assert report(Study.open()).counts.labelled == 12
     # Another name is no copy of this one.
-    key = next(key for key in ("train", "surrogates") if key in wishes)
+    key = next(key for key in ("train", "surrogates") if key in settings)
     with pytest.raises(PoolError, match="there is no file or folder rows/none.parquet"):
         start(**{key: "rows/none.parquet"})
 
@@ -110,7 +110,7 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
         with pytest.raises(PoolError, match="no file or folder .*rows/train.parquet") as error:
             act()
         assert error.value.hint == (
-            "activetest init POOL --train NEWPATH, or --train '' to go on without it"
+            "activetest init --train NEWPATH, or --train '' to go on without it"
         )
     start(surrogate="agreement")
     assert estimate(metrics=UNRECORDED) == unrecorded
@@ -138,8 +138,11 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
     with pytest.raises(PoolError, match=r"rows/judges.parquet") as error:
         report(Study.open())
     assert f"--other-models NEWPATH, or {hint} to go on" in error.value.hint
-    made = start(**way)
-    assert any("of those rounds, only what they recorded is used" in said for said in made.notices)
+    initialised = start(**way)
+    assert any(
+        "of those rounds, only what they recorded is used" in notice
+        for notice in initialised.notices
+    )
     assert estimate() == recorded
     assert "is not there as it was when rounds were drawn" in notes()
     with pytest.raises(PoolChanged, match="is not there as it was") as error:
@@ -190,8 +193,8 @@ def test_a_round_that_rests_on_other_models_keeps_their_fingerprint(scene, answe
 
     before = kept()
     write_judges(seed=3, path="others.parquet")
-    made = start(surrogate="agreement", surrogates="others.parquet")
-    assert any("others.parquet is not what it was" in said for said in made.notices)
+    initialised = start(surrogate="agreement", surrogates="others.parquet")
+    assert any("others.parquet is not what it was" in notice for notice in initialised.notices)
     start(surrogates="")
     assert kept() == before
 

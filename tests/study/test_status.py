@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from activetest.nouns.report import Counts
 from activetest.study.ingest import ingest
-from activetest.study.next import choose
+from activetest.study.next import next_batch
 from activetest.study.status import status
 
 
@@ -15,16 +15,18 @@ def test_a_fresh_study_has_everything_to_draw(study):
     )
 
 
-def test_every_draw_is_labelled_pending_or_declined_and_brought_labels_are_apart(study, label_file):
+def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apart(
+    study, label_file
+):
     study.update(replace(study.choices, budget=4))
-    first, second, third, _ = (row["id"] for row in choose(study, 4).rows)
+    first, second, third, _ = (row["id"] for row in next_batch(study, 4).rows)
     stranger = next(f"item-{n}" for n in range(40) if f"item-{n}" not in str(study.ledger.record()))
     lines = (f"{first},cat,", f"{second},dog,", f"{third},,declined", f"{stranger},owl,")
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
     assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4)
     assert coming == "next shows the 1 pending items again; next --new draws others"
-    choose(study, 1, new=True)
+    next_batch(study, 1, new=True)
     assert status(study)[1].startswith("the budget of 4 labels is used up; next shows the 2")
 
 

@@ -193,7 +193,7 @@ def answer(id: str, annotator: str, label: str) -> Answer:
 
 
 def test_the_majority_of_annotators_decides_and_of_equals_the_earliest():
-    answers = [answer("a", who, said) for who, said in [("1", "dog"), ("2", "cat"), ("3", "cat")]]
+    answers = [answer("a", who, label) for who, label in [("1", "dog"), ("2", "cat"), ("3", "cat")]]
     answers += [answer("b", "1", "dog"), answer("b", "2", "cat")]
     answers += [answer("c", "1", ""), answer("c", "2", "cat"), answer("d", "1", "")]
     assert resolve_answers(answers) == {
@@ -204,7 +204,7 @@ def test_the_majority_of_annotators_decides_and_of_equals_the_earliest():
     }
 
 
-def test_the_log_holds_draws_in_order_and_brought_labels_apart(study, label_file):
+def test_the_log_holds_draws_in_order_and_supplied_labels_apart(study, label_file):
     cache = study.cache()
     ids = [row["id"] for row in next_batch(study, 3).rows]
     stranger = next(id for id in cache.ids(range(40)) if id not in ids)

@@ -1,0 +1,85 @@
+"""What the shell completes values with: methods, values of choices, and columns of the pool.
+
+Only a column needs the pool, and only its schema is read. Whatever goes wrong, nothing is offered.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import typer
+
+Completer = Callable[[typer.Context, str], list[str]]
+# What stands for columns, where the name of a family stands for its methods.
+COLUMNS = "columns"
+_TABLES = {".csv": ",", ".tsv": "\t"}
+_LINES = (".jsonl", ".ndjson", ".json")
+
+
+def complete_values(values: Iterable[str], *, more: bool = False) -> Completer:
+    """Completes with these values; with several of them, separated by commas, where more is set."""
+    return _completer(lambda context: values, more)
+
+
+def complete_methods(family: str, *, more: bool = False) -> Completer:
+    """Completes with the methods of a family of the catalogue."""
+
+    def find(context: typer.Context) -> Iterable[str]:
+        from activetest import catalog
+
+        return catalog.names(family)
+
+    return _completer(find, more)
+
+
+def complete_columns(*, more: bool = True) -> Completer:
+    """Completes with the columns of the pool on the line, or of the study at hand."""
+    return _completer(_find_columns, more)
+
+
+def _completer(find: Callable[[typer.Context], Iterable[str]], more: bool) -> Completer:
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",") if more else ("", "", incomplete)
+        try:
+            values = list(find(ctx))
+        except Exception:
+            # A shell that waits for a word has no use for a traceback.
+            return []
+        return [before + comma + value for value in values if value.startswith(last)]
+
+    return complete
+
+
+def _find_columns(context: typer.Context) -> list[str]:
+    """The columns of the pool; of one that is not on this machine, none."""
+    address = _find_pool(context) or _find_address(context.params.get("study"))
+    if "://" in address:
+        return []
+    path = Path(address)
+    if path.suffix in _TABLES:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file, delimiter=_TABLES[path.suffix]))
+    if path.suffix in _LINES:
+        with open(path, encoding="utf-8") as file:
+            return list(json.loads(file.readline()))
+    from activetest.pool.files import Files
+
+    return Files(address).schema.names
+
+
+def _find_pool(context: typer.Context) -> str | None:
+    """The POOL on the line: of a line that ends in an option, arguments are not yet sorted."""
+    takes_pool = any(each.name == "pool" for each in context.command.params)
+    return context.params.get("pool") or next(iter(context.args if takes_pool else ()), None)
+
+
+def _find_address(study: str | Path | None) -> str:
+    """The address of the pool of the study at hand."""
+    import tomllib
+
+    from activetest.study.folder import CONFIG, find_study
+
+    folder = find_study(study)
+    address = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))["pool"]["uri"]
+    return address if "://" in address else str(folder.parent / address)

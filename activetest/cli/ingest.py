@@ -1,0 +1,39 @@
+"""activetest ingest, as a command."""
+
+import sys
+from typing import Annotated
+
+from typer import Argument, Option
+
+from activetest.cli import options, streams
+from activetest.errors import ChoiceError
+
+EXAMPLES = ("activetest ingest batch.csv",)
+
+
+def ingest(
+    labels: Annotated[
+        str, Argument(metavar="LABELS", help="CSV id,label[,annotator][,status]; - is stdin.")
+    ] = "",
+    replace: Annotated[
+        bool, Option("--replace", help="Let labels contradict earlier ones.")
+    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Count, and change nothing.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Take the last file back; given alone.")] = False,
+    study: options.Folder = None,
+) -> None:
+    """Bring labels into the study: all rows of a file, or none."""
+    from activetest.study import ingest
+    from activetest.study.study import Study
+
+    if undo == bool(labels) or (undo and (replace or dry_run)):
+        raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
+    current = Study.open(study)
+    if undo:
+        source, time, answers = ingest.undo(current)
+        count = f"{answers:,} answer{'s' * (answers != 1)}"
+        streams.write(f"taken back: {count} of {source}, which came at {time}\n")
+    else:
+        stdin = sys.stdin.buffer if labels == "-" else None
+        summary = ingest.ingest(current, labels, replace=replace, dry_run=dry_run, stdin=stdin)
+        streams.write(f"{summary}\n")

@@ -1,0 +1,52 @@
+"""A study without draws starts again: with another seed, or other roles of its columns.
+
+The seed and the pool's fingerprint are in the ledger, everything else is in study.toml. So that a
+crash leaves the old study or the new one, the new study.toml is written into the folder `restart`
+first, with the numbers the ledger is to hold. The ledger's transaction decides: when the ledger has
+these numbers, `finish_restart` moves study.toml into its place; otherwise the folder means nothing.
+"""
+
+import contextlib
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from activetest import atomic
+from activetest.ledger.ledger import Ledger
+from activetest.nouns.choices import Choices
+from activetest.study import config
+from activetest.study.folder import CONFIG
+
+_FOLDER, _NUMBERS = "restart", "ledger.json"
+
+
+def prepare_restart(
+    folder: Path, pool: Mapping[str, Any], choices: Choices, *, seed: int, fingerprint: str
+) -> None:
+    """Write the new study.toml beside the old one. Raises OSError when it cannot be written."""
+    with atomic.replacing_folder(folder / _FOLDER) as building:
+        config.write_config(building, pool, choices)
+        numbers = json.dumps({"seed": seed, "fingerprint": fingerprint})
+        with atomic.replacing_file(building / _NUMBERS, durable=True) as file:
+            file.write_text(numbers, encoding="utf-8")
+    atomic.sync_folder(folder)
+
+
+def finish_restart(folder: Path, ledger: Ledger) -> None:
+    """Put the new study.toml in its place where the ledger holds the numbers it belongs to.
+
+    Another process may be doing the same. Raises OSError when the file system refuses.
+    """
+    waiting = folder / _FOLDER
+    try:
+        numbers = json.loads((waiting / _NUMBERS).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if numbers != {"seed": ledger.seed, "fingerprint": ledger.fingerprint}:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        atomic.move_file(waiting / CONFIG, folder / CONFIG)
+        atomic.sync_folder(folder)
+    shutil.rmtree(waiting, ignore_errors=True)

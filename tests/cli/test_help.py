@@ -1,0 +1,104 @@
+"""The help: sections, values, defaults and examples, in 80 columns."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from activetest import catalog
+from activetest.cli import options
+from activetest.cli.app import app, main
+from activetest.nouns.choices import DECLARATIONS, Section, default_words, option
+from tests.cli.programs import COMMANDS, program
+
+SECTIONED = ("init", "simulate")
+
+
+def show_help(capsys, monkeypatch, *words: str, columns: int = 80) -> str:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main([*words, "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_the_help_fits_the_terminal(capsys, monkeypatch, command, columns):
+    shown = show_help(capsys, monkeypatch, *filter(None, [command]), columns=columns)
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("command", SECTIONED)
+def test_options_stand_in_sections_in_their_order(capsys, monkeypatch, command):
+    shown = show_help(capsys, monkeypatch, command)
+    titles = re.findall(r"^(\w+):$", shown, flags=re.MULTILINE)
+    assert [title for title in titles if title.lower() in tuple(Section)] == [
+        section.capitalize() for section in Section
+    ]
+    assert titles[-1] == "Examples"
+    for name, declaration in DECLARATIONS.items():
+        if f"  {option(name)} " in shown:
+            _, _, after = shown.partition(f"\n{declaration.section.capitalize()}:\n")
+            assert f"  {option(name)} " in after
+
+
+def test_the_help_of_init_says_the_values_and_the_default_of_every_option(capsys, monkeypatch):
+    shown = " ".join(show_help(capsys, monkeypatch, "init").split())
+    for name, declaration in DECLARATIONS.items():
+        assert option(name) in shown
+        assert " ".join(declaration.meaning.split()) in shown
+        assert all(value in shown for value in declaration.values)
+        if default := default_words(name):
+            assert f"[default: {default}]" in shown
+    for family in ("metrics", "surrogates", "acquisition"):
+        assert f"One of {', '.join(catalog.names(family))}." in shown
+
+
+def test_simulate_has_defaults_of_its_own(capsys, monkeypatch):
+    shown = " ".join(show_help(capsys, monkeypatch, "simulate").split())
+    assert "[default: optimal and uniform]" in shown
+    assert "[default: 50,100,200]" in shown
+    assert "Without" not in shown.partition("Data:")[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_ends_with_examples_that_can_be_parsed(capsys, monkeypatch, command):
+    shown = show_help(capsys, monkeypatch, command)
+    examples = shown.partition("\nExample")[2].splitlines()[1:]
+    assert len(examples) >= (2 if command in SECTIONED else 1)
+    for example in examples:
+        assert example.startswith(f"  activetest {command}")
+        words = re.sub(r"\s+#.*", "", example.strip()).replace("'", "").split()[2:]
+        known = {flag for each in COMMANDS[command].params for flag in each.opts}
+        assert {word for word in words if word.startswith("-")} <= known
+
+
+def test_old_spellings_of_options_are_not_shown(capsys, monkeypatch):
+    shown = show_help(capsys, monkeypatch, "init")
+    assert "--other-models FILE" in shown and "--surrogates" not in shown
+
+
+def test_the_help_is_the_same_in_a_pipe(capsys, monkeypatch):
+    shown = show_help(capsys, monkeypatch, "init")
+    assert program("init", "--help", env={"COLUMNS": "80"}).stdout.strip() == shown.strip()
+
+
+def test_the_program_lists_its_commands_by_their_first_sentence(capsys, monkeypatch):
+    shown = show_help(capsys, monkeypatch)
+    for command in app.registered_commands:
+        assert re.search(rf"^  {command.name} ", shown, flags=re.MULTILINE)
+        first = command.callback.__doc__.partition("\n")[0]
+        assert first in " ".join(shown.split())
+
+
+def test_the_table_for_the_documentation_has_a_row_for_every_option():
+    rows = options.write_table().splitlines()
+    assert rows[0] == "| option | meaning | values | default |"
+    assert [re.match(r"\| `(--[a-z-]+)", row)[1] for row in rows[2:]] == [*map(option, DECLARATIONS)]
+
+
+def test_declarations_need_no_library():
+    code = "import sys, activetest.nouns.choices, activetest.cli.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "pyarrow", "scipy", "sklearn", "torch", "activetest.catalog"}
+    assert not set(done.stdout.split()) & heavy

@@ -1,0 +1,267 @@
+"""activetest init in a study: without a pool, and what may still change before the first draw."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from activetest.cli.app import main
+from activetest.errors import ChoiceError, PoolChanged, StudyError
+from activetest.study import restart
+from activetest.study.ingest import ingest
+from activetest.study.init import init
+from activetest.study.next import next_batch
+from activetest.study.study import Study
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def scored(folder) -> Path:
+    """A pool with a score, two columns of ids and two of outputs, and a study of it with seed 1."""
+    lines = ["id,key,score,other"]
+    lines += [f"i{row},k{row},{row / 40},{(row * 7 % 40) / 40}" for row in range(40)]
+    (folder / "pool.csv").write_text("\n".join(lines) + "\n")
+    init("pool.csv", seed=1, outputs=("score",), classes=("no", "yes"), features=())
+    return folder
+
+
+def stored(study: Study) -> tuple:
+    """Everything about a study that init may change."""
+    return study.seed, study.ledger.fingerprint, study.choices, study.pool
+
+
+def test_init_without_a_pool_changes_the_study_at_hand(study, folder, monkeypatch, capsys):
+    (folder / "deep" / "down").mkdir(parents=True)
+    monkeypatch.chdir(folder / "deep" / "down")
+    assert main(["init", "--metric", "f1[macro]", "--floor", "0.2"]) == 0
+    assert capsys.readouterr().out.startswith(f"updated {folder / '.activetest'}\n")
+    changed = Study.open().choices
+    assert (changed.metric, changed.floor, changed.groups) == ("f1[macro]", 0.2, ("place",))
+    assert Study.open().pool["uri"] == study.pool["uri"] == "pool.parquet"
+
+
+def test_init_without_a_pool_and_without_a_study_says_how_to_start_one(folder, capsys):
+    assert main(["init", "--metric", "f1"]) == 2
+    problem, hint = capsys.readouterr().err.splitlines()
+    assert "there is no study in" in problem and "activetest init POOL" in hint
+    with pytest.raises(StudyError):
+        init(metric="f1")
+    assert not list(folder.iterdir())
+
+
+def test_a_dry_run_without_a_pool_changes_nothing(study):
+    before = stored(study)
+    tried = init(metric="brier", seed=9, dry_run=True)
+    assert (tried.outcome, tried.choices.metric, tried.seed) == ("checked", "brier", 9)
+    assert stored(Study.open()) == before
+
+
+def test_the_seed_may_change_before_the_first_draw(study):
+    assert init(seed=2, floor=0.5).seed == 2
+    changed = Study.open()
+    assert (changed.seed, changed.choices.floor) == (2, 0.5)
+    ids = [row["id"] for row in next_batch(changed, 5).rows]
+    init("pool.parquet", "fresh", seed=2, floor=0.5, groups=("place",))
+    assert [row["id"] for row in next_batch(Study.open("fresh"), 5).rows] == ids
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threshold": 0.7},
+        {"id": "key"},
+        {"outputs": ("other",), "task": "regression"},
+        {"outputs": ("key",)},
+        {"classes": ("yes", "no")},
+        {"positive": "no"},
+        {"threshold": 0.7, "seed": 5, "metric": "f1", "id": "key"},
+    ],
+)
+def test_columns_may_change_before_the_first_draw(scored, settings):
+    init(**settings)
+    study = Study.open()
+    first = {"outputs": ("score",), "seed": 1, "classes": ("no", "yes"), "features": ()}
+    if "outputs" in settings:
+        # The classes follow from the new outputs.
+        del first["classes"]
+    fresh = init("pool.csv", "fresh", **(first | settings))
+    assert study.ledger.fingerprint == fresh.fingerprint
+    assert study.choices == fresh.choices and study.seed == fresh.seed
+    drawn = [row["id"] for row in next_batch(study, 5).rows]
+    assert drawn == [row["id"] for row in next_batch(Study.open("fresh"), 5).rows]
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"seed": 2}, "--seed stays after the first draw: this study has seed 1"),
+        ({"threshold": 0.7}, "--threshold stays after the first draw: this study has 0.5"),
+        ({"id": "key"}, "--id stays after the first draw: this study has id"),
+        ({"outputs": ("other",)}, "--outputs stays after the first draw: this study has score"),
+        ({"classes": ("yes", "no")}, "--classes stays after the first draw: this study has no,yes"),
+    ],
+)
+def test_after_the_first_draw_they_stay(scored, settings, problem):
+    next_batch(Study.open(), 2)
+    before = stored(Study.open())
+    with pytest.raises(ChoiceError, match=problem) as caught:
+        init(metric="f1", **settings)
+    assert caught.value.hint == "start another study with --study DIR"
+    assert stored(Study.open()) == before
+    assert init(metric="f1", seed=1, threshold=0.5).choices.metric == "f1"
+
+
+@pytest.mark.parametrize("settings", [{"id": "key"}, {"classes": ("yes", "no")}])
+def test_ids_and_classes_stay_once_there_are_labels(scored, label_file, settings):
+    ingest(Study.open(), label_file("i1,no", "i2,yes"))
+    before = stored(Study.open())
+    with pytest.raises(ChoiceError, match="stays after the first labels"):
+        init(**settings)
+    assert stored(Study.open()) == before
+    assert init(seed=3, threshold=0.7).seed == 3
+    assert len(Study.open().ledger.record().answers) == 2
+
+
+def test_another_pool_is_refused_also_where_columns_change(scored):
+    text = Path("pool.csv").read_text().replace("i39,k39,", "i39,k99,")
+    Path("other.csv").write_text(text.replace("0.5,", "0.25,"))
+    before = stored(Study.open())
+    with pytest.raises(PoolChanged):
+        init("other.csv", threshold=0.7)
+    assert stored(Study.open()) == before
+
+
+def test_costs_have_to_be_given_again_when_the_classes_change(scored):
+    Path("costs.csv").write_text("predicted,no,yes\nno,0,5\nyes,1,0\n")
+    Path("costs2.csv").write_text("predicted,yes,no\nno,5,0\nyes,0,1\n")
+    assert init(metric="cost", costs="costs.csv").choices.costs == ((0.0, 5.0), (1.0, 0.0))
+    with pytest.raises(ChoiceError, match="costs of this study are for other classes"):
+        init(classes=("yes", "no"))
+    changed = init(classes=("yes", "no"), costs="costs2.csv").choices
+    assert changed.costs == ((0.0, 1.0), (5.0, 0.0))
+
+
+# A step at which the process dies, and whether the study is then the new one.
+STEPS = [
+    ("activetest.study.study.prepare_restart", False),
+    ("activetest.ledger.ledger.Ledger.restart", False),
+    ("activetest.study.study.finish_restart", True),
+    ("activetest.study.restart.shutil.rmtree", True),
+]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("step", "changed"), STEPS)
+def test_a_crash_leaves_the_old_study_or_the_new_one(scored, step, changed, after):
+    before = stored(Study.open())
+    code = f"""
+import os
+from unittest import mock
+import activetest.study.restart
+from activetest.study.init import init
+from importlib import import_module
+module, name = {step!r}.rsplit(".", 1)
+try:
+    owner = import_module(module)
+except ModuleNotFoundError:
+    outer, inner = module.rsplit(".", 1)
+    owner = getattr(import_module(outer), inner)
+real = getattr(owner, name)
+opened = []
+def die(*args, **more):
+    # Studies are finished when they are opened, too: it is the change itself that dies.
+    if name == "finish_restart" and not opened:
+        opened.append(1)
+        return real(*args, **more)
+    if name == "rmtree" and os.path.basename(args[0]) != "restart":
+        return real(*args, **more)
+    if {after}:
+        real(*args, **more)
+    os._exit(9)
+with mock.patch.object(owner, name, die):
+    init(seed=2, threshold=0.7, floor=0.5)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 9, done.stderr
+    study = Study.open()
+    new = changed or (after and step.endswith("Ledger.restart"))
+    assert (stored(study) == before) != new
+    if new:
+        assert (study.seed, study.pool["threshold"], study.choices.floor) == (2, 0.7, 0.5)
+    assert len(next_batch(study, 3).rows) == 3
+    assert stored(Study.open()) == stored(study)
+    init(floor=0.4)
+    assert Study.open().choices.floor == 0.4
+
+
+def test_a_restart_that_was_given_up_means_nothing_later(scored):
+    study = Study.open()
+    choices = study.choices
+    restart.prepare_restart(
+        study.folder, study.pool | {"threshold": 0.9}, choices, seed=5, fingerprint="x"
+    )
+    assert Study.open().pool["threshold"] == 0.5
+    init(seed=6)
+    assert (Study.open().seed, Study.open().pool["threshold"]) == (6, 0.5)
+    assert not (study.folder / "restart").exists()
+
+
+def test_old_names_of_choices_are_read_from_study_toml(begin_study):
+    study = begin_study(question="identify", prior_strength=3.0, groups=("place",))
+    path = study.folder / "study.toml"
+    text = path.read_text()
+    head, _, tail = text.partition("[choices]")
+    assert 'question = "identify"' in tail and "prior_strength = 3.0" in tail
+    tail = tail.replace("question =", "task =").replace("prior_strength =", "strength =")
+    path.write_text(f"{head}[choices]{tail}")
+    assert Study.open().choices == study.choices
+    init(floor=0.2)
+    assert 'question = "identify"' in path.read_text()
+
+
+def test_rounds_with_old_names_of_choices_are_continued_and_reported(begin_study, label_draws):
+    import sqlite3
+
+    from activetest.study.report import report
+
+    study = begin_study(question="identify", groups=("place",))
+    label_draws(study, 10)
+    expected = report(Study.open())
+    db = sqlite3.connect(study.folder / "ledger.db")
+    ((number, text),) = db.execute("SELECT number, choices FROM rounds").fetchall()
+    entries = json.loads(text)
+    entries["task"] = entries.pop("question")
+    entries["strength"] = entries.pop("prior_strength")
+    db.execute("UPDATE rounds SET choices = ? WHERE number = ?", (json.dumps(entries), number))
+    db.commit()
+    db.close()
+    assert report(Study.open()) == expected
+    assert report(Study.open(), requirements=("error<=0.9",)).gates
+    assert len(next_batch(Study.open(), 5).rows) == 5
+
+
+def test_old_spellings_of_settings_are_read(begin_study):
+    assert begin_study(task="identify", strength=3.0).choices.prior_strength == 3.0
+    assert init(task=("classification", "none")).choices.question is None
+    assert main(["init", "--task", "identify", "--worst", "1"]) == 0
+    assert Study.open().choices.question == "identify"
+
+
+def test_two_spellings_of_a_question_have_to_agree(begin_study):
+    begin_study()
+    assert init(task="identify", question="identify").choices.question == "identify"
+    with pytest.raises(ChoiceError, match="--question is estimate and --task is identify"):
+        init(task="identify", question="estimate")
+
+
+def test_a_setting_that_does_not_exist_is_an_error_with_the_nearest_name(study):
+    with pytest.raises(ChoiceError, match="there is no choice 'metrc'") as caught:
+        init(metrc="f1")
+    assert "did you mean 'metric'?" in caught.value.hint
