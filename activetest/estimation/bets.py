@@ -76,7 +76,7 @@ def compute_increments(
     history = [each for each in log.history if each.number <= last and not each.deterministic]
     if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
-            "rounds drawn by an older version do not say enough for an anytime-valid interval",
+            "rounds drawn by an older version lack what an anytime-valid interval needs",
             hint="use --interval fixed",
         )
     if not history:

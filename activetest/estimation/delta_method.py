@@ -31,11 +31,11 @@ def linearise_metric(means: Estimate, sample: Sample, metric: Metric, bounds) ->
     if answered and mean[-1] <= 0:
         raise NotEstimable("every labelled item was declined", hint="activetest next --n 10")
     if answered and not (sample.counted.any() or means.exact or means.draws is not None):
-        raise NotEstimable("no draw has a label here", hint="activetest next --n 10")
+        raise NotEstimable("none of the drawn items here has a label", hint="activetest next --n 10")
     at = float(metric.smooth(mean))
     slope = np.ones(1) if len(mean) == 1 else metric.gradient(mean)
     if not (np.isfinite(at) and np.isfinite(slope).all()):
-        raise NotEstimable(metric.undefined or "it is not defined here", "activetest next --n 10")
+        raise NotEstimable(metric.undefined or "it is not defined for these labels", "activetest next --n 10")
     same = len(mean) == 1
     doubt = sample.label_variance(slope)
     # Where annotators disagree, knowing their answers is not knowing the labels.

@@ -153,7 +153,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         # What estimation errors alone add to such a sum is subtracted.
         number = catalog.load("intervals", own).remove_bias(means) * _gap_scale(metric, means)
     if not np.isfinite(number):
-        raise NotEstimable(metric.undefined or "it is not defined here", "activetest next --n 10")
+        raise NotEstimable(metric.undefined or "it is not defined for these labels", "activetest next --n 10")
     return Value(
         metric, number, estimate, transform, bounds, means, _predict_metric(sample, metric)
     )
@@ -165,7 +165,7 @@ def build_interval(made: Value, level: float, *, group: bool = False) -> Interva
     low, high = made.bounds
     if estimate.draws is not None and made.metric.interval is not None and not estimate.exact:
         # What a posterior adds to such sums it adds to the truth as well.
-        raise NotEstimable("no posterior of such a sum can be right", "read doubly-robust")
+        raise NotEstimable("no valid posterior interval for this metric", "read doubly-robust")
     if estimate.draws is not None:
         name, about = "credible", estimate
     elif made.metric.interval is not None:

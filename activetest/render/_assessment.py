@@ -189,7 +189,7 @@ def _describe_error(answer: Assessment) -> str:
             "There is no expected error for a confusion matrix with doubly robust columns: see the "
             "intervals of its cells."
         )
-    what = f"the {answer.target} matrix" if answer.target else f"{answer.metric} of the groups"
+    what = f"the {answer.target} matrix" if answer.target else f"the groups' {answer.metric}"
     return f"Expected error of {what}: {words.short(answer.rmse)} (root mean square over items)."
 
 

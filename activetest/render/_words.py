@@ -139,11 +139,11 @@ def sentence(record: EstimateRow | Gate) -> str:
 
 def metric_title(record: EstimateRow | Gate) -> str:
     """The metric in words, with its class: "Recall of fraud"."""
-    name, bracket, argument = record.metric.partition("[")
+    name, bracket, argument = record.metric.removesuffix("]").partition("[")
     title = name.replace("-", " ")
     if name in catalog.names("metrics"):
         title = catalog.fact("metrics", name, "TITLE") or title
-    title = f"{title[:1].upper()}{title[1:]}" + (f" [{argument}" if bracket else "")
+    title = f"{title[:1].upper()}{title[1:]}" + (f" ({argument})" if bracket else "")
     return plain(title if record.class_name is None else f"{title} of {record.class_name}")
 
 

@@ -121,7 +121,7 @@ def planned(view: View, metric: Metric, row: EstimateRow, half_width: float) -> 
     if row.lower is None or row.upper is None or is_model_based(row.estimator):
         return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
     if (row.upper - row.lower) / 2 <= half_width:
-        return f"The interval of {name} is narrower than +- {half_width:g} already."
+        return f"The interval of {name} already has a half-width below {half_width:g}."
     value = view.value(metric, row.estimator)
     # Planned is the interval of the mean, which the metric is a smooth map of.
     more = plan_half_width(
@@ -132,7 +132,7 @@ def planned(view: View, metric: Metric, row: EstimateRow, half_width: float) -> 
         level=row.level,
     )
     labels = f"{more:,} more label" + "s" * (more != 1)
-    return f"The interval of {name} needs about {labels} to be +- {half_width:g} wide."
+    return f"The interval of {name} needs about {labels} for a half-width of {half_width:g}."
 
 
 def _describe_deterministic(log: Log, drawn: int) -> list[str]:

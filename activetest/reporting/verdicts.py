@@ -119,7 +119,7 @@ def _judge_once(
     )
     enough, reason = reliable(value, interval.method), None
     if not enough:
-        verdict, reason = UNDECIDED, "too few labels: its interval is not reliable yet"
+        verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
     elif interval.method != "exact":
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
     return replace(

@@ -135,7 +135,7 @@ def _estimated(
 ) -> tuple[float, float, float]:
     """Estimate, lower and upper. Raises NotEstimable."""
     if metric.refine or plan.interval == ANYTIME:
-        raise NotEstimable("draws with replacement have no such estimate", "--interval fixed")
+        raise NotEstimable("this estimate does not exist for draws with replacement", "--interval fixed")
     value = estimate.estimate_metric(sample(draws, made, truth, metric), metric, estimator)
     # No surrogate has said how much such draws vary: what they show is all there is.
     observed = replace(value.estimate, model_variance=float(value.estimate.variance[0, 0]))

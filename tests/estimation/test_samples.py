@@ -170,10 +170,10 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
     assert made.estimate.inside.sum() == 12
 
 
-def test_brought_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
+def test_supplied_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
     log = supply_first(Log.empty(), pool, truth, 10)
     log = drawn(log, pool, truth, 10, status=DECLINED)
-    with pytest.raises(NotEstimable, match="no draw has a label"):
+    with pytest.raises(NotEstimable, match="none of the drawn items here has a label"):
         estimate.estimate_metric(of(log, pool), ERROR, "doubly-robust")
 
 

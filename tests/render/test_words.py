@@ -110,7 +110,7 @@ def test_groups_and_differences_of_groups(row, group, against, written):
             "RMSE for a=b is 2.1 (95 % confidence: 0.0312 to no limit).",
         ),
         ({"metric": "false-positive-rate"}, "False positive rate is 0.053 (95 % confidence: "),
-        ({"metric": "ece[10]"}, "Calibration error [10] is 0.053 (95 % confidence: "),
+        ({"metric": "ece[10]"}, "Calibration error (10) is 0.053 (95 % confidence: "),
         ({"metric": "of-a-plugin"}, "Of a plugin is 0.053 (95 % confidence: "),
         ({"estimate": None, "reason": "no labels"}, "No estimate yet: no labels."),
     ],
