@@ -16,10 +16,10 @@ NAN = float("nan")
 ROWS = 200
 IDS = [f"item-{row}" for row in range(ROWS)]
 CLASSES = ("cat", "dog", "not_dog")
-SAID = np.random.default_rng(1).dirichlet([1, 1, 1], (ROWS, 2)).astype(np.float32)
-LISTS = {f"surrogate_prob_{k}": list(SAID[:, k]) for k in (0, 1)}
+PROBS = np.random.default_rng(1).dirichlet([1, 1, 1], (ROWS, 2)).astype(np.float32)
+LISTS = {f"surrogate_prob_{k}": list(PROBS[:, k]) for k in (0, 1)}
 APART = {
-    f"surrogate_prob_{k}_{name}": SAID[:, k, code]
+    f"surrogate_prob_{k}_{name}": PROBS[:, k, code]
     for code, name in enumerate(CLASSES)
     for k in (0, 1)
 }
@@ -37,13 +37,16 @@ def pool(folder, **more) -> Pool:
     return Pool.open(write(folder / "pool.parquet", columns | more))
 
 
-def seen(folder, made_of: Pool, columns: dict | None = None, name: str = "said.parquet"):
+def seen(folder, pool_of_items: Pool, columns: dict | None = None, name: str = "judges.parquet"):
     """(N, E, C) or (N, E) what the cache holds after a file with these columns."""
     file = None if columns is None else write(folder / name, columns)
-    made = attach_auxiliary(
-        cache.build_cache(made_of, folder / "cache"), made_of, ("external",), other_models=file
+    built_cache = attach_auxiliary(
+        cache.build_cache(pool_of_items, folder / "cache"),
+        pool_of_items,
+        ("external",),
+        other_models=file,
     )
-    return made.rows(0, made.size).external, made
+    return built_cache.rows(0, built_cache.size).external, built_cache
 
 
 def shuffled(columns: dict, order) -> dict:
@@ -54,37 +57,37 @@ def shuffled(columns: dict, order) -> dict:
 def test_they_stand_beside_their_items_whatever_the_order_of_the_file(tmp_path, columns):
     source = pool(tmp_path)
     in_order, _ = seen(tmp_path, source, {"id": IDS} | columns)
-    np.testing.assert_allclose(in_order, SAID, atol=1e-6)
+    np.testing.assert_allclose(in_order, PROBS, atol=1e-6)
     order = np.random.default_rng(3).permutation(ROWS)
-    mixed, made = seen(tmp_path, source, shuffled({"id": IDS} | columns, order))
+    mixed, built_cache = seen(tmp_path, source, shuffled({"id": IDS} | columns, order))
     np.testing.assert_array_equal(mixed, in_order)
-    np.testing.assert_array_equal(made.take([9, 4]).external, in_order[[9, 4]])
-    np.testing.assert_array_equal(made.rows(0, 9)[[1]].external, in_order[[1]])
+    np.testing.assert_array_equal(built_cache.take([9, 4]).external, in_order[[9, 4]])
+    np.testing.assert_array_equal(built_cache.rows(0, 9)[[1]].external, in_order[[1]])
 
 
 def test_the_order_of_the_rows_does_not_change_the_fingerprint_but_a_number_does(tmp_path):
     source, columns = pool(tmp_path), {"id": IDS} | LISTS
-    _, made = seen(tmp_path, source, columns)
+    _, built_cache = seen(tmp_path, source, columns)
     _, mixed = seen(tmp_path, source, shuffled(columns, range(ROWS)[::-1]))
-    assert mixed.part_fingerprint("external") == made.part_fingerprint("external")
-    changed = columns | {"surrogate_prob_1": [SAID[1, 1], *SAID[1:, 1]]}
-    assert seen(tmp_path, source, changed)[1].part_fingerprint("external") != made.part_fingerprint(
+    assert mixed.part_fingerprint("external") == built_cache.part_fingerprint("external")
+    changed = columns | {"surrogate_prob_1": [PROBS[1, 1], *PROBS[1:, 1]]}
+    assert seen(tmp_path, source, changed)[1].part_fingerprint(
         "external"
-    )
+    ) != built_cache.part_fingerprint("external")
 
 
 def test_columns_of_the_pool_itself_are_no_features_and_no_outputs(tmp_path):
     source = pool(tmp_path, **LISTS, surrogate_pred_7=np.arange(ROWS), x=np.arange(ROWS))
     assert source.schema.features == ("x",)
     assert source.schema.outputs == ("prob_cat", "prob_dog", "prob_not_dog")
-    assert any("outputs of other models" in said for said in source.notices)
-    np.testing.assert_allclose(seen(tmp_path, source)[0], SAID, atol=1e-6)
+    assert any("outputs of other models" in notice for notice in source.notices)
+    np.testing.assert_allclose(seen(tmp_path, source)[0], PROBS, atol=1e-6)
 
 
 def test_a_file_wins_over_columns_of_the_pool(tmp_path):
     source = pool(tmp_path, **LISTS)
-    found, _ = seen(tmp_path, source, {"id": IDS, "surrogate_prob_judge": list(SAID[:, 1])})
-    np.testing.assert_allclose(found, SAID[:, 1:], atol=1e-6)
+    found, _ = seen(tmp_path, source, {"id": IDS, "surrogate_prob_judge": list(PROBS[:, 1])})
+    np.testing.assert_allclose(found, PROBS[:, 1:], atol=1e-6)
 
 
 def test_a_score_is_the_probability_of_the_positive_class(tmp_path):
@@ -110,40 +113,45 @@ def test_ids_of_a_csv_stay_text(tmp_path):
     source = Pool.open(
         write(tmp_path / "pool.parquet", {"key": ["007", "7"], "pred": ["a", "b"]}), id="key"
     )
-    file = tmp_path / "said.csv"
+    file = tmp_path / "judges.csv"
     file.write_text("key,surrogate_prob_m_a,surrogate_prob_m_b\n7,1,0\n007,0,1\n")
-    made = cache.build_cache(source, tmp_path / "cache")
+    built_cache = cache.build_cache(source, tmp_path / "cache")
     found = (
-        attach_auxiliary(made, source, ("external",), other_models=str(file)).rows(0, 2).external
+        attach_auxiliary(built_cache, source, ("external",), other_models=str(file))
+        .rows(0, 2)
+        .external
     )
     np.testing.assert_array_equal(found[:, 0], [[0, 1], [1, 0]])
 
 
 def test_without_ids_rows_go_by_their_number(tmp_path):
-    source = Pool.open(write(tmp_path / "pool.parquet", {"prob": list(SAID[:, 0])}))
-    rest = {"surrogate_prob_0": list(SAID[:, 1])}
-    np.testing.assert_array_equal(seen(tmp_path, source, rest)[0][:, 0], SAID[:, 1])
+    source = Pool.open(write(tmp_path / "pool.parquet", {"prob": list(PROBS[:, 0])}))
+    rest = {"surrogate_prob_0": list(PROBS[:, 1])}
+    np.testing.assert_array_equal(seen(tmp_path, source, rest)[0][:, 0], PROBS[:, 1])
     with pytest.raises(PoolError, match="150 rows, the pool has 200, and there are no ids"):
-        seen(tmp_path, source, {"surrogate_prob_0": list(SAID[:150, 1])})
+        seen(tmp_path, source, {"surrogate_prob_0": list(PROBS[:150, 1])})
 
 
-def test_sums_are_put_right_as_in_the_pool_and_strangers_left_alone(tmp_path):
-    said = SAID[:, 0].astype(float)
-    said[3] *= 1.0005
-    columns = {"id": [*IDS, "stranger"], "surrogate_prob_0": [*said, [1.0, 0, 0]]}
-    found, made = seen(tmp_path, pool(tmp_path), columns)
-    np.testing.assert_allclose(found[3, 0], SAID[3, 0], rtol=1e-5)
-    assert "renormalised 1 rows of probabilities of other models" in made.notices
-    assert made.notices[-1].startswith("1 rows of ") and "no item of the pool" in made.notices[-1]
+def test_sums_are_normalised_as_in_the_pool_and_unmatched_ids_left_alone(tmp_path):
+    probs = PROBS[:, 0].astype(float)
+    probs[3] *= 1.0005
+    columns = {"id": [*IDS, "stranger"], "surrogate_prob_0": [*probs, [1.0, 0, 0]]}
+    found, built_cache = seen(tmp_path, pool(tmp_path), columns)
+    np.testing.assert_allclose(found[3, 0], PROBS[3, 0], rtol=1e-5)
+    assert "renormalised 1 rows of probabilities of other models" in built_cache.notices
+    assert (
+        built_cache.notices[-1].startswith("1 rows of ")
+        and "no item of the pool" in built_cache.notices[-1]
+    )
 
 
 def with_row(row: int, value) -> dict:
-    return {"id": IDS, "surrogate_prob_0": [*SAID[:row, 0].tolist(), value, *SAID[row + 1 :, 0]]}
+    return {"id": IDS, "surrogate_prob_0": [*PROBS[:row, 0].tolist(), value, *PROBS[row + 1 :, 0]]}
 
 
-FIRST = {"surrogate_prob_0": list(SAID[:, 0])}
+FIRST = {"surrogate_prob_0": list(PROBS[:, 0])}
 BAD = {
-    "no ids": (FIRST, "said.parquet has no column 'id'; its columns are surrogate_prob_0"),
+    "no ids": (FIRST, "judges.parquet has no column 'id'; its columns are surrogate_prob_0"),
     "an item missing": (
         shuffled({"id": IDS} | FIRST, [0, 1, *range(4, ROWS)]),
         "no row for 2 of the pool's 200 items, id 'item-2' first",
@@ -152,8 +160,8 @@ BAD = {
         shuffled({"id": IDS} | FIRST, [*range(ROWS), 5]),
         "has 2 rows with id 'item-5'",
     ),
-    "null id": ({"id": [None, *IDS[1:]]} | FIRST, "row 0 of .*said.*'id' is null"),
-    "no columns": ({"id": IDS, "prob": list(SAID[:, 0])}, "no column surrogate_prob_[*]; its"),
+    "null id": ({"id": [None, *IDS[1:]]} | FIRST, "row 0 of .*judges.*'id' is null"),
+    "no columns": ({"id": IDS, "prob": list(PROBS[:, 0])}, "no column surrogate_prob_[*]; its"),
     "values for classes": ({"id": IDS, "surrogate_pred_0": np.ones(ROWS)}, "no column surrogate_"),
     "text": ({"id": IDS, "surrogate_prob_0": IDS}, "'surrogate_prob_0' of .* is string"),
     "one number": ({"id": IDS, "surrogate_prob_0": np.ones(ROWS)}, "'surrogate_prob_0' .* no list"),

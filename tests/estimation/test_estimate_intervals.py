@@ -44,7 +44,7 @@ def of(pool, log: Log, choices: Choices, name: str, group: int = 0):
     return samples.build_sample(evidence, metric, evidence.groups[group]), metric
 
 
-def made(pool, log: Log, choices: Choices, name: str, group: int = 0) -> estimate.Value:
+def estimate_metric(pool, log: Log, choices: Choices, name: str, group: int = 0) -> estimate.Value:
     return estimate.estimate_metric(*of(pool, log, choices, name, group), "doubly-robust")
 
 
@@ -77,7 +77,7 @@ def test_an_area_under_a_curve_stays_between_0_and_1(pool, name, group):
     ],
 )
 def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, method):
-    one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name)
+    one = estimate_metric(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name)
     interval = estimate.build_interval(one, 0.9)
     assert (interval.method, interval.level) == (method, 0.9)
     assert one.metric.lower <= interval.lower <= one.value <= interval.upper <= one.metric.upper
@@ -88,14 +88,14 @@ def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, me
     ("name", "method"), [("rmse", "gamma"), ("mae", "gamma"), ("bias", "shrunk-t")]
 )
 def test_a_metric_of_values_has_the_interval_of_its_range(values, name, method):
-    one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, name)
+    one = estimate_metric(values[0], drawn(*values, VALUES, 15, 15), VALUES, name)
     interval = estimate.build_interval(one, 0.9)
     assert interval.method == method
     assert one.metric.lower <= interval.lower < one.value < interval.upper
 
 
 def test_a_metric_without_a_lower_bound_has_students(values):
-    one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, "r2")
+    one = estimate_metric(values[0], drawn(*values, VALUES, 15, 15), VALUES, "r2")
     interval = estimate.build_interval(one, 0.9)
     assert interval.method == "shrunk-t"
     assert interval.lower < one.value < interval.upper <= 1
@@ -106,7 +106,7 @@ def test_a_metric_without_a_lower_bound_has_students(values):
     [("error", "group-beta"), ("f1[dog]", "group-beta"), ("log-loss", "group-t")],
 )
 def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, method):
-    one = made(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name, 1)
+    one = estimate_metric(pool, drawn(pool, truth, CLASSES, 15, 15), CLASSES, name, 1)
     interval = estimate.build_interval(one, 0.9, group=True)
     assert interval.method == method
     assert one.metric.lower <= interval.lower < one.value < interval.upper <= one.metric.upper
@@ -115,20 +115,21 @@ def test_a_group_has_an_interval_that_counts_its_own_labels(pool, truth, name, m
 def test_a_map_of_one_mean_sends_the_means_interval_through(pool, truth, values):
     log = drawn(pool, truth, CLASSES, 15, 15)
     error, accuracy = (
-        estimate.build_interval(made(pool, log, CLASSES, name), 0.9)
+        estimate.build_interval(estimate_metric(pool, log, CLASSES, name), 0.9)
         for name in ("error", "accuracy")
     )
     assert (accuracy.lower, accuracy.upper) == approx((1 - error.upper, 1 - error.lower))
     log = drawn(*values, VALUES, 15, 15)
     mse, rmse = (
-        estimate.build_interval(made(values[0], log, VALUES, name), 0.9) for name in ("mse", "rmse")
+        estimate.build_interval(estimate_metric(values[0], log, VALUES, name), 0.9)
+        for name in ("mse", "rmse")
     )
     assert (rmse.lower**2, rmse.upper**2) == approx((mse.lower, mse.upper))
     assert rmse.variance == mse.variance
 
 
 def test_the_slope_of_a_map_is_its_derivative_at_the_mean(values):
-    one = made(values[0], drawn(*values, VALUES, 15, 15), VALUES, "rmse")
+    one = estimate_metric(values[0], drawn(*values, VALUES, 15, 15), VALUES, "rmse")
     assert one.slope == approx(1 / (2 * one.value), rel=1e-4)
 
 
@@ -141,7 +142,7 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
     choices = VALUES if name in ("rmse", "mse") else CLASSES
     pool, truth = values if choices is VALUES else (pool, truth)
     log = drawn(pool, truth, choices, 20, 20)
-    one, two = (made(pool, log, choices, name, group) for group in (1, 2))
+    one, two = (estimate_metric(pool, log, choices, name, group) for group in (1, 2))
     apart, interval = estimate.estimate_difference(one, two, 0.9)
     assert apart == approx(one.value - two.value)
     terms = one.slope * one.estimate.terms[:, 0] - two.slope * two.estimate.terms[:, 0]
@@ -159,7 +160,7 @@ def test_a_difference_has_the_variance_of_the_differences_of_terms(pool, truth, 
 
 def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):
     log = drawn(pool, truth, CLASSES, 20, 20)
-    one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
+    one, two = (estimate_metric(pool, log, CLASSES, "error", group) for group in (1, 2))
     (apart, interval), (back, mirrored) = (
         estimate.estimate_difference(*pair, 0.95) for pair in ((one, two), (two, one))
     )
@@ -170,7 +171,7 @@ def test_a_difference_the_other_way_round_is_the_mirror_image(pool, truth):
 def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, truth):
     """A draw that falls into one group tells its term there, and a constant in the other."""
     log = drawn(pool, truth, CLASSES, 20, 20)
-    one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
+    one, two = (estimate_metric(pool, log, CLASSES, "error", group) for group in (1, 2))
     _, interval = estimate.estimate_difference(one, two, 0.95)
     separate = one.estimate.variance[0, 0] + two.estimate.variance[0, 0]
     assert interval.variance != approx(separate, rel=1e-6)
@@ -179,7 +180,7 @@ def test_groups_share_draws_so_their_difference_is_no_sum_of_variances(pool, tru
 
 def test_a_difference_of_what_is_known_is_exact(pool, truth):
     log = drawn(pool, truth, CLASSES, 40, 20)
-    one, two = (made(pool, log, CLASSES, "f1[cat]", group) for group in (1, 2))
+    one, two = (estimate_metric(pool, log, CLASSES, "f1[cat]", group) for group in (1, 2))
     apart, interval = estimate.estimate_difference(one, two, 0.95)
     rows = pool.rows(0, SIZE)
     first, second = (
@@ -202,7 +203,7 @@ def test_a_group_of_which_everything_is_known_adds_no_doubt_to_a_difference(pool
         supplied_labels=truth[rows],
         supplied_round=np.full(count, 3),
     )
-    one, two = (made(pool, log, CLASSES, "error", group) for group in (1, 2))
+    one, two = (estimate_metric(pool, log, CLASSES, "error", group) for group in (1, 2))
     assert one.estimate.exact
     assert not two.estimate.exact
     alone = max(two.estimate.variance[0, 0], two.estimate.model_variance)
@@ -239,13 +240,13 @@ def test_the_surrogate_speaks_for_everything_without_a_label(pool, truth, name):
     assert imputation.count == len(rest) == SIZE - 25
     assert imputation.mean == approx(mean, rel=1e-5)
     total = observe_statistics(pool.take(known), truth[known], metric.statistics).sum(axis=0)
-    made = estimate.estimate_metric(
+    result = estimate.estimate_metric(
         estimate.add_imputation(sample, metric, imputation), metric, "ase"
     )
-    assert made.value == approx(metric.smooth((total + mean) / SIZE), rel=1e-5)
-    interval = estimate.build_interval(made, 0.9)
+    assert result.value == approx(metric.smooth((total + mean) / SIZE), rel=1e-5)
+    interval = estimate.build_interval(result, 0.9)
     assert interval.method == "credible"
-    assert interval.lower < made.value < interval.upper
+    assert interval.lower < result.value < interval.upper
 
 
 @pytest.mark.parametrize("name", ["ece", "classwise-ece[5]", "calibration-error-squared"])
@@ -256,12 +257,12 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
     imputation = estimate.impute_unknown(
         samples.collect_evidence(log, pool, CLASSES, [metric], seed=2), pool, seed=2
     )
-    made = estimate.estimate_metric(
+    result = estimate.estimate_metric(
         estimate.add_imputation(sample, metric, imputation), metric, "ase"
     )
-    assert 0 < made.value < 1
+    assert 0 < result.value < 1
     with pytest.raises(NotEstimable, match="no posterior"):
-        estimate.build_interval(made, 0.8)
+        estimate.build_interval(result, 0.8)
 
 
 def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
@@ -284,7 +285,7 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
 def test_the_surrogates_own_view_has_no_draws_behind_it(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, CLASSES, 20), CLASSES, "mcc")
     told = replace(sample, surrogate=sample.total * 1.0, posterior=np.tile(sample.total, (3, 1)))
-    made = estimate.estimate_metric(told, metric, "ase")
-    assert len(made.estimate.terms) == len(made.estimate.weights) == 0
-    assert made.estimate.model_variance == 0
-    assert made.estimate.freedom == np.inf
+    result = estimate.estimate_metric(told, metric, "ase")
+    assert len(result.estimate.terms) == len(result.estimate.weights) == 0
+    assert result.estimate.model_variance == 0
+    assert result.estimate.freedom == np.inf

@@ -24,7 +24,7 @@ SOURCES = {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 4}
 pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 
 
-def wanted(pool, *names: str):
+def statistics_of(pool, *names: str):
     """The statistics of metrics."""
     facts = specification.describe_pool(pool.roles, None, pool)
     return tuple(
@@ -68,7 +68,7 @@ def test_a_round_that_is_its_own_source_says_what_it_would_have_recorded(pool, t
 
 def test_groups_that_were_added_later_are_recalled(pool, truth):
     log = played(pool, truth, FEW)
-    again = repredict(ungrouped(log), pool, wanted(pool, "error"))
+    again = repredict(ungrouped(log), pool, statistics_of(pool, "error"))
     for one, other in zip(again.history, log.history, strict=True):
         assert one.groups == other.groups == ("", "place=barn", "place=tree")
         assert (one.count == other.count).all()
@@ -82,7 +82,7 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
     pool, truth, number
 ):
     """Fitted anew to nothing but the labels that were known before the source."""
-    log, statistics = played(pool, truth, FEW), wanted(pool, "f1[dog]", "brier")
+    log, statistics = played(pool, truth, FEW), statistics_of(pool, "f1[dog]", "brier")
     one, source = repredict(log, pool, statistics).history[number - 1], SOURCES[number]
     drawn, seen = log.round < source, log.supplied_round <= source
     then = replace(
@@ -110,7 +110,7 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
 @pytest.mark.parametrize("number", range(1, ROUNDS + 1))
 def test_labels_that_came_after_its_source_do_not_change_what_a_round_recalls(pool, truth, number):
     """What was drawn in the source or later, and what was brought after it, says the opposite."""
-    log, statistics = played(pool, truth, FEW), wanted(pool, "f1", "log-loss")
+    log, statistics = played(pool, truth, FEW), statistics_of(pool, "f1", "log-loss")
     late, brought_late = log.round >= SOURCES[number], log.supplied_round > SOURCES[number]
     other = replace(
         log,
@@ -126,7 +126,7 @@ def test_labels_that_came_after_its_source_do_not_change_what_a_round_recalls(po
 def test_only_what_a_round_says_is_changed(pool, truth):
     """Its draws, its surrogate and what it aimed at are facts."""
     log = played(pool, truth, FEW)
-    again = repredict(log, pool, wanted(pool, "f1[dog]"))
+    again = repredict(log, pool, statistics_of(pool, "f1[dog]"))
     for one, other in zip(again.history, log.history, strict=True):
         for name in ("number", "choices", "params", "objectives"):
             assert getattr(one, name) == getattr(other, name)
@@ -137,8 +137,8 @@ def test_only_what_a_round_says_is_changed(pool, truth):
 
 def test_what_a_round_recorded_stays_when_something_else_is_asked_as_well(pool, truth):
     log = played(pool, truth, FEW)
-    again = repredict(log, pool, wanted(pool, "brier", "error"))
-    (kept,) = {each.name for each in wanted(pool, "error")}
+    again = repredict(log, pool, statistics_of(pool, "brier", "error"))
+    (kept,) = {each.name for each in statistics_of(pool, "error")}
     for one, old in zip(again.history, log.history, strict=True):
         new, place = one.statistics.index(kept), old.statistics.index(kept)
         assert (one.imputed[:, new] == old.imputed[:, place]).all()
@@ -147,17 +147,17 @@ def test_what_a_round_recorded_stays_when_something_else_is_asked_as_well(pool, 
 
 def test_rounds_that_recorded_everything_stay_as_they_are(pool, truth):
     log = played(pool, truth, ALL)
-    assert repredict(log, pool, wanted(pool, "f1[dog]", "error")).history == log.history
-    assert repredict(Log.empty(), pool, wanted(pool, "f1[dog]")).history == ()
+    assert repredict(log, pool, statistics_of(pool, "f1[dog]", "error")).history == log.history
+    assert repredict(Log.empty(), pool, statistics_of(pool, "f1[dog]")).history == ()
     mixed = replace(log, history=(*log.history[:2], *ungrouped(log).history[2:3], *log.history[3:]))
-    again = repredict(mixed, pool, wanted(pool, "error"))
+    again = repredict(mixed, pool, statistics_of(pool, "error"))
     assert [one is two for one, two in zip(again.history, mixed.history, strict=True)] == [
         number != 3 for number in range(1, ROUNDS + 1)
     ]
 
 
 def test_recalling_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, truth, monkeypatch):
-    log, statistics = played(pool, truth, FEW), wanted(pool, "f1[dog]")
+    log, statistics = played(pool, truth, FEW), statistics_of(pool, "f1[dog]")
     one = repredict(log, pool, statistics)
     monkeypatch.setattr(pool, "chunks", lambda: [(at, min(at + 7, SIZE)) for at in range(0, 40, 7)])
     other = repredict(log, pool, statistics)
@@ -166,7 +166,7 @@ def test_recalling_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, tru
         assert (after.count == before.count).all()
 
 
-def test_a_round_knew_what_was_drawn_before_it_and_what_was_brought_by_then(pool, truth):
+def test_a_round_knew_the_draws_before_it_and_the_labels_supplied_by_then(pool, truth):
     log = played(pool, truth, FEW)
     for number in range(1, ROUNDS + 1):
         known = set(known_before(log, number))
@@ -189,8 +189,8 @@ def test_rounds_of_an_older_version_are_left_alone_and_later_ones_ask_themselves
     # What an older version wrote down says nothing about aims, and names its parameters otherwise.
     old = [replace(each, objectives=(), params={}) for each in log.history[:5]]
     aged = replace(log, history=(*old, *log.history[5:]))
-    again = repredict(aged, pool, wanted(pool, "f1[dog]"))
+    again = repredict(aged, pool, statistics_of(pool, "f1[dog]"))
     assert again.history[:5] == tuple(old)
     for each in again.history[5:]:
-        asked = restored(each, pool).expected(pool.take(each.rows), wanted(pool, "f1[dog]"))
+        asked = restored(each, pool).expected(pool.take(each.rows), statistics_of(pool, "f1[dog]"))
         np.testing.assert_allclose(each.imputed, asked.T)

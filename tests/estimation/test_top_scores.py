@@ -29,7 +29,7 @@ pytestmark = pytest.mark.pool(rows=SIZE, seed=3, groups=("place",))
 def after(pool, truth):
     """after((DRAWN, 5), (PICKED, 2), ...) is the log after these rounds, all answered."""
 
-    def made(*batches, **chosen) -> Log:
+    def play(*batches, **chosen) -> Log:
         log = Log.empty()
         for kind, count in batches:
             one = plan.plan_round(log, pool, replace(CHOICES, **chosen), seed=1, count=count)
@@ -38,7 +38,7 @@ def after(pool, truth):
             log = answered(log, one, truth)
         return log
 
-    return made
+    return play
 
 
 def gathered(log: Log, pool) -> samples.Evidence:
@@ -93,12 +93,14 @@ def test_steps_need_every_earlier_pick(pool, after, batches, place, used, steps,
     assert (evidence.used, len(evidence.steps), evidence.whole) == (used, steps, whole)
 
 
-def test_picked_items_weigh_what_they_weigh_in_lure(pool, after):
+def test_top_scores_weigh_what_they_weigh_in_lure(pool, after):
     log = after((PICKED, 4), (DRAWN, 3), (PICKED, 4), (DRAWN, 5), (PICKED, 2))
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(18), np.ones(0))
     wrong = observe_statistics(pool.take(rows), labels, ERROR.statistics)[:, 0]
-    made = estimate.estimate_metric(samples.build_sample(gathered(log, pool), ERROR), ERROR, "lure")
-    assert weights @ wrong / SIZE == approx(made.value)
+    result = estimate.estimate_metric(
+        samples.build_sample(gathered(log, pool), ERROR), ERROR, "lure"
+    )
+    assert weights @ wrong / SIZE == approx(result.value)
     # The first draws know nothing of later picks, and no draw knows of the last two.
     assert weights[:4] == approx(1)
     assert (weights[7:11] < 1).all()
@@ -111,8 +113,8 @@ def test_draws_beside_picks_can_be_uniform(pool, after):
     uniform = samples.build_sample(gathered(after(*batches, acquisition="uniform"), pool), ERROR)
     assert uniform.uniform
     assert uniform.prob == approx(1 / (30 - np.arange(12)))
-    made = [estimate.estimate_metric(uniform, ERROR, name).value for name in ("iid", "lure")]
-    assert made[0] == made[1]
+    result = [estimate.estimate_metric(uniform, ERROR, name).value for name in ("iid", "lure")]
+    assert result[0] == result[1]
     assert not samples.build_sample(gathered(after(*batches), pool), ERROR).uniform
 
 
@@ -125,9 +127,9 @@ def test_with_fewer_than_two_draws_there_is_no_estimate_until_all_is_known(
             sample = samples.build_sample(gathered(after(*batches), pool), ERROR)
             estimate.estimate_metric(sample, ERROR, estimator)
     every = samples.build_sample(gathered(after((PICKED, SIZE)), pool), ERROR)
-    made = estimate.estimate_metric(every, ERROR, estimator)
-    assert made.estimate.exact
-    assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
+    result = estimate.estimate_metric(every, ERROR, estimator)
+    assert result.estimate.exact
+    assert result.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
 
 
 def test_doubt_about_the_labels_of_picks_counts_as_far_as_they_weigh(pool, truth, after):

@@ -11,7 +11,7 @@ from activetest.intervals import betting
 from activetest.nouns.estimate import Increments
 
 
-def made(stats, guesses, strength, rows) -> Increments:
+def build_increments(stats, guesses, strength, rows) -> Increments:
     """The increments of drawing these rows, in order, from a pool of 0/1 statistics."""
     size, free = len(stats), np.ones(len(stats), bool)
     columns = []
@@ -46,7 +46,7 @@ def study(seed: int, *, size: int = 400, draws: int = 150) -> tuple[Increments, 
     stats = (rng.random(size) < np.clip(guesses + rng.normal(scale=0.1, size=size), 0, 1)) * 1.0
     strength = 0.5 * np.sqrt(guesses) / np.sqrt(guesses).sum() + 0.5 / size
     rows = np.argsort(rng.exponential(size=size) / strength)[:draws]
-    return made(stats, guesses, strength, rows), stats.mean()
+    return build_increments(stats, guesses, strength, rows), stats.mean()
 
 
 def first(increments: Increments, draws: int) -> Increments:
@@ -84,7 +84,7 @@ def test_at_the_truth_the_game_is_fair(up):
         chance, left = 1.0, 1.0
         for row in rows:
             chance, left = chance * strength[row] / left, left - strength[row]
-        increments = made(stats, guesses, strength, rows)
+        increments = build_increments(stats, guesses, strength, rows)
         mean += chance * np.exp(betting.log_capital(increments, 0.4, up=up)[-1])
     assert mean == approx(np.ones(3), rel=1e-9)
 
@@ -111,7 +111,7 @@ def test_stakes_do_not_know_what_they_are_bet_on():
 def test_what_is_known_makes_a_mean_impossible_for_ever():
     """Three of ten items are errors: the mean is no longer below 0.3."""
     stats = np.array([1.0, 1, 1, 0, 0, 0, 0, 0, 0, 0])
-    increments = made(stats, np.zeros(10), np.full(10, 0.1), range(5))
+    increments = build_increments(stats, np.zeros(10), np.full(10, 0.1), range(5))
     below, above = betting.log_e_values(increments, 0.25)
     assert np.isfinite(below[:3]).all()
     assert np.isinf(below[3:]).all()
@@ -127,7 +127,7 @@ def test_without_draws_only_what_is_known_bounds_the_mean():
 
 def test_with_everything_drawn_it_is_the_truth():
     stats = np.array([1.0, 0, 0, 1, 0])
-    increments = made(stats, np.full(5, 0.3), np.full(5, 0.2), range(5))
+    increments = build_increments(stats, np.full(5, 0.3), np.full(5, 0.2), range(5))
     found = betting.interval(increments, 0.95, low=0.4, high=0.4)
     assert (found.lower, found.upper, found.method) == (0.4, 0.4, "exact")
 
@@ -279,5 +279,5 @@ def test_the_width_to_be_expected_is_about_the_width_that_comes():
         for _ in range(20):
             stats = (rng.random(4000) < guesses) * 1.0
             rows = np.argsort(rng.exponential(size=4000) / strength)[:200]
-            widths.append(np.diff(ends(made(stats, guesses, strength, rows)))[0])
+            widths.append(np.diff(ends(build_increments(stats, guesses, strength, rows)))[0])
         assert told == approx(np.mean(widths), rel=0.25)

@@ -71,7 +71,7 @@ def test_the_fewer_labels_pull_the_mean_the_wider_it_is():
     assert ends(few) == approx(ends(replace(few, minority_count=3.0)))
 
 
-def test_a_surrogate_that_expects_more_is_heard():
+def test_a_surrogate_that_expects_more_widens_the_interval():
     made = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=20, expected=0.3), 0.95)
     assert made.variance == approx(0.2)
     made = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=19, expected=0.3), 0.95)

@@ -9,6 +9,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics.defaults import CLASSIFICATION, HARD_LABELS, REGRESSION
 from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, divide, evaluate
 from activetest.item_statistics.statistic import statistic
+from activetest.nouns.rows import Outputs
 
 NEEDED = {"f-beta": "2", "top-k-error": "1"}
 # What a metric without brackets is when it has to choose.
@@ -20,8 +21,13 @@ def of_task(task: str) -> list[str]:
     return [name for name in catalog.names("metrics") if task == catalog.load("metrics", name).TASK]
 
 
-def made(name: str, facts: Facts) -> tuple[Metric, ...]:
+def build_metrics(name: str, facts: Facts) -> tuple[Metric, ...]:
     return catalog.load("metrics", name).metrics(facts, NEEDED.get(name))
+
+
+def refine(metric: Metric, outputs: Outputs, labels: np.ndarray) -> Metric:
+    """The metric as it is judged once labels are known, where it follows them."""
+    return metric.refine(outputs, labels, np.ones(len(labels))) if metric.refine else metric
 
 
 @pytest.fixture(params=catalog.names("metrics"))
@@ -43,7 +49,7 @@ def test_every_task_has_its_metrics():
 
 def test_values_are_in_range_and_statistics_come_back_from_their_names(case):
     name, (facts, outputs, labels) = case
-    for metric in made(name, facts):
+    for metric in build_metrics(name, facts):
         assert metric.name.partition("[")[0] == name
         assert metric.lower <= evaluate(metric, outputs, labels) <= metric.upper
         for each in metric.statistics:
@@ -55,7 +61,7 @@ def test_values_are_in_range_and_statistics_come_back_from_their_names(case):
 
 def test_a_title_can_be_asked_for_again(case):
     name, (facts, outputs, labels) = case
-    for metric in made(name, facts):
+    for metric in build_metrics(name, facts):
         word, _, rest = metric.title.partition("[")
         (again,) = catalog.load("metrics", word).metrics(facts, rest[:-1] if rest else None)
         assert again.title == metric.title
@@ -64,9 +70,8 @@ def test_a_title_can_be_asked_for_again(case):
 
 def test_the_smooth_map_takes_many_means_at_once(case):
     name, (facts, outputs, labels) = case
-    for metric in made(name, facts):
-        if metric.refine:
-            metric = metric.refine(outputs, labels, np.ones(len(labels)))
+    for built in build_metrics(name, facts):
+        metric = refine(built, outputs, labels)
         mean = means(metric, outputs, labels)
         several = mean * np.array([[1.0], [0.9], [1.1]])
         expected = [metric.smooth(one) for one in several]
@@ -76,9 +81,8 @@ def test_the_smooth_map_takes_many_means_at_once(case):
 
 def test_the_gradient_is_the_slope_of_a_chord(case):
     name, (facts, outputs, labels) = case
-    for metric in made(name, facts):
-        if metric.refine:
-            metric = metric.refine(outputs, labels, np.ones(len(labels)))
+    for built in build_metrics(name, facts):
+        metric = refine(built, outputs, labels)
         # Off the kinks of absolute values.
         mean = means(metric, outputs, labels) + np.linspace(0.001, 0.002, len(metric.statistics))
         for axis, slope in enumerate(metric.gradient(mean)):
@@ -89,7 +93,7 @@ def test_the_gradient_is_the_slope_of_a_chord(case):
 
 def test_a_ratio_is_the_smooth_map_in_two_rows(case):
     name, (facts, outputs, labels) = case
-    for metric in made(name, facts):
+    for metric in build_metrics(name, facts):
         if metric.ratio is None:
             continue
         whole = np.append(1.0, means(metric, outputs, labels))
@@ -104,7 +108,7 @@ def test_means_and_rates_of_one_class_are_ratios(classes):
         for metric in catalog.load("metrics", name).metrics(facts, argument):
             assert metric.ratio is not None
     for name in ("recall", "mcc"):
-        (metric,) = made(name, facts)
+        (metric,) = build_metrics(name, facts)
         assert metric.ratio is None
 
 
@@ -121,18 +125,18 @@ def test_hard_labels_have_what_needs_no_probabilities():
     for name in of_task("classification"):
         if name in ("log-loss", "brier", "top-k-error", *AREAS) or "ece" in name or "cali" in name:
             with pytest.raises(ChoiceError, match="needs probabilities"):
-                made(name, facts)
+                build_metrics(name, facts)
         elif name == "cost":
             with pytest.raises(ChoiceError, match="needs a matrix of costs"):
-                made(name, facts)
+                build_metrics(name, facts)
         else:
-            assert made(name, facts)
+            assert build_metrics(name, facts)
 
 
 def test_predictions_alone_have_no_likelihood():
     for name in ("nll", "interval-coverage"):
         with pytest.raises(ChoiceError, match="standard deviation"):
-            made(name, Facts("regression"))
+            build_metrics(name, Facts("regression"))
 
 
 def test_nothing_divided_by_nothing_is_not_a_number():

@@ -24,10 +24,10 @@ from activetest.study.study import Study
 def answers(*columns: str) -> list[tuple]:
     """One string per annotator, a character per item; "." for no answer, "-" for declined."""
     return [
-        (f"item {item}", who, DECLINED if said == "-" else LABELLED, said.strip("-"))
+        (f"item {item}", who, DECLINED if label == "-" else LABELLED, label.strip("-"))
         for item in range(len(columns[0]))
         for who, column in enumerate(columns)
-        if (said := column[item]) != "."
+        if (label := column[item]) != "."
     ]
 
 
@@ -110,8 +110,8 @@ def test_one_annotator_is_believed():
 
 
 @pytest.fixture
-def told(folder, label_file):
-    """told(columns, lines) is a study of a pool with these columns, and its answers."""
+def begin_with_answers(folder, label_file):
+    """begin_with_answers(columns, lines) is a study of a pool of these columns, with answers."""
 
     def make(columns: dict, lines: list[str]) -> Study:
         pq.write_table(pa.table(columns), folder / "pool.parquet")
@@ -129,14 +129,14 @@ def believing(study: Study) -> Study:
     return Study.open(study.folder)
 
 
-def test_a_study_can_believe_the_better_annotators_against_more_who_do_not_look(told):
+def test_a_study_can_believe_the_better_annotators_against_more_who_do_not_look(begin_with_answers):
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=60)
     lines = []
     for item, label in enumerate(truth):
         lines += [f"{item},{abs(label - (rng.random() < 0.05))},{who}" for who in ("ann", "bob")]
         lines += [f"{item},0,{who}" for who in ("cyd", "dan", "eve")]
-    study = told({"score": rng.random(60)}, lines)
+    study = begin_with_answers({"score": rng.random(60)}, lines)
     log = study.log(study.cache())
     assert not log.supplied_labels.any()
     assert log.soft is None and log.supplied_soft is None
@@ -147,10 +147,10 @@ def test_a_study_can_believe_the_better_annotators_against_more_who_do_not_look(
     assert np.array_equal(log.supplied_soft.argmax(axis=1), log.supplied_labels)
 
 
-def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(told):
-    lines = [f"{item},{said},{who}" for item, said in enumerate("abab") for who in ("x", "y")]
+def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(begin_with_answers):
+    lines = [f"{item},{label},{who}" for item, label in enumerate("abab") for who in ("x", "y")]
     lines += ["4,a,x", "4,unicorn,y", "5,unicorn,x", "5,unicorn,y", "6,a,y"]
-    study = believing(told({"pred": list("ababaaab")}, lines))
+    study = believing(begin_with_answers({"pred": list("ababaaab")}, lines))
     next_batch(study, 1)
     log = study.log(study.cache())
     soft = {int(row): each for row, each in zip(log.supplied_rows, log.supplied_soft, strict=True)}
@@ -163,18 +163,19 @@ def test_doubt_about_a_label_outside_the_classes_is_what_is_missing_to_one(told)
     assert labels[5] == -1
 
 
-def test_without_two_answers_to_an_item_dawid_skene_changes_nothing(told):
+def test_without_two_answers_to_an_item_dawid_skene_changes_nothing(begin_with_answers):
     lines = [
-        f"{item},{said},{who}" for item, said, who in zip(range(6), "010011", "xyxyxz", strict=True)
+        f"{item},{label},{who}"
+        for item, label, who in zip(range(6), "010011", "xyxyxz", strict=True)
     ]
-    study = told({"score": np.linspace(0, 1, 8)}, lines)
+    study = begin_with_answers({"score": np.linspace(0, 1, 8)}, lines)
     before = study.log(study.cache())
     after = believing(study).log(study.cache())
     assert np.array_equal(before.supplied_labels, after.supplied_labels)
     assert np.array_equal(after.supplied_soft, np.eye(2)[before.supplied_labels.astype(int)])
 
 
-def test_a_regression_study_takes_the_median_of_several_answers(told):
+def test_a_regression_study_takes_the_median_of_several_answers(begin_with_answers):
     lines = ["0,1,x", "0,3,y", "0,8,z", "1,2,x", "1,2.5,y", "2,7,x"]
-    study = told({"pred": [0.5, 1.5, 2.5]}, lines)
+    study = begin_with_answers({"pred": [0.5, 1.5, 2.5]}, lines)
     assert study.log(study.cache()).supplied_labels.tolist() == [3, 2.25, 7]

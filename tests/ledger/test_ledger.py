@@ -58,8 +58,8 @@ def test_a_round_comes_back_bit_for_bit(ledger):
     again = Ledger(ledger.path).rounds(np.array([4, 2, 9]))
     for given, kept in zip((first, second), again, strict=True):
         for field in fields(Round):
-            one, other = getattr(given, field.name), getattr(kept, field.name)
-            assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+            left, right = getattr(given, field.name), getattr(kept, field.name)
+            assert np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
     assert [draw.prob for draw in ledger.record().draws] == [*first.prob, *second.prob]
     assert len(ledger.rounds(np.array([4, 2]))) == 1
 
@@ -115,7 +115,7 @@ def test_annotators_are_told_apart(ledger):
     assert ledger.record().answers == tuple(answers)
 
 
-def test_brought_labels_know_the_first_round_that_knew_them(ledger):
+def test_supplied_labels_have_the_first_round_that_knew_them(ledger):
     add(ledger, ("i1", "cat"))
     draw(ledger, 1, 50)
     add(ledger, ("i2", "cat"), ("i50", "dog"))
@@ -165,7 +165,7 @@ def test_a_ledger_cannot_be_made_where_no_folder_is(where, tmp_path):
         Ledger.create(tmp_path / where / "ledger.db", seed=1, fingerprint="a", rows=1)
 
 
-def test_an_older_ledger_is_brought_up_to_date_and_loses_nothing_that_counts(tmp_path):
+def test_an_older_ledger_is_migrated_and_loses_nothing_that_counts(tmp_path):
     """Rounds of the first version kept sums for variances, and did not say what they aimed at."""
     path, round = tmp_path / "ledger.db", a_round(1, [4, 2])
     with sqlite3.connect(path) as db:

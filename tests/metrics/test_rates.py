@@ -25,7 +25,7 @@ BINARY = Facts("classification", ("good", "fraud"), positive=1)
 RATES = (precision, recall, f1, specificity, false_positive_rate)
 
 
-def one(module, facts, argument=None):
+def build_metric(module, facts, argument=None):
     (metric,) = module.metrics(facts, argument)
     return metric
 
@@ -33,15 +33,15 @@ def one(module, facts, argument=None):
 def value(module, pairs, facts=PETS, argument=None) -> float:
     """The metric on a pool of (label, prediction) codes."""
     labels, pred = np.array(pairs).T
-    return evaluate(one(module, facts, argument), Outputs(pred), labels.astype(float))
+    return evaluate(build_metric(module, facts, argument), Outputs(pred), labels.astype(float))
 
 
 @pytest.mark.parametrize("module", RATES)
 def test_a_binary_pool_has_a_positive_class_and_others_an_average(module):
-    metric = one(module, BINARY)
+    metric = build_metric(module, BINARY)
     assert metric.class_name == "fraud"
     assert metric.title == metric.name + "[fraud]"
-    metric = one(module, PETS)
+    metric = build_metric(module, PETS)
     assert metric.class_name is None
     assert metric.name.endswith("[macro]")
 
@@ -64,22 +64,22 @@ def test_a_class_that_is_not_there_is_refused_with_those_that_are(module):
 
 def test_a_class_may_be_called_like_an_average():
     facts = Facts("classification", ("macro", "*", "cat"))
-    assert one(recall, facts, "macro").class_name == "macro"
-    assert one(recall, facts, "*").class_name == "*"
+    assert build_metric(recall, facts, "macro").class_name == "macro"
+    assert build_metric(recall, facts, "*").class_name == "*"
 
 
 def test_f_beta_takes_its_beta_first():
-    metric = one(f_beta, BINARY, "2")
+    metric = build_metric(f_beta, BINARY, "2")
     assert (metric.name, metric.class_name, metric.title) == (
         "f-beta[2]",
         "fraud",
         "f-beta[2,fraud]",
     )
-    assert one(f_beta, BINARY, "0.5, good").title == "f-beta[0.5,good]"
-    assert one(f_beta, PETS, "2,weighted").title == "f-beta[2,weighted]"
-    assert one(f_beta, PETS, "2").title == "f-beta[2,macro]"
+    assert build_metric(f_beta, BINARY, "0.5, good").title == "f-beta[0.5,good]"
+    assert build_metric(f_beta, PETS, "2,weighted").title == "f-beta[2,weighted]"
+    assert build_metric(f_beta, PETS, "2").title == "f-beta[2,macro]"
     comma = Facts("classification", ("a, b", "c"), positive=1)
-    assert one(f_beta, comma, "2,a, b").class_name == "a, b"
+    assert build_metric(f_beta, comma, "2,a, b").class_name == "a, b"
 
 
 @pytest.mark.parametrize("argument", [None, "fraud", "0", "-1", "nan", "inf", "fraud,2", ",fraud"])
@@ -91,9 +91,13 @@ def test_f_beta_without_a_beta_is_refused(argument):
 
 def test_f1_is_the_harmonic_mean_and_f_beta_goes_from_precision_to_recall(classes):
     facts, outputs, labels = classes(2)
-    p, r, f = (evaluate(one(each, facts), outputs, labels) for each in (precision, recall, f1))
+    p, r, f = (
+        evaluate(build_metric(each, facts), outputs, labels) for each in (precision, recall, f1)
+    )
     assert f == approx(2 * p * r / (p + r), rel=1e-12)
-    ends = [evaluate(one(f_beta, facts, beta), outputs, labels) for beta in ("1e-7", "99", "1")]
+    ends = [
+        evaluate(build_metric(f_beta, facts, beta), outputs, labels) for beta in ("1e-7", "99", "1")
+    ]
     assert ends == approx([p, r, f], abs=1e-3)
     assert ends[2] == approx(f, rel=1e-14)
 
@@ -106,10 +110,10 @@ def test_an_empty_denominator_is_undefined_and_says_why():
         (f1, "owl", "no item predicted or labelled as 'owl' has been seen"),
     ):
         assert np.isnan(value(module, pairs, argument=argument))
-        assert one(module, PETS, argument).undefined == reason
+        assert build_metric(module, PETS, argument).undefined == reason
     for module in (specificity, false_positive_rate):
         assert np.isnan(value(module, [(0, 0), (0, 1)], argument="cat"))
-        assert one(module, PETS, "cat").undefined == "every item seen is labelled as 'cat'"
+        assert build_metric(module, PETS, "cat").undefined == "every item seen is labelled as 'cat'"
     assert value(recall, pairs, argument="dog") == 0
 
 
@@ -123,26 +127,26 @@ def test_an_average_is_over_the_classes_that_have_the_rate():
     assert value(precision, pairs, argument="weighted") == approx(2 / 3)
     assert value(recall, pairs, argument="weighted") == approx(1 / 2)
     assert np.isnan(value(recall, [(-1, 0), (-1, 1)]))
-    assert one(recall, PETS).undefined == "no item labelled as any class has been seen"
+    assert build_metric(recall, PETS).undefined == "no item labelled as any class has been seen"
 
 
 def test_micro_averages_are_the_accuracy_where_every_error_counts_twice(classes):
     facts, outputs, labels = classes(3)
     accuracy = 1 - (outputs.pred != labels).mean()
     for module in (precision, recall, f1):
-        metric = one(module, facts, "micro")
+        metric = build_metric(module, facts, "micro")
         assert [each.name for each in metric.statistics] == ["zero_one"]
         assert evaluate(metric, outputs, labels) == approx(accuracy, rel=1e-12)
     expected = 1 - (1 - accuracy) / 2
-    assert evaluate(one(specificity, facts, "micro"), outputs, labels) == approx(expected)
-    assert evaluate(one(false_positive_rate, facts, "micro"), outputs, labels) == approx(
+    assert evaluate(build_metric(specificity, facts, "micro"), outputs, labels) == approx(expected)
+    assert evaluate(build_metric(false_positive_rate, facts, "micro"), outputs, labels) == approx(
         1 - expected
     )
 
 
 def test_the_gradient_does_not_see_a_class_that_is_not_there():
     labels, pred = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
-    metric = one(recall, PETS)
+    metric = build_metric(recall, PETS)
     mean = np.array(
         [each.value(Outputs(pred), labels[:, None]).mean() for each in metric.statistics]
     )
@@ -158,7 +162,7 @@ def test_correlation_and_kappa_need_two_classes():
     assert np.isnan(value(kappa, [(0, 0), (0, 0)]))
     assert value(kappa, [(0, 0), (1, 0)]) == 0
     for module in (mcc, kappa):
-        assert one(module, PETS).undefined
+        assert build_metric(module, PETS).undefined
         assert value(module, [(0, 0), (1, 1), (2, 2)]) == approx(1)
     assert value(mcc, [(0, 1), (1, 0)]) == approx(-1)
 
@@ -166,7 +170,7 @@ def test_correlation_and_kappa_need_two_classes():
 def test_chance_corrected_agreement_does_not_depend_on_the_scale_of_the_estimate(classes):
     facts, outputs, labels = classes(3)
     for module in (mcc, kappa):
-        metric = one(module, facts)
+        metric = build_metric(module, facts)
         mean = np.array([each.value(outputs, labels[:, None]).mean() for each in metric.statistics])
         assert metric.smooth(1.3 * mean) == approx(metric.smooth(mean), rel=1e-12)
 

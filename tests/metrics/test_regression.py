@@ -11,7 +11,7 @@ from activetest.metrics import interval_coverage, mae, nll, pinball, r2, rmse
 from activetest.nouns.rows import Outputs
 
 
-def one(module, facts, argument=None):
+def build_metric(module, facts, argument=None):
     (metric,) = module.metrics(facts, argument)
     return metric
 
@@ -19,9 +19,9 @@ def one(module, facts, argument=None):
 def test_the_likelihood_is_that_of_a_gaussian_with_its_constant(values):
     facts, outputs, labels = values()
     expected = -norm.logpdf(labels, outputs.pred, outputs.std).mean()
-    assert evaluate(one(nll, facts), outputs, labels) == approx(expected, rel=1e-12)
+    assert evaluate(build_metric(nll, facts), outputs, labels) == approx(expected, rel=1e-12)
     sure = Outputs(labels, std=np.full(len(labels), 0.01))
-    assert evaluate(one(nll, facts), sure, labels) < 0
+    assert evaluate(build_metric(nll, facts), sure, labels) < 0
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
@@ -29,16 +29,16 @@ def test_coverage_is_the_share_of_labels_inside(level, values):
     facts, outputs, labels = values()
     low, high = norm.interval(level, outputs.pred, outputs.std)
     expected = ((low <= labels) & (labels <= high)).mean()
-    metric = one(interval_coverage, facts, str(level))
+    metric = build_metric(interval_coverage, facts, str(level))
     assert metric.name == f"interval-coverage[{level}]"
     assert evaluate(metric, outputs, labels) == expected
     assert (metric.lower, metric.upper) == (0, 1)
-    assert one(interval_coverage, facts).name == "interval-coverage[0.9]"
+    assert build_metric(interval_coverage, facts).name == "interval-coverage[0.9]"
 
 
 def test_labels_without_spread_have_no_r_squared(values):
     facts, outputs, _ = values()
-    metric = one(r2, facts)
+    metric = build_metric(r2, facts)
     assert np.isnan(evaluate(metric, outputs, np.full(400, 1234.5678)))
     assert metric.undefined == "all labels seen are the same"
     assert (metric.lower, metric.upper) == (-np.inf, 1)
@@ -47,20 +47,20 @@ def test_labels_without_spread_have_no_r_squared(values):
 @pytest.mark.parametrize("center", [0.0, 9.5, -40.0])
 def test_r_squared_does_not_depend_on_the_center(center, values):
     _, outputs, labels = values()
-    metric = one(r2, Facts("regression", center=center))
+    metric = build_metric(r2, Facts("regression", center=center))
     expected = 1 - ((outputs.pred - labels) ** 2).mean() / labels.var()
     assert evaluate(metric, outputs, labels) == approx(expected, rel=1e-10)
 
 
 def test_predicting_the_mean_label_explains_nothing(values):
-    facts, outputs, labels = values()
+    facts, _, labels = values()
     level = Outputs(np.full(len(labels), labels.mean()))
-    assert evaluate(one(r2, facts), level, labels) == approx(0, abs=1e-12)
+    assert evaluate(build_metric(r2, facts), level, labels) == approx(0, abs=1e-12)
 
 
 def test_the_pinball_loss_is_least_at_the_quantile(values):
     facts, outputs, labels = values()
-    metric = one(pinball, facts, "0.9")
+    metric = build_metric(pinball, facts, "0.9")
     assert metric.name == "pinball[0.9]"
 
     def loss(guess):
@@ -68,8 +68,8 @@ def test_the_pinball_loss_is_least_at_the_quantile(values):
 
     best = np.quantile(labels, 0.9)
     assert loss(best) < min(loss(best - 0.5), loss(best + 0.5))
-    half = evaluate(one(mae, facts), outputs, labels) / 2
-    assert evaluate(one(pinball, facts), outputs, labels) == approx(half, rel=1e-12)
+    half = evaluate(build_metric(mae, facts), outputs, labels) / 2
+    assert evaluate(build_metric(pinball, facts), outputs, labels) == approx(half, rel=1e-12)
 
 
 @pytest.mark.parametrize("argument", ["0", "1", "90", "high", "nan"])
@@ -85,4 +85,4 @@ def test_levels_are_between_zero_and_one(argument):
 
 
 def test_a_mean_square_below_zero_has_the_root_zero():
-    assert one(rmse, Facts("regression")).smooth(np.array([-0.01])) == 0
+    assert build_metric(rmse, Facts("regression")).smooth(np.array([-0.01])) == 0

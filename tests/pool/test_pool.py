@@ -25,7 +25,7 @@ def outputs(pool: Pool):
     return pool.read_block(next(pool.strips())).checked.outputs
 
 
-def said(pool: Pool) -> str:
+def notices_of(pool: Pool) -> str:
     return "\n".join(pool.notices)
 
 
@@ -108,18 +108,18 @@ def test_without_an_id_column_the_row_number_is_the_id(tmp_path):
     pool = Pool.open(written(tmp_path, prob=PROBS))
     block = pool.read_block(next(pool.strips()))
     assert [block.ids[row] for row in range(3)] == ["0", "1", "2"]
-    assert "row number" in said(pool)
+    assert "row number" in notices_of(pool)
 
 
 def test_what_could_give_the_answer_away_is_no_feature(tmp_path):
-    telling = ("label", "y", "true_label", "target", "sample_weight", "fnlwgt", "ground_truth")
-    kept = ("f", "pos_y", "truthful", "y2")
-    columns = dict.fromkeys(telling + kept, [1.0, 2.0, 3.0])
+    revealing = ("label", "y", "true_label", "target", "sample_weight", "fnlwgt", "ground_truth")
+    features = ("f", "pos_y", "truthful", "y2")
+    columns = {name: [1.0, 2.0, 3.0] for name in revealing + features}
     path = written(tmp_path, prob=PROBS, surrogate_prob_0=PROBS, text=["p", "q", "r"], **columns)
     pool = Pool.open(path)
-    assert set(pool.schema.features) == set(kept)
-    assert set(pool.schema.ignored) == {*telling, "surrogate_prob_0", "text"}
-    assert all(name in said(pool) for name in pool.schema.ignored)
+    assert set(pool.schema.features) == set(features)
+    assert set(pool.schema.ignored) == {*revealing, "surrogate_prob_0", "text"}
+    assert all(name in notices_of(pool) for name in pool.schema.ignored)
     assert Pool.open(path, features=("label",)).schema.features == ("label",)
 
 

@@ -15,11 +15,11 @@ NAN, INF = float("nan"), float("inf")
 TWO = pa.list_(pa.float32(), 2)
 
 
-def build(folder, columns: dict, **wishes):
+def build(folder, columns: dict, **choices):
     """The cache of a pool with these columns."""
     path = folder / "pool.parquet"
     pq.write_table(pa.table(columns), path)
-    return cache.build_cache(Pool.open(path, **wishes), folder / "cache")
+    return cache.build_cache(Pool.open(path, **choices), folder / "cache")
 
 
 BAD = {
@@ -67,7 +67,7 @@ def test_a_bad_pool_is_a_named_error_with_a_hint_and_leaves_no_cache(tmp_path, n
     assert [path.name for path in tmp_path.iterdir()] == ["pool.parquet"]
 
 
-WISHES = {
+CHOICES = {
     "unknown id": ({"id": "key"}, "no column 'key'"),
     "unknown outputs": ({"outputs": ("p",)}, "no column 'p'"),
     "unknown feature": ({"features": ("x",)}, "no column 'x'"),
@@ -82,12 +82,12 @@ WISHES = {
 }
 
 
-@pytest.mark.parametrize("name", WISHES)
-def test_a_wish_that_the_pool_cannot_meet_is_a_named_error(tmp_path, name):
-    wishes, problem = WISHES[name]
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_that_does_not_fit_the_pool_is_a_named_error(tmp_path, name):
+    choices, problem = CHOICES[name]
     columns = {"id": [1, 2], "prob": [[0.5, 0.5], [0.1, 0.9]], "name": ["x", "y"]}
     with pytest.raises(ActivetestError, match=problem) as caught:
-        build(tmp_path, columns, **wishes)
+        build(tmp_path, columns, **choices)
     assert caught.value.hint
 
 
@@ -97,7 +97,7 @@ def test_a_threshold_outside_the_unit_interval_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "wishes"),
+    ("columns", "choices"),
     [
         ({"prob": [[0.5, 0.5]]}, {"threshold": 0.4}),
         ({"pred": ["cat"]}, {"threshold": 0.4}),
@@ -107,9 +107,9 @@ def test_a_threshold_outside_the_unit_interval_is_an_error(tmp_path):
         ({"pred": [1.5]}, {"positive": "a"}),
     ],
 )
-def test_a_wish_without_effect_is_an_error(tmp_path, columns, wishes):
-    with pytest.raises(ChoiceError, match=f"--{next(iter(wishes))} has no effect"):
-        build(tmp_path, columns, **wishes)
+def test_a_choice_without_effect_is_an_error(tmp_path, columns, choices):
+    with pytest.raises(ChoiceError, match=f"--{next(iter(choices))} has no effect"):
+        build(tmp_path, columns, **choices)
 
 
 def test_a_column_with_too_many_values_is_no_group(tmp_path):

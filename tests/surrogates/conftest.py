@@ -59,15 +59,15 @@ def class_pool():
             labels = rng.integers(3, size=count)
             return labels, (corners[labels] + rng.normal(size=(count, 2))).astype(np.float32)
 
-        def told(features, temperature):
+        def class_probs(features, temperature):
             logits = -((features[:, None] - corners) ** 2).sum(axis=2) / (2 * temperature)
             probs = np.exp(logits - logits.max(axis=1, keepdims=True))
             return probs / probs.sum(axis=1, keepdims=True)
 
         labels, features = drawn(size)
-        probs = told(features[:, ::-1] * 0.5 + features * 0.5, 1.0).astype(np.float32)
+        probs = class_probs(features[:, ::-1] * 0.5 + features * 0.5, 1.0).astype(np.float32)
         outputs = Outputs(probs.argmax(axis=1), probs)
-        external = np.stack([told(features, 1.0), np.full((size, 3), 1 / 3)], axis=1)
+        external = np.stack([class_probs(features, 1.0), np.full((size, 3), 1 / 3)], axis=1)
         train_labels, train_features = drawn(300)
         rows = _rows(features, outputs, external, STATISTICS[CLASSIFICATION])
         return Pool(rows, labels, 3, TrainingRows(train_features, train_labels))

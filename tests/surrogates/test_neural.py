@@ -16,7 +16,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Rows
 from activetest.nouns.training import TrainingRows
-from activetest.surrogates._inputs import training_data
+from activetest.surrogates._inputs import prepare_training_data
 
 torch = pytest.importorskip("torch")
 
@@ -37,8 +37,11 @@ def memory() -> dict:
 
 
 @pytest.fixture
-def made(memory, class_pool, value_pool):
-    """made(name, kind): the surrogate after 60 labels; classes or values, with training rows."""
+def train_surrogate(memory, class_pool, value_pool):
+    """train_surrogate(name, kind): the surrogate after 60 labels, and its pool.
+
+    The pool is of classes or of values, with training rows.
+    """
 
     def make(name: str, kind: str):
         pool = class_pool() if kind == "classes" else value_pool()
@@ -66,8 +69,8 @@ def moved(rows: Rows, factor: float) -> Rows:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_classes_are_learned_better_than_their_shares_tell(name, made):
-    surrogate, pool = made(name, "classes")
+def test_classes_are_learned_better_than_their_shares_tell(name, train_surrogate):
+    surrogate, pool = train_surrogate(name, "classes")
     rest, labels = pool.rows[np.arange(60, 600)], pool.labels[60:]
     probs = surrogate.members.probs(rest)
     assert probs.sum(axis=1) == approx(np.ones(540), abs=1e-5)
@@ -77,9 +80,9 @@ def test_classes_are_learned_better_than_their_shares_tell(name, made):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_values_are_learned_with_the_noise_around_them(name, made):
+def test_values_are_learned_with_the_noise_around_them(name, train_surrogate):
     """Standardised errors have variance near one; the sine that the box forgot is found."""
-    surrogate, pool = made(name, "values")
+    surrogate, pool = train_surrogate(name, "values")
     rest, labels = pool.rows[np.arange(60, 300)], pool.labels[60:]
     mean, variance = surrogate.members.moments(rest)
     errors = labels - mean
@@ -95,7 +98,7 @@ def test_without_training_rows_it_is_about_the_black_box_until_labels_contradict
     pool = class_pool()
     training = replace(pool.training(0), background=pool.rows)
     rest = pool.rows[np.arange(100, 600)]
-    drawn = training_data(training, rng=np.random.default_rng(3)).labels
+    drawn = prepare_training_data(training, rng=np.random.default_rng(3)).labels
     believed = moments(fitted(name, training).beliefs(rest, ZERO_ONE))[0][0]
     assert believed.mean() == approx((drawn != training.background.outputs.pred).mean(), abs=0.08)
     assert np.corrcoef(believed, 1 - rest.outputs.confidence)[0, 1] > 0.6
@@ -118,8 +121,10 @@ def test_without_training_rows_values_are_the_box_and_what_it_misses(value_pool)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_members_are_as_many_as_the_papers_say_and_their_mean_is_what_is_believed(name, made):
-    surrogate, pool = made(name, "classes")
+def test_members_are_as_many_as_the_papers_say_and_their_mean_is_what_is_believed(
+    name, train_surrogate
+):
+    surrogate, pool = train_surrogate(name, "classes")
     assert surrogate.members.size == SIZES[name]
     draws = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
     assert draws.shape == (SIZES[name], 600, 3)
@@ -129,8 +134,8 @@ def test_members_are_as_many_as_the_papers_say_and_their_mean_is_what_is_believe
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_members_of_values_mix_to_the_moments(name, made):
-    surrogate, pool = made(name, "values")
+def test_members_of_values_mix_to_the_moments(name, train_surrogate):
+    surrogate, pool = train_surrogate(name, "values")
     means, variances = surrogate.members.draws(pool.rows, np.arange(SIZES[name]))
     mean, variance = surrogate.members.moments(pool.rows)
     assert means.mean(axis=0) == approx(mean, abs=1e-4)
@@ -138,8 +143,8 @@ def test_members_of_values_mix_to_the_moments(name, made):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_members_disagree_more_about_values_far_from_what_was_seen(name, made):
-    surrogate, pool = made(name, "values")
+def test_members_disagree_more_about_values_far_from_what_was_seen(name, train_surrogate):
+    surrogate, pool = train_surrogate(name, "values")
     which = np.arange(SIZES[name])
     near, far = (
         surrogate.members.draws(moved(pool.rows, factor), which)[0].std(axis=0).mean()
@@ -177,8 +182,8 @@ def test_one_generator_makes_one_surrogate_and_another_makes_another(name, class
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_parameters_say_how_it_was_trained_and_are_small(name, made):
-    surrogate, _ = made(name, "classes")
+def test_its_parameters_say_how_it_was_trained_and_are_small(name, train_surrogate):
+    surrogate, _ = train_surrogate(name, "classes")
     params = surrogate.params()
     assert surrogate.note == f"learned on {params['device']}"
     assert params["device"].startswith("cuda (" if torch.cuda.is_available() else "cpu")
@@ -188,12 +193,12 @@ def test_its_parameters_say_how_it_was_trained_and_are_small(name, made):
     json.dumps({key: part for key, part in params.items() if not isinstance(part, np.ndarray)})
 
 
-def test_memory_needs_no_torch(made, tmp_path):
+def test_memory_needs_no_torch(train_surrogate, tmp_path):
     """In a fresh process, from plain files: the same predictions, and torch was never imported."""
-    _, pool = made("ensemble", "classes")
+    _, pool = train_surrogate("ensemble", "classes")
     expected = {}
     for name in NAMES:
-        surrogate, _ = made(name, "classes")
+        surrogate, _ = train_surrogate(name, "classes")
         params = surrogate.params()
         arrays = {key: part for key, part in params.items() if isinstance(part, np.ndarray)}
         plain = {key: part for key, part in params.items() if key not in arrays}
@@ -226,8 +231,8 @@ assert "torch" not in sys.modules
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_values_are_remembered_too(name, made):
-    surrogate, pool = made(name, "values")
+def test_values_are_remembered_too(name, train_surrogate):
+    surrogate, pool = train_surrogate(name, "values")
     params = surrogate.params()
     file = io.BytesIO()
     np.savez(file, **{key: part for key, part in params.items() if isinstance(part, np.ndarray)})

@@ -34,7 +34,7 @@ def plain(training: TrainingSet, *, external: bool = True) -> TrainingSet:
 _ROWS = ("rows", "background")
 
 
-def asked(names) -> tuple:
+def statistics_of(names) -> tuple:
     return tuple(map(statistic, names))
 
 
@@ -61,7 +61,9 @@ def test_without_labels_it_is_agreement(class_pool):
     training = pool.training(0, statistics=CLASSES)
     made = fitted(training)
     assert list(made.parts) == ["agreement"]
-    one, two = (each.beliefs(pool.rows, asked(CLASSES)) for each in (made, agreement.fit(training)))
+    one, two = (
+        each.beliefs(pool.rows, statistics_of(CLASSES)) for each in (made, agreement.fit(training))
+    )
     np.testing.assert_array_equal(one.probs, two.probs)
     np.testing.assert_array_equal(one.outcome_values, two.outcome_values)
 
@@ -71,7 +73,7 @@ def test_without_labels_values_are_what_residual_believes(value_pool):
     pool = value_pool()
     training = pool.training(0, statistics=VALUES)
     pair = (fitted(training), residual.fit(training))
-    one, two = (moments(each.beliefs(pool.rows, asked(VALUES))) for each in pair)
+    one, two = (moments(each.beliefs(pool.rows, statistics_of(VALUES))) for each in pair)
     assert one[0] == approx(two[0])
 
 
@@ -100,7 +102,7 @@ def test_the_score_of_what_was_left_out_is_never_below_that_of_agreement(seed):
     """The posterior density is largest at the weights, and the prior is on agreement's side."""
     rng = np.random.default_rng(seed)
     likelihood = rng.gamma(0.5, size=(40, 4)) * rng.gamma(1, size=4)
-    shares = _stacking.shares(likelihood)
+    shares = _stacking.maximise_posterior(likelihood)
     alone = np.log(likelihood[:, 0]).sum()
     assert (
         np.log(likelihood @ shares).sum()
@@ -111,7 +113,7 @@ def test_the_score_of_what_was_left_out_is_never_below_that_of_agreement(seed):
 
 def test_weights_are_the_mode_of_their_posterior():
     likelihood = np.random.default_rng(5).gamma(0.5, size=(60, 2))
-    share = _stacking.shares(likelihood)[0]
+    share = _stacking.maximise_posterior(likelihood)[0]
     grid = np.linspace(1e-4, 1 - 1e-4, 9999)[:, None]
     logs = np.log(grid * likelihood[:, 0] + (1 - grid) * likelihood[:, 1]).sum(axis=1)
     assert share == approx(
@@ -128,10 +130,10 @@ def test_labels_of_no_known_class_have_no_say(class_pool):
     pool = class_pool()
     training = plain(pool.training(60, statistics=CLASSES))
     labels = np.where(np.arange(60) < 20, -1.0, training.labels)
-    kept = _stacking.subset(training, np.arange(20, 60))
+    kept = _stacking.select_labels(training, np.arange(20, 60))
     names = ("agreement", "model", "external")
     one, two = (
-        _stacking.weights(each, names, rng=np.random.default_rng(1))
+        _stacking.fit_weights(each, names, rng=np.random.default_rng(1))
         for each in (replace(training, labels=labels), kept)
     )
     np.testing.assert_array_equal(one, two)
@@ -148,7 +150,7 @@ def test_expectations_are_the_weighted_mean_of_the_parts(class_pool):
     parts = {"agreement": agreement.fit(training), "external": external.fit(training)}
     assert (parts["agreement"].cost[1] > 1.1).all()
     made = stack.Stack(parts, np.array([0.6, 0.4]))
-    names = asked((*CLASSES, "tp:1", "cell:0:2"))
+    names = statistics_of((*CLASSES, "tp:1", "cell:0:2"))
     each = [part.expected(pool.rows, names) for part in parts.values()]
     exact = 0.6 * each[0] + 0.4 * each[1]
     assert made.expected(pool.rows, names) == approx(exact)
@@ -162,7 +164,7 @@ def test_agreement_over_classes_is_right_as_often_and_wrong_as_it_has_seen(class
     made = agreement.fit(pool.training(300, statistics=CLASSES))
     probs = _stacking.class_probs(made, pool.rows)
     assert probs.sum(axis=1) == approx(np.ones(600))
-    names = asked(("zero_one", "tp:0", "fn:2", "cell:1:0"))
+    names = statistics_of(("zero_one", "tp:0", "fn:2", "cell:1:0"))
     tables = np.stack([each.table(pool.rows.outputs, 3) for each in names])
     exact = made.expected(pool.rows, names)
     assert (probs * tables).sum(axis=2) == approx(exact, rel=1e-4, abs=1e-6)
@@ -186,14 +188,14 @@ def test_totals_of_members_are_those_of_the_parts(class_pool):
     parts = {"agreement": agreement.fit(training), "external": external.fit(training)}
     made = stack.Stack(parts, np.array([0.5, 0.5]))
     members = made.draw_members(6, np.random.default_rng(1))
-    totals = made.totals(pool.rows, members, asked(CLASSES))
+    totals = made.totals(pool.rows, members, statistics_of(CLASSES))
     for got, own, part in zip(
         zip(*(np.split(each, [members.count[0]]) for each in totals), strict=True),
         members.of,
         parts.values(),
         strict=True,
     ):
-        np.testing.assert_array_equal(got, part.totals(pool.rows, own, asked(CLASSES)))
+        np.testing.assert_array_equal(got, part.totals(pool.rows, own, statistics_of(CLASSES)))
 
 
 def test_draws_are_class_probabilities_whose_mean_is_close_to_the_beliefs(class_pool):
@@ -201,7 +203,7 @@ def test_draws_are_class_probabilities_whose_mean_is_close_to_the_beliefs(class_
     made = fitted(plain(pool.training(100, statistics=CLASSES)))
     assert len(made.parts) > 1
     members = made.draw_members(200, np.random.default_rng(1))
-    believed = made.beliefs(pool.rows, asked(("zero_one",)), members)
+    believed = made.beliefs(pool.rows, statistics_of(("zero_one",)), members)
     assert believed.draws.shape == (200, 600, 3)
     assert believed.draws.sum(axis=2) == approx(np.ones((200, 600)), rel=1e-5)
     assert np.abs(believed.draws.mean(axis=0) - believed.probs).mean() < 0.01
@@ -250,7 +252,7 @@ def test_features_bring_learners_and_all_of_it_comes_back_from_its_parameters(
     monkeypatch.setattr(_stacking, "_FOLDS", 2)
     monkeypatch.setattr(_stacking, "_LEAST", 0.0)
     pool = class_pool() if kind == "classes" else value_pool()
-    names = asked(CLASSES if kind == "classes" else VALUES)
+    names = statistics_of(CLASSES if kind == "classes" else VALUES)
     training = pool.training(80, statistics=tuple(each.name for each in names))
     bare = {name: replace(getattr(training, name), external=None) for name in _ROWS}
     made = fitted(replace(training, **bare))
