@@ -1,1 +1,1 @@
-"""Acquisitions: score(beliefs, rng) -> (R,), how much each row is wanted; larger is more."""
+"""Acquisitions: score(beliefs, rng) -> (R,), the acquisition score of each row."""

@@ -13,8 +13,9 @@ from activetest.nouns.rows import Array
 SIMULATION_ONLY = True
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
-    """(R,) root of the expected square of the targets, which are losses minus the risk."""
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+    """(R,) root of the expected square of the linearised statistics: losses minus the risk."""
     del rng
     mean, variance = moments(beliefs)
-    return np.sqrt(np.maximum((mean**2 + variance).sum(axis=0), 0.0))
+    values: Array = np.sqrt(np.maximum((mean**2 + variance).sum(axis=0), 0.0))
+    return values

@@ -14,10 +14,11 @@ from activetest.nouns.rows import Array
 NEEDS_MEMBERS = True
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
     """(R,) mutual information in nats; the members are beliefs.draws (K, R, C)."""
     del rng
-    return disagreement(beliefs.draws).sum(axis=1)
+    values: Array = disagreement(beliefs.known_draws).sum(axis=1)
+    return values
 
 
 def disagreement(draws: Array) -> Array:
@@ -27,4 +28,5 @@ def disagreement(draws: Array) -> Array:
     """
     mean = draws.mean(axis=0)
     # Only rounding can make it negative.
-    return np.maximum(xlogy(draws, draws).mean(axis=0) - xlogy(mean, mean), 0)
+    values: Array = np.maximum(xlogy(draws, draws).mean(axis=0) - xlogy(mean, mean), 0)
+    return values

@@ -13,8 +13,9 @@ from activetest.nouns.rows import Array
 TASK = "classification"
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
     """(R,) entropy in nats of the outcomes the surrogate knows: classes, or right and wrong."""
     del rng
     # Only rounding can make a probability negative.
-    return entr(np.maximum(beliefs.probs, 0)).sum(axis=1)
+    values: Array = entr(np.maximum(beliefs.probs, 0)).sum(axis=1)
+    return values

@@ -9,8 +9,9 @@ from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.rows import Array
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
-    """(R,) size of the loss that the surrogate expects, summed over target statistics."""
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+    """(R,) size of the loss that the surrogate expects, summed over the linearised statistics."""
     del rng
     mean, _ = moments(beliefs)
-    return np.abs(mean).sum(axis=0)
+    values: Array = np.abs(mean).sum(axis=0)
+    return values

@@ -12,8 +12,9 @@ from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.rows import Array
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
-    """(R,) root of the sum of the target statistics' variances under the surrogate."""
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+    """(R,) root of the sum of the linearised statistics' variances under the surrogate."""
     del rng
     _, variance = moments(beliefs)
-    return np.sqrt(np.maximum(variance.sum(axis=0), 0.0))
+    values: Array = np.sqrt(np.maximum(variance.sum(axis=0), 0.0))
+    return values

@@ -6,7 +6,7 @@ from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
     """(R,) one for every row."""
     del rng
     return np.ones(len(beliefs.probs))

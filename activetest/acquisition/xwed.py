@@ -14,8 +14,9 @@ from activetest.nouns.rows import Array
 NEEDS_MEMBERS = True
 
 
-def score(beliefs: Beliefs, rng=None) -> Array:
-    """(R,) weighted disagreement, the weight of an outcome being the size of the targets there."""
+def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+    """(R,) weighted disagreement, an outcome weighted by the size of its linearised statistics."""
     del rng
     weights = np.abs(beliefs.outcome_values).sum(axis=0)
-    return (weights * disagreement(beliefs.draws)).sum(axis=1)
+    values: Array = (weights * disagreement(beliefs.known_draws)).sum(axis=1)
+    return values

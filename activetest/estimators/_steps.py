@@ -26,9 +26,7 @@ def weighted_mean(
         )
     weights, exact = sample.weights, sample.unknown == 0
     if len(terms) < 2 and not exact:
-        raise NotEstimable(
-            "label at least 2 of the drawn items", hint="activetest next --n 10"
-        )
+        raise NotEstimable("label at least 2 of the drawn items", hint="activetest next --n 10")
     if exact:
         mean = sample.total / sample.size
         variance = np.zeros((len(mean), len(mean)))

@@ -18,16 +18,14 @@ def estimate(sample: Sample) -> Estimate:
     the surrogate is wrong. Raises NotEstimable when it was not asked.
     """
     empty = np.empty((0, len(sample.total)))
-    common = {"terms": empty, "weights": empty[:, 0], "guess": empty}
-    common |= {"limits": sample.limits, "inside": empty[:, 0]}
+    without_draws = empty, empty[:, 0], empty, sample.limits, empty[:, 0]
     if sample.unknown == 0:
         mean = sample.total / sample.size
-        return Estimate(
-            mean, np.zeros((len(mean), len(mean))), exact=True, draws=mean[None], **common
-        )
-    if sample.surrogate is None:
+        none = np.zeros((len(mean), len(mean)))
+        return Estimate(mean, none, *without_draws, exact=True, draws=mean[None])
+    if sample.surrogate is None or sample.posterior is None:
         raise NotEstimable("the surrogate's own view was not computed", hint="activetest report")
     draws = (sample.total + sample.posterior) / sample.size
     variance = np.atleast_2d(np.cov(draws, rowvar=False))
     mean = (sample.total + sample.surrogate) / sample.size
-    return Estimate(mean, variance, draws=draws, **common)
+    return Estimate(mean, variance, *without_draws, draws=draws)

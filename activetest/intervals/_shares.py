@@ -13,7 +13,7 @@ def effective_size(share: float, variance: float, *, otherwise: float) -> float:
         return otherwise
     deviation = min(variance**0.5, 0.5)
     inner = np.clip(share, deviation, 1 - deviation)
-    return inner * (1 - inner) / variance
+    return float(inner * (1 - inner) / variance)
 
 
 def binomial_limits(

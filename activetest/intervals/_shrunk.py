@@ -12,4 +12,4 @@ def shrink_variance(estimate: Estimate) -> float:
     observed, expected = estimate.variance[0, 0], estimate.model_variance
     variance = (draws * observed + _PSEUDO_DRAWS * expected) / (draws + _PSEUDO_DRAWS)
     # The few large values seen may all be among the smaller of them.
-    return max(variance, expected) if estimate.minority_count < RARE else variance
+    return float(max(variance, expected) if estimate.minority_count < RARE else variance)

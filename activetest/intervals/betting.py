@@ -6,6 +6,7 @@ rich only if it is: whoever believes in theta sees this capital exceed 1/a with 
 a, ever (Ville 1939).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,11 +63,12 @@ def log_e_values(increments: Increments, theta: float) -> tuple[Array, Array]:
     Each is a test martingale's logarithm under its hypothesis: by chance it ever reaches log(1/a)
     with probability a at most. Infinite from the draw on that made the hypothesis impossible.
     """
-    return tuple(_log_capital_against(increments, theta, up=up) for up in (True, False))
+    above = _log_capital_against(increments, theta, up=True)
+    return above, _log_capital_against(increments, theta, up=False)
 
 
 def log_capital(increments: Increments, theta: float, *, up: bool) -> Array:
-    """(M, outcome_values) log capital of the bettors on a mean above theta (up), or below it."""
+    """(M, stakes) log capital of the bettors on a mean above theta (up), or below it."""
     mean = theta - increments.offset
     gain, room = increments.value - mean, mean - increments.low if up else increments.high - mean
     factors = log_factors(gain if up else -gain, room, deviations(increments)[:-1])
@@ -74,14 +76,15 @@ def log_capital(increments: Increments, theta: float, *, up: bool) -> Array:
 
 
 def combine_log_capital(capital: Array) -> Array:
-    """(...) log capital of all bettors, from that of each (..., outcome_values)."""
-    return np.logaddexp.reduce(capital + np.log(_SHARES), axis=-1)
+    """(...) log capital of all bettors, from that of each (..., stakes)."""
+    values: Array = np.logaddexp.reduce(capital + np.log(_SHARES), axis=-1)
+    return values
 
 
 def bound_log_capital_between(one: Array, two: Array) -> Array:
     """(...) what the log capital of all is at least, everywhere between two values of the mean.
 
-    one, two   (..., outcome_values) log capital of each at these values, and concave between them
+    one, two   (..., stakes) log capital of each at these values, and concave between them
 
     It is at least that of the chords, which is convex, and so above its tangents at both ends.
     """
@@ -90,11 +93,12 @@ def bound_log_capital_between(one: Array, two: Array) -> Array:
         (np.exp(each + np.log(_SHARES) - all_[..., None]) * slope).sum(axis=-1)
         for each, all_ in zip((one, two), ends, strict=True)
     ]
-    return np.maximum(ends[0] + np.minimum(turns[0], 0), ends[1] - np.maximum(turns[1], 0))
+    result: Array = np.maximum(ends[0] + np.minimum(turns[0], 0), ends[1] - np.maximum(turns[1], 0))
+    return result
 
 
 def log_factors(gain: Array, room: Array, spread: Array) -> Array:
-    """(..., outcome_values) log of what capital is multiplied by.
+    """(..., stakes) log of what capital is multiplied by.
 
     gain     what a unit bet wins, at least -room
     room     the most it can lose: the stake shrinks until _MOST_LOST is at risk
@@ -106,7 +110,8 @@ def log_factors(gain: Array, room: Array, spread: Array) -> Array:
     most = np.where(room > 0, _MOST_LOST / rich, np.inf)
     stake = np.minimum(_STAKES / spread[..., None], most[..., None])
     # Only rounding can lose more than the room.
-    return np.log1p(stake * np.maximum(gain, -np.maximum(room, 0))[..., None])
+    values: Array = np.log1p(stake * np.maximum(gain, -np.maximum(room, 0))[..., None])
+    return values
 
 
 def deviations(increments: Increments) -> Array:
@@ -116,7 +121,10 @@ def deviations(increments: Increments) -> Array:
     residual = (terms - np.cumsum(terms) / count) ** 2
     start = (increments.most - increments.least).max(initial=0.0) / 2
     sums = _PSEUDO_DRAWS * start**2 + np.concatenate([[0.0], np.cumsum(residual)])
-    return np.sqrt(np.maximum(sums / (_PSEUDO_DRAWS + np.append(0, count)), np.finfo(float).tiny))
+    values: Array = np.sqrt(
+        np.maximum(sums / (_PSEUDO_DRAWS + np.append(0, count)), np.finfo(float).tiny)
+    )
+    return values
 
 
 def expected_width(
@@ -227,7 +235,7 @@ def _find_crossing(path: Array, limit: float) -> int:
     return int(np.argmax(reached)) if reached.any() else len(path)
 
 
-def _bisect_end(refuted, outer: float, inner: float) -> float | None:
+def _bisect_end(refuted: Callable[[float], bool], outer: float, inner: float) -> float | None:
     """The last refuted value on the way from outer, refuted first, to inner; None if all are."""
     if not refuted(outer):
         return outer

@@ -44,7 +44,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     total = float(np.abs(found.mean).sum())
     if estimate.exact:
         return Interval(total, total, level, "exact", 0.0)
-    freedom = min(estimate.freedom, max(np.count_nonzero(estimate.inside), 3) - 1)
+    freedom = min(estimate.freedom, max(int(np.count_nonzero(estimate.inside)), 3) - 1)
     times, rarely = -stdtrit(freedom, np.array([1 - level, (1 - level) / 2]) / 2)
     upper = max(total, _find_sum_behind(total, np.sqrt(found.variance), times))
     # An error that no draw has met yet is in the claim.
@@ -112,7 +112,10 @@ def estimate_gaps(estimate: Estimate, *, blocks: int = 2) -> Gaps:
     noise = np.clip(observed.sum() / uniform.sum(), _LEAST, _MOST)
 
     def steadied(noise: float) -> Array:
-        return (count * observed + _PSEUDO_DRAWS * noise * uniform) / (count + _PSEUDO_DRAWS)
+        values: Array = (count * observed + _PSEUDO_DRAWS * noise * uniform) / (
+            count + _PSEUDO_DRAWS
+        )
+        return values
 
     return Gaps(mean, steadied(noise), steadied(max(noise, 1.0)), overall)
 
@@ -128,7 +131,8 @@ def _uniform_variance(claimed: Array, claims: Array, count: Array) -> Array:
         return np.zeros(len(count))
     rate = np.interp(np.arange(len(count)), met, claims.sum(axis=0)[met] / count[met])
     share = np.clip(claimed, 0, rate) / rate
-    return share * rate * (1 - rate)
+    values: Array = share * rate * (1 - rate)
+    return values
 
 
 def _find_sum_behind(total: float, deviation: Array, times: float) -> float:
@@ -142,7 +146,7 @@ def _find_sum_behind(total: float, deviation: Array, times: float) -> float:
 
     def low(gap: float) -> float:
         mean = _folded_normal_mean(gap)
-        return scale * mean - times * np.sqrt(variance * max(1 + gap**2 - mean**2, 0.0))
+        return float(scale * mean - times * np.sqrt(variance * max(1 + gap**2 - mean**2, 0.0)))
 
     inner, outer = 0.0, (total + times * np.sqrt(variance)) / scale
     for _ in range(_STEPS):

@@ -24,7 +24,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     value = remove_bias(estimate)
     if estimate.exact:
         return Interval(value, value, level, "exact", 0.0)
-    freedom = min(estimate.freedom, max(np.count_nonzero(estimate.inside), 3) - 1)
+    freedom = min(estimate.freedom, max(int(np.count_nonzero(estimate.inside)), 3) - 1)
     spread = 4 * mean**2 * variance + 2 * variance**2
     total = float((spread / share**2).sum())
     half = -stdtrit(freedom, (1 - level) / 2) * total**0.5

@@ -10,6 +10,8 @@ def interval(estimate: Estimate, level: float) -> Interval:
 
     Kossen 2022; ALT-MAS, eq. (3).
     """
+    if estimate.draws is None:
+        raise ValueError("this estimate has no posterior draws")
     tail = (1 - level) / 2
     lower, upper = np.quantile(estimate.draws[:, 0], [tail, 1 - tail])
     method = "exact" if estimate.exact else "credible"

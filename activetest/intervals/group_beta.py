@@ -22,7 +22,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     if estimate.exact or high <= low:
         return Interval(value, value, level, "exact", 0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
-    freedom = max(np.count_nonzero(estimate.inside), 3) - 1
+    freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
     share, draws = (value - low) / (high - low), estimate.inside.sum()
     size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
     size = min(size, draws) if estimate.minority_count == 0 else size

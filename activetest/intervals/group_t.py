@@ -19,7 +19,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     if estimate.exact:
         return Interval(mean, mean, level, "exact", variance=0.0)
     variance = max(estimate.variance[0, 0], estimate.model_variance)
-    freedom = max(np.count_nonzero(estimate.inside), 3) - 1
+    freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
     half = -stdtrit(freedom, (1 - level) / 2) * variance**0.5
     lower, upper = np.clip([mean - half, mean + half], *estimate.limits[:, 0])
     return Interval(float(lower), float(upper), level, "group-t", variance=variance)

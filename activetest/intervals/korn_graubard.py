@@ -41,7 +41,7 @@ def _reliable_variance(estimate: Estimate, uniform: float) -> float:
     """
     observed, seen = estimate.variance[0, 0], estimate.minority_count
     if seen >= RARE:
-        return observed
+        return float(observed)
     uniform /= estimate.inside.sum()
     mixed = (seen * observed + (RARE - seen) * uniform) / RARE
-    return max(observed, min(estimate.model_variance, uniform), mixed)
+    return float(max(observed, min(estimate.model_variance, uniform), mixed))

@@ -14,7 +14,8 @@ from activetest.nouns.rows import Array, Outputs
 def right_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the prediction is the label and its confidence in the bin."""
     right = outputs.pred[:, None] == codes(outputs, labels)
-    return (right & _is_inside(outputs.confidence, low, high)[:, None]).astype(float)
+    values: Array = (right & _is_inside(outputs.confidence, low, high)[:, None]).astype(float)
+    return values
 
 
 def conf_in(low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
@@ -49,13 +50,16 @@ def in_bin_by_correctness(low: float, high: float, outputs: Outputs) -> tuple[Ar
 
 def true_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the label is the class and the class's probability in the bin."""
-    inside = _is_inside(outputs.probs[:, code], low, high)
-    return (inside[:, None] & (codes(outputs, labels) == code)).astype(float)
+    inside = _is_inside(outputs.known_probs[:, code], low, high)
+    values: Array = (inside[:, None] & (codes(outputs, labels) == code)).astype(float)
+    return values
 
 
 def prob_in(code: int, low: float, high: float, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) the class's probability where it is in the bin, else 0, whatever the label."""
-    return _repeat_for_labels(_values_inside(outputs.probs[:, code], low, high), outputs, labels)
+    return _repeat_for_labels(
+        _values_inside(outputs.known_probs[:, code], low, high), outputs, labels
+    )
 
 
 def _is_inside(values: Array, low: float, high: float) -> Array:

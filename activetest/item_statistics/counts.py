@@ -3,6 +3,8 @@
 A class is meant by its code.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from activetest.item_statistics.losses import codes
@@ -24,9 +26,9 @@ def fn(code: int, outputs: Outputs, labels: Array | None) -> Array:
     return _indicate_both(outputs.pred != code, codes(outputs, labels) == code)
 
 
-def cell(truth: int, said: int, outputs: Outputs, labels: Array | None) -> Array:
-    """(R, K) 1.0 where an item of class truth is predicted as class said."""
-    return _indicate_both(outputs.pred == said, codes(outputs, labels) == truth)
+def cell(truth: int, predicted: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where an item of class truth is predicted as class `predicted`."""
+    return _indicate_both(outputs.pred == predicted, codes(outputs, labels) == truth)
 
 
 def cost(costs: Array, outputs: Outputs, labels: Array | None) -> Array:
@@ -43,15 +45,23 @@ def _indicate_both(rows: Array, labels: Array) -> Array:
     return (rows[:, None] & labels).astype(float)
 
 
-def curve(code: int, scores, others, hits, outputs: Outputs, labels: Array | None) -> Array:
+def curve(
+    code: int,
+    scores: Sequence[float],
+    others: Sequence[float],
+    hits: Sequence[float],
+    outputs: Outputs,
+    labels: Array | None,
+) -> Array:
     """(R, K) a function of the class's probability: hits where the label is the class, else others.
 
     Given at ascending scores, and linear between them.
     """
-    labels = np.arange(outputs.probs.shape[1])[None] if labels is None else labels
-    at = outputs.probs[:, code]
+    labels = codes(outputs, labels)
+    at = outputs.known_probs[:, code]
     hit, other = np.interp(at, scores, hits), np.interp(at, scores, others)
-    return np.where(labels == code, hit[:, None], other[:, None])
+    values: Array = np.where(labels == code, hit[:, None], other[:, None])
+    return values
 
 
 def tp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:

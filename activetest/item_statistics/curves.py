@@ -8,6 +8,7 @@ changes as weight moves to an item; it has mean 0 over the weighted items themse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, ta
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.rows import Array, Outputs
 
-# What a sketch of a curve's influence function keeps.
+# What an approximation of a curve's influence function keeps.
 _KNOTS, _DIGITS = 65, 6
 
 
@@ -31,7 +32,8 @@ class Steps:
 
     def places(self, scores: Array) -> tuple[Array, Array]:
         """(R,) numbers of steps below each of R scores, and of steps that are not above it."""
-        return tuple(np.searchsorted(self.scores, scores, side) for side in ("left", "right"))
+        below = np.searchsorted(self.scores, scores, "left")
+        return below, np.searchsorted(self.scores, scores, "right")
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,15 @@ def metrics(
     return tuple(found)
 
 
-def _metric(name: str, area, meant: tuple[int, ...], **described) -> Metric:
-    """The mean area of the classes that are meant, in [0, 1]; described are fields of Metric."""
+def _metric(
+    name: str, area: Callable[[Steps], Area | None], classes: tuple[int, ...], **fields: Any
+) -> Metric:
+    """The mean area of these classes, in [0, 1], with these fields of Metric."""
 
     def refine(outputs: Outputs, labels: Array, weights: Array) -> Metric:
         found = {
-            code: area(_count_steps(outputs.probs[:, code], labels == code, weights))
-            for code in meant
+            code: area(_count_steps(outputs.known_probs[:, code], labels == code, weights))
+            for code in classes
         }
         there = {code: each for code, each in found.items() if each is not None}
         value = np.mean([each.value for each in there.values()]) if there else np.nan
@@ -87,16 +91,14 @@ def _metric(name: str, area, meant: tuple[int, ...], **described) -> Metric:
             labels = codes(outputs, labels)
             total = np.zeros((len(outputs.pred), labels.shape[1]))
             for code, each in there.items():
-                other, hit = each.influence(outputs.probs[:, code])
+                other, hit = each.influence(outputs.known_probs[:, code])
                 total += np.where(labels == code, hit[:, None], other[:, None])
             return total / max(len(there), 1)
 
         statistic = Statistic("", influence, -np.inf, np.inf)
-        return Metric(
-            name, (statistic,), lambda mean: value + take_mean(mean), upper=1.0, **described
-        )
+        return Metric(name, (statistic,), lambda mean: value + take_mean(mean), upper=1.0, **fields)
 
-    return Metric(name, (), take_mean, upper=1.0, refine=refine, **described)
+    return Metric(name, (), take_mean, upper=1.0, refine=refine, **fields)
 
 
 def approximate_influence(metric: Metric, code: int, scores: Array) -> Statistic:

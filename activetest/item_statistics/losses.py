@@ -23,12 +23,13 @@ DEVIATION_FLOOR = 1e-12
 
 def codes(outputs: Outputs, labels: Array | None) -> Array:
     """The labels, or (1, C) every class where they are None."""
-    return np.arange(outputs.probs.shape[1])[None] if labels is None else labels
+    return np.arange(outputs.known_probs.shape[1])[None] if labels is None else labels
 
 
 def zero_one(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where the predicted class is not the label."""
-    return (codes(outputs, labels) != outputs.pred[:, None]).astype(float)
+    values: Array = (codes(outputs, labels) != outputs.pred[:, None]).astype(float)
+    return values
 
 
 def zero_one_by_correctness(outputs: Outputs) -> tuple[Array, Array]:
@@ -38,7 +39,7 @@ def zero_one_by_correctness(outputs: Outputs) -> tuple[Array, Array]:
 
 def log_loss(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) negative log-probability of the label, in nats; below 1e-12 it counts as 1e-12."""
-    return -np.log(np.maximum(_take_at_labels(outputs.probs, labels), LOG_LOSS_FLOOR))
+    return -np.log(np.maximum(_take_at_labels(outputs.known_probs, labels), LOG_LOSS_FLOOR))
 
 
 def brier(outputs: Outputs, labels: Array | None) -> Array:
@@ -46,7 +47,12 @@ def brier(outputs: Outputs, labels: Array | None) -> Array:
 
     In [0, 2]: Brier 1950.
     """
-    return 1 + (outputs.probs**2).sum(axis=1)[:, None] - 2 * _take_at_labels(outputs.probs, labels)
+    values: Array = (
+        1
+        + (outputs.known_probs**2).sum(axis=1)[:, None]
+        - 2 * _take_at_labels(outputs.known_probs, labels)
+    )
+    return values
 
 
 def missed_top(count: int, outputs: Outputs, labels: Array | None) -> Array:
@@ -54,11 +60,11 @@ def missed_top(count: int, outputs: Outputs, labels: Array | None) -> Array:
 
     Of equal probabilities the last classes go first, as in scikit-learn.
     """
-    probs = outputs.probs
-    least = np.partition(probs, -count, axis=1)[:, -count, None]
+    probs = outputs.known_probs
+    least: Array = np.partition(probs, -count, axis=1)[:, -count, None]
     above, equal = probs > least, probs == least
-    room = count - above.sum(axis=1, keepdims=True)
-    top = above | (equal & (np.cumsum(equal[:, ::-1], axis=1)[:, ::-1] <= room))
+    ties = count - above.sum(axis=1, keepdims=True)
+    top = above | (equal & (np.cumsum(equal[:, ::-1], axis=1)[:, ::-1] <= ties))
     return 1 - _take_at_labels(top.astype(float), labels)
 
 
@@ -69,7 +75,8 @@ def squared(outputs: Outputs, labels: Array) -> Array:
 
 def absolute(outputs: Outputs, labels: Array) -> Array:
     """(R, K) |prediction - label|, in units of the label."""
-    return np.abs(outputs.pred[:, None] - labels)
+    values: Array = np.abs(outputs.pred[:, None] - labels)
+    return values
 
 
 def signed(outputs: Outputs, labels: Array) -> Array:
@@ -98,15 +105,17 @@ def pinball(level: float, outputs: Outputs, labels: Array) -> Array:
 
 def nll(outputs: Outputs, labels: Array) -> Array:
     """(R, K) -log N(label; prediction, deviation^2), constant included, in nats."""
-    deviation = np.maximum(outputs.std.astype(float), DEVIATION_FLOOR)[:, None]
+    deviation = np.maximum(outputs.known_std.astype(float), DEVIATION_FLOOR)[:, None]
     gap = (labels - outputs.pred[:, None]) / deviation
-    return 0.5 * np.log(2 * np.pi) + np.log(deviation) + 0.5 * gap**2
+    values: Array = 0.5 * np.log(2 * np.pi) + np.log(deviation) + 0.5 * gap**2
+    return values
 
 
 def inside(level: float, outputs: Outputs, labels: Array) -> Array:
     """(R, K) 1.0 where N(prediction, deviation^2) has the label in its central interval."""
-    reach = NormalDist().inv_cdf(0.5 + level / 2) * outputs.std.astype(float)
-    return (np.abs(labels - outputs.pred[:, None]) <= reach[:, None]).astype(float)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * outputs.known_std.astype(float)
+    values: Array = (np.abs(labels - outputs.pred[:, None]) <= reach[:, None]).astype(float)
+    return values
 
 
 def _take_at_labels(table: Array, labels: Array | None) -> Array:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -109,17 +110,18 @@ def ratio_metric(
     *,
     above: Sequence[float],
     below: Sequence[float],
-    **rest,
+    **fields: Any,
 ) -> Metric:
-    """The metric (above . (1, means)) / (below . (1, means)); rest are fields of Metric."""
+    """The metric (above . (1, means)) / (below . (1, means)), with these fields of Metric."""
     above, below = tuple(map(float, above)), tuple(map(float, below))
     smooth = partial(_ratio, np.array(above), np.array(below))
-    return Metric(name, tuple(statistics), smooth, ratio=(above, below), **rest)
+    return Metric(name, tuple(statistics), smooth, ratio=(above, below), **fields)
 
 
 def take_mean(mean: Array) -> Array:
     """The smooth map of a metric that is a mean itself: (..., 1) means -> (...) values."""
-    return np.moveaxis(mean, -1, 0)[0]
+    result: Array = np.moveaxis(mean, -1, 0)[0]
+    return result
 
 
 def divide(above: Array, below: Array) -> Array:

@@ -1,6 +1,6 @@
-"""What a statistic is worth when the black box is right, and when it is wrong.
+"""The value of a statistic when the black box is right, and when it is wrong.
 
-A surrogate that only says how likely the black box is to be right needs, per item and statistic,
+A surrogate that only knows how likely the black box is to be right needs, per item and statistic,
 three numbers: the value when right, and mean and variance of the value over the other classes.
 """
 
@@ -19,7 +19,9 @@ def right_and_wrong(outputs: Outputs, statistics: tuple[str, ...]) -> tuple[Arra
     are computed once per pool. Hard labels have the zero-one loss only.
     """
     others = None if outputs.probs is None else other_classes(outputs, outputs.probs.shape[1])
-    return when_wrong(tuple(map(statistic, statistics)), outputs, others)
+    right, wrong, spread = when_wrong(tuple(map(statistic, statistics)), outputs, others)
+    assert spread is not None
+    return right, wrong, spread
 
 
 def when_wrong(
@@ -38,20 +40,24 @@ def when_wrong(
     shape = (len(statistics), len(outputs.pred))
     right, wrong = np.empty(shape, np.float32), np.empty(shape, np.float32)
     spread = np.zeros(shape, np.float32) if noise else None
-    asked = [(t, each) for t, each in enumerate(statistics) if each is not None]
-    cells = [(t, each) for t, each in asked if each.cells and not each.by_correctness]
+    wanted = [(t, each) for t, each in enumerate(statistics) if each is not None]
+    cells = [(t, each) for t, each in wanted if each.cells and not each.by_correctness]
+    if others is None:
+        if not all(each.by_correctness for _, each in wanted):
+            raise ValueError("these statistics need probabilities of the other classes")
+        others = np.empty((0, shape[1]))
     if cells:
         tables = np.stack([each.matrix(len(others)) for _, each in cells])
-        _cells(tables, outputs.pred, others, [t for t, _ in cells], right, wrong, spread)
+        _fill_cells(tables, outputs.pred, others, [t for t, _ in cells], right, wrong, spread)
     rows = np.arange(shape[1])
-    for t, each in asked:
+    for t, each in wanted:
         if each.by_correctness:
             right[t], wrong[t] = each.by_correctness(outputs)
         elif not each.cells:
             table = each.table(outputs, len(others)).T.copy(order="C")
             right[t] = table[outputs.pred, rows]
             wrong[t] = mean = np.einsum("cr,cr->r", others, table)
-            if noise:
+            if spread is not None:
                 table -= mean
                 table *= table
                 spread[t] = np.einsum("cr,cr->r", others, table)
@@ -61,7 +67,7 @@ def when_wrong(
 def other_classes(outputs: Outputs, classes: int) -> Array:
     """(C, R) probability of each class given that the predicted one is wrong.
 
-    In the black box's own words; hard labels say nothing about it.
+    By the black box's own probabilities; with hard labels all others are equally likely.
     """
     rows = np.arange(len(outputs.pred))
     if outputs.probs is None:
@@ -70,7 +76,7 @@ def other_classes(outputs: Outputs, classes: int) -> Array:
         weights = outputs.probs.T.copy(order="C")
         weights[outputs.pred, rows] = 0
     total = weights.sum(axis=0)
-    # A black box that is certain says nothing about the others: they are then equally likely.
+    # Where the black box is certain, the others are equally likely.
     certain = total <= 1e-12
     weights /= np.where(certain, 1, total)
     weights[:, certain] = 1 / max(classes - 1, 1)
@@ -78,7 +84,15 @@ def other_classes(outputs: Outputs, classes: int) -> Array:
     return weights
 
 
-def _cells(tables: Array, pred: Array, others: Array, places, right, wrong, spread) -> None:
+def _fill_cells(
+    tables: Array,
+    pred: Array,
+    others: Array,
+    places: Sequence[int],
+    right: Array,
+    wrong: Array,
+    spread: Array | None,
+) -> None:
     """Fill in the rows at these places from (T, C, C) values by predicted and true class."""
     tables = tables.astype(np.float32)
     # Rows of one predicted class under each other: one product of matrices for each class.

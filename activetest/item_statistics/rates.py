@@ -45,7 +45,7 @@ class Rate:
 
 
 def metrics(rate: Rate, facts: Facts, argument: str | None) -> tuple[Metric, ...]:
-    """The rate of a class, of every class (*), or averaged; see _arguments.classes."""
+    """The rate of a class, of every class (*), or averaged; see arguments.parse_classes."""
     meant = arguments.parse_classes(rate.name, facts, argument, AVERAGES)
     if meant == "micro":
         return (_micro(rate, len(facts.classes)),)
@@ -76,8 +76,8 @@ def _of_class(rate: Rate, code: int, name: str) -> Metric:
     return ratio_metric(
         rate.name,
         [statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept],
-        above=above,
-        below=below,
+        above=above.tolist(),
+        below=below.tolist(),
         upper=1.0,
         class_name=name,
         undefined=rate.empty.format(repr(name)),
@@ -87,13 +87,16 @@ def _of_class(rate: Rate, code: int, name: str) -> Metric:
 def _micro(rate: Rate, classes: int) -> Metric:
     # With error rate e the sums over classes of 1, tp, fp and fn are C, 1 - e, e and e.
     above, below = (
-        np.array([classes * one + tp, fp + fn - tp]) for one, tp, fp, fn in (rate.above, rate.below)
+        np.array([classes * constant + tp, fp + fn - tp])
+        for constant, tp, fp, fn in (rate.above, rate.below)
     )
     # Its errors cancel below, and below a mean stands 1 alone.
     scale = below[0] or 1.0
     above, below = above / scale, below / scale
     name = add_to_brackets(rate.name, "micro")
-    return ratio_metric(name, [statistic("zero_one")], above=above, below=below, upper=1.0)
+    return ratio_metric(
+        name, [statistic("zero_one")], above=above.tolist(), below=below.tolist(), upper=1.0
+    )
 
 
 def _columns_with_weight(rows: Array) -> list[int]:

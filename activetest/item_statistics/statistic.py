@@ -56,6 +56,10 @@ class Statistic:
         return self.table(Outputs(np.arange(classes)), classes)
 
 
+# Makes a statistic from its name and the parameters in it.
+Maker = Callable[..., Statistic]
+
+
 @lru_cache(maxsize=4096)
 def statistic(name: str) -> Statistic:
     """The statistic of that name.
@@ -64,8 +68,9 @@ def statistic(name: str) -> Statistic:
     catalog. Raises UnknownMethod where nobody brings it.
     """
     word, *texts = name.split(":")
-    make = _MAKERS.get(word) or catalog.load("statistics", word).make
-    return make(name, *map(json.loads, texts))
+    make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
+    made: Statistic = make(name, *map(json.loads, texts))
+    return made
 
 
 def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:
@@ -74,10 +79,11 @@ def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]
         return statistics[0]
 
     def value(outputs: Outputs, labels: Array | None) -> Array:
-        return sum(
+        first, *others = (
             weight * each.value(outputs, labels)
             for each, weight in zip(statistics, weights, strict=True)
         )
+        return sum(others, start=first)
 
     ends = [
         sorted((weight * each.lower, weight * each.upper))
@@ -89,8 +95,13 @@ def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]
 
 
 def _make(
-    value, lower: float = 0.0, upper: float = 1.0, *, cells: bool = False, by_correctness=None
-):
+    value: Callable[..., Array],
+    lower: float = 0.0,
+    upper: float = 1.0,
+    *,
+    cells: bool = False,
+    by_correctness: Callable[..., tuple[Array, Array]] | None = None,
+) -> Maker:
     """Makes statistics of a function that takes its parameters first, all with these bounds."""
     return lambda name, *parameters: Statistic(
         name,
@@ -109,7 +120,7 @@ def _cost(name: str, costs: list[list[float]]) -> Statistic:
 
 
 _INFINITE = np.inf
-_MAKERS = {
+_MAKERS: dict[str, Maker] = {
     "zero_one": _make(losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness),
     "log_loss": _make(losses.log_loss, upper=_INFINITE),
     "brier": _make(losses.brier, upper=2.0),

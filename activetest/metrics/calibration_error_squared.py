@@ -37,4 +37,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 def _distance(mean: Array) -> Array:
     right, confidence, share = np.split(mean, 3, axis=-1)
     # A bin without items adds nothing.
-    return np.nan_to_num(divide((right - confidence) ** 2, share)).sum(axis=-1)
+    values: Array = np.nan_to_num(divide((right - confidence) ** 2, share)).sum(axis=-1)
+    return values

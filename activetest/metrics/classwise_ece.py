@@ -39,7 +39,8 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
     def distance(mean: Array) -> Array:
         true, probability = np.split(mean, 2, axis=-1)
-        return np.abs(true - probability).sum(axis=-1) / classes
+        values: Array = np.abs(true - probability).sum(axis=-1) / classes
+        return values
 
     named = calibration.add_bins_to_name(name, argument)
     return (Metric(named, statistics, distance, upper=1.0, interval="calibration"),)

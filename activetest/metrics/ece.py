@@ -32,4 +32,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
 
 def _distance(mean: Array) -> Array:
     right, confidence = np.split(mean, 2, axis=-1)
-    return np.abs(right - confidence).sum(axis=-1)
+    values: Array = np.abs(right - confidence).sum(axis=-1)
+    return values

@@ -11,16 +11,24 @@ from activetest.nouns.rows import Array
 class Beliefs:
     """What a surrogate believes about R rows.
 
-    probs   (R, C) plug-in probability of each outcome
-    outcome_values  (T, R, C) value of statistic t under outcome c
-    outcome_variance   (T, R, C) variance of that value inside an outcome; None where that leaves no doubt
-    draws   (K, R, C) the members' probabilities, or None where they were not asked for
+    probs             (R, C) plug-in probability of each outcome
+    outcome_values    (T, R, C) value of statistic t under outcome c
+    outcome_variance  (T, R, C) variance of that value inside an outcome; None where an outcome
+                      determines the value
+    draws             (K, R, C) the members' probabilities, or None where they are not needed
     """
 
     probs: Array
     outcome_values: Array
     outcome_variance: Array | None = None
     draws: Array | None = None
+
+    @property
+    def known_draws(self) -> Array:
+        """(K, R, C) draws, where the caller asked for them. Raises ValueError otherwise."""
+        if self.draws is None:
+            raise ValueError("these beliefs have no draws of members")
+        return self.draws
 
 
 def expectation(beliefs: Beliefs) -> Array:
@@ -29,7 +37,7 @@ def expectation(beliefs: Beliefs) -> Array:
 
 
 def moments(beliefs: Beliefs) -> tuple[Array, Array]:
-    """(T, R) expectation and (T, R) variance of each statistic over outcomes, with inner noise."""
+    """(T, R) expectation and (T, R) variance of each statistic, that inside outcomes included."""
     mean = expectation(beliefs)
     variance = _expect(beliefs.probs, (beliefs.outcome_values - mean[..., None]) ** 2)
     if beliefs.outcome_variance is not None:
@@ -40,6 +48,7 @@ def moments(beliefs: Beliefs) -> tuple[Array, Array]:
 def _expect(probs: Array, values: Array) -> Array:
     """(T, R) sum over outcomes of (R, C) probs times (T, R, C) values."""
     if probs.shape[1] > 2:
-        return np.einsum("rc,trc->tr", probs, values)
+        sums: Array = np.einsum("rc,trc->tr", probs, values)
+        return sums
     # With two outcomes whole columns at a time are several times faster.
-    return probs[:, 0] * values[..., 0] + probs[:, 1] * values[..., 1]
+    return np.asarray(probs[:, 0] * values[..., 0] + probs[:, 1] * values[..., 1])

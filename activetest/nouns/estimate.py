@@ -1,4 +1,4 @@
-"""The nouns between a log and a number: samples, estimates, intervals. Axes as in evidence."""
+"""The nouns between a log and a number: samples, estimates, intervals. Axes as in rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Sample:
     item that was answered.
 
     stats         (M, d) statistics of the drawn item; zero outside the group
-    prob         (M,) probability of the draw, given all before it
+    prob          (M,) probability of the draw, given all before it
     weights       (M,) weight of each draw's step in the estimate, summing to one
     known_sum     (M, d) sum of the statistics over all in the group that was known before the draw
     imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
@@ -29,8 +29,8 @@ class Sample:
     counted       (M,) 1.0 where the drawn item is in the group and has a label
     uniform       every draw was as likely as any other
     limits        (2, d) smallest and largest mean that what is known leaves possible
-    surrogate     (d,) the surrogate's sum over the unknown, now; None where it was not asked
-    posterior     (K, d) members' sums over the unknown, labels drawn; None where it was not asked
+    surrogate     (d,) the surrogate's sum over the unknown, now; None where it is not needed
+    posterior     (K, d) members' sums over the unknown, labels drawn; None where not needed
     replaced      items were drawn with replacement, which only simulations do
     expect        expect(weights (d,)) -> mean and variance (M,) of the weighted sum of statistics
                   at the drawn items under the surrogate that knows every label; zero outside the
@@ -78,13 +78,15 @@ class Estimate:
     draws            (K, d) posterior draws of the mean; None for design-based estimates
     exact            everything is known: the mean is the truth
 
-    TrainingSet only once a metric was made of the means (d = 1):
+    Known only once a metric was made of the means (d = 1):
 
-    model_variance   sampling variance that the surrogate expects; model-based: zero
-    one_draw         variance of the metric's linear part over the pool: what one uniform draw has
-    minority_count            labels of the rarer kind, those that pull the metric up or those that pull it
-                     down, counted by how much they pull
-    weighted_minority_count          the same, counted by how much they pull over the probability of their draw
+    model_variance           sampling variance that the surrogate expects; model-based: zero
+    one_draw                 variance of the metric's linear part over the pool: that of one uniform
+                             draw
+    minority_count           effective number of labels of the rarer kind: those that raise the
+                             metric, or those that lower it, counted by how much they do
+    weighted_minority_count  the same, counted by how much they do over the probability of their
+                             draw
     """
 
     mean: Array
@@ -109,7 +111,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Interval:
-    """[lower, upper] at a level, the method that made it, and the variance it trusted.
+    """[lower, upper] at a level, the method that made it, and the variance it rests on.
 
     method     name in the catalogue, or "exact" where everything is known
     variance   of the mean statistic; 0.0 where the interval is exact
@@ -124,9 +126,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Increments:
-    """What a bettor against a mean of statistics needs to know of each of M draws, in order.
+    """The increments of an e-process about a mean of statistics: M draws, in order.
 
-    value         (M,) an unbiased guess X of what is left of the mean when the draw was made
+    value         (M,) an unbiased estimate X of the part of the mean not known at the draw
     low, high     (M,) smallest and largest X possible, over every item that could have been drawn
     offset        (M,) the part of the mean that was known: X has mean (mean - offset)
     least, most   (M,) bounds of that mean, from the statistic's range over what was not known
@@ -140,5 +142,6 @@ class Increments:
     most: Array
 
 
-# With fewer than this it misses on the dangerous side: what was not met yet looks like nothing.
+# With fewer labels of the rarer kind than this, intervals widen their variance: rare large losses
+# may not have been sampled yet.
 RARE = 20

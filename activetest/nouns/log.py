@@ -1,6 +1,8 @@
 """What was drawn and what is known: the log every estimate is made from. Axes as in rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +31,14 @@ class Objective:
 
 @dataclass(frozen=True)
 class Allocation:
-    """How likely a round that chose between groups made every row; L cells.
+    """How a round that chose between groups weighted the rows of each of L cells.
 
-    group, strata   what the pool was cut by: see arms_survey.Partition
-    weight        (L,) weight of one row of each cell when the round began
+    group, strata   what the pool was cut by: see bandits.partition.Partition
+    weight          (L,) weight of one row of each cell when the round began
     """
 
     group: str
-    strata: tuple
+    strata: tuple[Any, ...]
     weight: tuple[float, ...]
 
 
@@ -46,8 +48,8 @@ class Round:
 
     number        1, 2, ...
     rows          (n,) pool positions in the order drawn
-    prob         (n,) probability of each draw, given all before it; NaN for items that were
-                  deterministic by the largest score, or drawn where others had no chance
+    prob          (n,) probability of each draw, given all before it; NaN for items that were chosen
+                  by the largest score, or drawn where others had no chance
     choices       the fields of Choices that the round was drawn with
     params        the surrogate's parameters, JSON-ready or arrays: enough to predict again
     statistics    (T,) names of the statistics below
@@ -55,19 +57,19 @@ class Round:
     imputed       (n, T) the surrogate's expectation of each statistic at each drawn item
     imputed_sum   (G, T) its sum over what was neither known nor drawn when the round began
     count         (G,) number of such rows
-    objectives          what draws aimed at: enough to compute the weight of every row again, unless
-                  there are shares
-    fit_round       number of the round whose surrogate this is: its own unless it was not refitted
-    fit_labels          labels that this surrogate fit_labels
-    allocation        of rounds that chose between groups: enough to compute the weight of every row
+    objectives    what draws were meant to estimate: enough to compute the weight of every row
+                  again, unless there is an allocation
+    fit_round     number of the round whose surrogate this is: its own unless it was not refitted
+    fit_labels    number of labels that this surrogate was fitted to
+    allocation    of rounds that chose between groups: enough to compute the weight of every row
                   again; None for those whose rows had scores of their own
     """
 
     number: int
     rows: Array
     prob: Array
-    choices: dict
-    params: dict
+    choices: dict[str, Any]
+    params: Mapping[str, Any]
     statistics: tuple[str, ...]
     groups: tuple[str, ...]
     imputed: Array
@@ -92,12 +94,12 @@ class Log:
                          deterministic item is a draw whose probability is NaN, see Round
     status               (D,) PENDING, LABELLED or DECLINED
     labels               (D,) class code or value as float; NaN unless labelled
-    supplied_rows         (B,) pool positions of items whose labels were supplied without a draw
-    supplied_status       (B,) LABELLED or DECLINED; PENDING where the answer was taken back
-    supplied_labels       (B,) as labels
-    supplied_round        (B,) first round that fit_labels it; one more than the last when none did yet
+    supplied_rows        (B,) pool positions of items whose labels were supplied without a draw
+    supplied_status      (B,) LABELLED or DECLINED; PENDING where the answer was taken back
+    supplied_labels      (B,) as labels
+    supplied_round       (B,) first round that knew it; one more than the last when none did yet
     history              the rounds, in order
-    soft, supplied_soft   (D, C) and (B, C) probability of each class for every item whose label is
+    soft, supplied_soft  (D, C) and (B, C) probability of each class for every item whose label is
                          in doubt, NaN unless labelled; what is missing to one is outside the
                          classes. None where labels are taken as certain
     """
@@ -118,7 +120,7 @@ class Log:
     @property
     def deterministic(self) -> Array:
         """(D,) True for items without a probability, see Round."""
-        return np.isnan(self.prob)
+        return np.asarray(np.isnan(self.prob))
 
     @property
     def declined(self) -> bool:
@@ -134,11 +136,12 @@ class Log:
 
 
 def count_usable_draws(log: Log) -> tuple[int, bool]:
-    """Number of draws, picks among them, that estimates use, and whether they are whole rounds.
+    """Number of draws that estimates use, and whether they are whole rounds.
 
-    Steps need every earlier draw answered, and a fixed interval must not end inside a round: where
-    the answered beginning ends could depend on the answers. A label that a round fit_labels and that was
-    then taken back ends it as well. Of the first round alone the answered beginning is used.
+    Deterministic items are counted. An estimate's term needs every earlier draw answered, and a
+    fixed interval must not end inside a round: where the answered beginning ends could depend on
+    the answers. A label that a round was fitted to and that was then taken back ends it as well.
+    Of the first round alone the answered beginning is used.
     """
     waiting = np.flatnonzero(log.status == PENDING)
     answered = int(waiting[0]) if len(waiting) else len(log.rows)

@@ -1,4 +1,4 @@
-"""Rows of a pool as the methods see them, and what the black box said of them.
+"""Rows of a pool as the methods see them, and what the black box predicts for them.
 
 Axes, everywhere: N pool, R rows of a chunk, C outcomes, K members (draws of a surrogate), T
 statistics of items, G groups (the first is always the whole pool), D draws of a log (columns of a
@@ -6,17 +6,22 @@ design where there is one), B labels that were supplied, M draws used by an esti
 of one metric.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-Array = np.ndarray
+Array = npt.NDArray[Any]
+# What picks rows out of an array: positions, a mask or a slice.
+Index = npt.NDArray[Any] | Sequence[int] | slice
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the black box said about R items.
+    """What the black box predicts for R items.
 
     pred    (R,) class code (integer) or predicted value (float)
     probs   (R, C) class probabilities; None for hard labels and for regression
@@ -30,10 +35,24 @@ class Outputs:
     @cached_property
     def confidence(self) -> Array:
         """(R,) probability of the predicted class."""
-        return np.take_along_axis(self.probs, self.pred[:, None], axis=1)[:, 0]
+        return np.take_along_axis(self.known_probs, self.pred[:, None], axis=1)[:, 0]
 
-    def __getitem__(self, index) -> "Outputs":
-        """The outputs of some of the rows; index is whatever an array takes."""
+    @property
+    def known_probs(self) -> Array:
+        """(R, C) probs, where the caller knows that there are any. Raises ValueError otherwise."""
+        if self.probs is None:
+            raise ValueError("these outputs have no class probabilities")
+        return self.probs
+
+    @property
+    def known_std(self) -> Array:
+        """(R,) std, where the caller knows that there is one. Raises ValueError otherwise."""
+        if self.std is None:
+            raise ValueError("these outputs have no standard deviations")
+        return self.std
+
+    def __getitem__(self, index: Index) -> "Outputs":
+        """The outputs of these rows."""
         probs = None if self.probs is None else self.probs[index]
         std = None if self.std is None else self.std[index]
         return Outputs(self.pred[index], probs, std)
@@ -45,7 +64,7 @@ class Rows:
 
     index    (R,) position of each row in the pool
     hashes   (R,) uint64 hash of each row's id
-    outputs  what the black box said
+    outputs  what the black box predicts
     design   (R, D) float32 columns for linear surrogates: the model's own confidence
              (classification) or prediction (regression) first, then standardised principal
              components of the features
@@ -55,10 +74,11 @@ class Rows:
     spread   (T, R) its variance over them
 
     features (R, D) float32 all features, standardised over the pool; missing values are 0
-    external (R, E, C) what E other models say: class probabilities; (R, E) values for regression
+    external (R, E, C) what E other models predict: class probabilities; (R, E) values for
+             regression
 
     right, wrong and spread are None for regression, where outcomes are not right or wrong; features
-    and external are None unless a surrogate wants them.
+    and external are None unless a surrogate needs them.
     """
 
     index: Array
@@ -72,13 +92,24 @@ class Rows:
     features: Array | None = None
     external: Array | None = None
 
-    def __getitem__(self, index) -> "Rows":
-        """Some of the rows; index is whatever an array takes."""
-        each = (self.index, self.hashes, self.outputs, self.design, self.codes)
-        across = (self.right, self.wrong, self.spread)
-        asked = (self.features, self.external)
+    def __getitem__(self, index: Index) -> "Rows":
+        """These rows."""
+
+        def take(part: Array | None) -> Array | None:
+            return None if part is None else part[index]
+
+        def take_columns(part: Array | None) -> Array | None:
+            return None if part is None else part[:, index]
+
         return Rows(
-            *(part[index] for part in each),
-            *(None if part is None else part[:, index] for part in across),
-            *(None if part is None else part[index] for part in asked),
+            self.index[index],
+            self.hashes[index],
+            self.outputs[index],
+            self.design[index],
+            self.codes[index],
+            take_columns(self.right),
+            take_columns(self.wrong),
+            take_columns(self.spread),
+            take(self.features),
+            take(self.external),
         )

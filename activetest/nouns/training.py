@@ -1,4 +1,4 @@
-"""What a surrogate may learn from. Axes as in evidence."""
+"""What a surrogate may learn from. Axes as in rows."""
 
 from dataclasses import dataclass
 
@@ -28,8 +28,8 @@ class TrainingSet:
     classes      number of classes; 0 for regression
     scale        standard deviation of the predictions over the pool; regression only
     train        labelled rows from elsewhere, or None
-    background       some rows of the pool, evenly spaced: what the black box says of them stands in
-                 for training rows; None where no surrogate asks
+    background   some rows of the pool, evenly spaced: the black box's predictions for them stand
+                 in for training rows; None where the surrogate does not need them
     """
 
     rows: Rows
