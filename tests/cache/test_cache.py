@@ -29,42 +29,46 @@ def table(rows: int = 500, seed: int = 0) -> pa.Table:
     return pa.table(columns | {f"f{k}": rng.standard_normal(rows) * k for k in range(4)})
 
 
-def built(folder, pool: pa.Table, *, row_group_size: int | None = None, **wishes):
+def build_cache_of(folder, pool: pa.Table, *, row_group_size: int | None = None, **choices):
     """The cache of a pool, and the pool."""
     path = folder / "pool.parquet"
     pq.write_table(pool, path, row_group_size=row_group_size)
-    opened = Pool.open(path, **wishes)
+    opened = Pool.open(path, **choices)
     return cache.build_cache(opened, folder / "cache"), opened
 
 
-def by_id(made) -> dict:
+def by_id(built_cache) -> dict:
     """Every item's row, by id."""
-    rows = made.rows(0, made.size)
+    rows = built_cache.rows(0, built_cache.size)
     fields = (rows.hashes, rows.outputs.pred, rows.outputs.probs, rows.design, rows.right.T)
-    return {name: [f[row] for f in fields] for row, name in enumerate(made.ids(rows.index))}
+    return {name: [f[row] for f in fields] for row, name in enumerate(built_cache.ids(rows.index))}
 
 
 def test_it_holds_the_outputs_the_ids_and_the_constants_of_the_losses(tmp_path):
     source = table()
-    made, _ = built(tmp_path, source)
-    rows = made.rows(0, made.size)
+    built_cache, _ = build_cache_of(tmp_path, source)
+    rows = built_cache.rows(0, built_cache.size)
     probs = np.array(source["prob"].to_pylist(), np.float32)
     np.testing.assert_array_equal(rows.outputs.probs, probs)
     np.testing.assert_array_equal(rows.outputs.pred, probs.argmax(axis=1))
-    assert made.ids([0, 499, 7]) == [source["id"][k].as_py() for k in (0, 499, 7)]
+    assert built_cache.ids([0, 499, 7]) == [source["id"][k].as_py() for k in (0, 499, 7)]
     outputs = Outputs(probs.argmax(axis=1), probs)
     for found, expected in zip(
         (rows.right, rows.wrong, rows.spread),
-        right_and_wrong(outputs, made.statistics),
+        right_and_wrong(outputs, built_cache.statistics),
         strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
-    assert made.statistics == ("zero_one", "log_loss", "brier") and made.classes == ("0", "1", "2")
+    assert built_cache.statistics == ("zero_one", "log_loss", "brier") and built_cache.classes == (
+        "0",
+        "1",
+        "2",
+    )
 
 
 def test_taking_rows_is_picking_from_the_whole(tmp_path):
-    made, _ = built(tmp_path, table(), groups=("sex",))
-    whole, deterministic = made.rows(0, made.size), made.take([400, 3, 3])
+    built_cache, _ = build_cache_of(tmp_path, table(), groups=("sex",))
+    whole, deterministic = built_cache.rows(0, built_cache.size), built_cache.take([400, 3, 3])
     for name in ("index", "hashes", "design", "codes"):
         np.testing.assert_array_equal(
             getattr(deterministic, name), getattr(whole, name)[[400, 3, 3]]
@@ -73,121 +77,126 @@ def test_taking_rows_is_picking_from_the_whole(tmp_path):
         np.testing.assert_array_equal(
             getattr(deterministic, name), getattr(whole, name)[:, [400, 3, 3]]
         )
-    assert made.chunks(200) == [(0, 200), (200, 400), (400, 500)]
-    assert len(made.rows(450, 999).index) == 50
+    assert built_cache.chunks(200) == [(0, 200), (200, 400), (400, 500)]
+    assert len(built_cache.rows(450, 999).index) == 50
 
 
 def test_scores_are_what_the_model_says_of_a_class_or_of_the_one_it_predicts(tmp_path, monkeypatch):
-    made, _ = built(tmp_path, table())
-    monkeypatch.setattr(made, "chunks", lambda: [(0, 200), (200, 500)])
-    probs = made.rows(0, made.size).outputs.probs
-    np.testing.assert_array_equal(made.scores(), probs.max(axis=1))
-    np.testing.assert_array_equal(made.scores(2), probs[:, 2])
-    assert made.center == 0
+    built_cache, _ = build_cache_of(tmp_path, table())
+    monkeypatch.setattr(built_cache, "chunks", lambda: [(0, 200), (200, 500)])
+    probs = built_cache.rows(0, built_cache.size).outputs.probs
+    np.testing.assert_array_equal(built_cache.scores(), probs.max(axis=1))
+    np.testing.assert_array_equal(built_cache.scores(2), probs[:, 2])
+    assert built_cache.center == 0
 
 
 def test_the_design_begins_with_the_logit_of_the_confidence(tmp_path):
     probs = [[0.5, 0.5], [0.8, 0.2], [0.0, 1.0]]
-    made, _ = built(tmp_path, pa.table({"prob": probs, "pred": [0, 1, 1]}))
-    design = made.rows(0, 3).design
+    built_cache, _ = build_cache_of(tmp_path, pa.table({"prob": probs, "pred": [0, 1, 1]}))
+    design = built_cache.rows(0, 3).design
     np.testing.assert_allclose(design[:, 0], [0, np.log(0.2 / 0.8), 12], atol=1e-6)
-    assert design.shape == (3, 1) and not made.has_features
+    assert design.shape == (3, 1) and not built_cache.has_features
 
 
 def test_the_design_of_a_regression_pool_begins_with_standard_units(tmp_path):
     rng = np.random.default_rng(1)
     pred, std = 1e6 + rng.standard_normal(300), np.exp(rng.standard_normal(300))
-    made, _ = built(tmp_path, pa.table({"pred": pred, "pred_std": std}))
-    design, outputs = made.rows(0, 300).design, made.rows(0, 300).outputs
+    built_cache, _ = build_cache_of(tmp_path, pa.table({"pred": pred, "pred_std": std}))
+    design, outputs = built_cache.rows(0, 300).design, built_cache.rows(0, 300).outputs
     np.testing.assert_array_equal(outputs.pred, pred)
     np.testing.assert_array_equal(outputs.std, std)
     np.testing.assert_allclose(design[:, 0], (pred - pred.mean()) / pred.std(), atol=1e-3)
     logs = np.log(std)
     np.testing.assert_allclose(design[:, 1], (logs - logs.mean()) / logs.std(), atol=1e-3)
-    assert made.statistics == ("squared", "absolute", "signed") and made.rows(0, 9).right is None
-    np.testing.assert_allclose(made.center, pred.mean())
+    assert (
+        built_cache.statistics == ("squared", "absolute", "signed")
+        and built_cache.rows(0, 9).right is None
+    )
+    np.testing.assert_allclose(built_cache.center, pred.mean())
 
 
 def test_hard_labels_without_features_have_an_empty_design(tmp_path):
-    made, _ = built(tmp_path, pa.table({"pred": list("aba")}))
-    rows = made.rows(0, 3)
+    built_cache, _ = build_cache_of(tmp_path, pa.table({"pred": list("aba")}))
+    rows = built_cache.rows(0, 3)
     assert rows.design.shape == (3, 0) and rows.outputs.probs is None
-    assert rows.wrong.tolist() == [[1, 1, 1]] and made.statistics == ("zero_one",)
+    assert rows.wrong.tolist() == [[1, 1, 1]] and built_cache.statistics == ("zero_one",)
 
 
 def test_groups_are_codes_into_their_sorted_values(tmp_path):
     source = table()
-    made, _ = built(tmp_path, source, row_group_size=64, groups=("sex", "sex*age"))
-    assert made.group_names == ("sex", "sex*age")
-    assert made.group_values[0] == ["f", "m"]
-    codes = made.rows(0, made.size).codes
+    built_cache, _ = build_cache_of(tmp_path, source, row_group_size=64, groups=("sex", "sex*age"))
+    assert built_cache.group_names == ("sex", "sex*age")
+    assert built_cache.group_values[0] == ["f", "m"]
+    codes = built_cache.rows(0, built_cache.size).codes
     sexes = source["sex"].to_pylist()
     pairs = [f"{sex}*{age}" for sex, age in zip(sexes, source["age"].to_pylist(), strict=True)]
-    assert [made.group_values[0][code] for code in codes[:, 0]] == sexes
-    assert [made.group_values[1][code] for code in codes[:, 1]] == pairs
+    assert [built_cache.group_values[0][code] for code in codes[:, 0]] == sexes
+    assert [built_cache.group_values[1][code] for code in codes[:, 1]] == pairs
 
 
 def test_shuffled_rows_and_other_row_groups_are_the_same_pool(tmp_path):
     source = table()
-    one, _ = built(tmp_path, source)
-    before = by_id(one)
+    first, _ = build_cache_of(tmp_path, source)
+    before = by_id(first)
     shuffled = source.take(np.random.default_rng(2).permutation(len(source)))
-    other, _ = built(tmp_path, shuffled, row_group_size=37)
-    assert other.fingerprint == one.fingerprint
-    for name, fields in by_id(other).items():
+    second, _ = build_cache_of(tmp_path, shuffled, row_group_size=37)
+    assert second.fingerprint == first.fingerprint
+    for name, fields in by_id(second).items():
         for found, expected in zip(fields, before[name], strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_any_change_of_ids_outputs_or_rows_is_another_pool(tmp_path):
     source = table()
-    fingerprints = {built(tmp_path, source)[0].fingerprint}
+    fingerprints = {build_cache_of(tmp_path, source)[0].fingerprint}
     probs = source["prob"].to_pylist()
     probs[3] = probs[3][::-1]
     column = pa.array(probs, source.schema.field("prob").type)
-    fingerprints.add(built(tmp_path, source.set_column(1, "prob", column))[0].fingerprint)
+    fingerprints.add(build_cache_of(tmp_path, source.set_column(1, "prob", column))[0].fingerprint)
     ids = ["other", *source["id"].to_pylist()[1:]]
-    fingerprints.add(built(tmp_path, source.set_column(0, "id", pa.array(ids)))[0].fingerprint)
-    fingerprints.add(built(tmp_path, source.slice(0, 499))[0].fingerprint)
+    fingerprints.add(
+        build_cache_of(tmp_path, source.set_column(0, "id", pa.array(ids)))[0].fingerprint
+    )
+    fingerprints.add(build_cache_of(tmp_path, source.slice(0, 499))[0].fingerprint)
     assert len(fingerprints) == 4
 
 
 def test_features_and_groups_are_not_part_of_the_fingerprint(tmp_path):
     source = table()
-    one, _ = built(tmp_path, source)
-    other, _ = built(tmp_path, source.drop_columns(["f1", "f2"]), groups=("sex",))
-    assert one.fingerprint == other.fingerprint
+    first, _ = build_cache_of(tmp_path, source)
+    second, _ = build_cache_of(tmp_path, source.drop_columns(["f1", "f2"]), groups=("sex",))
+    assert first.fingerprint == second.fingerprint
 
 
 def test_whole_numbers_and_their_text_are_the_same_ids(tmp_path):
     numbers = pa.table({"id": [10, -3, 7], "pred": [0, 1, 0]})
-    one, _ = built(tmp_path, numbers)
-    hashes = np.array(one.hashes)
-    other, _ = built(tmp_path, numbers.set_column(0, "id", pa.array(["10", "-3", "7"])))
-    np.testing.assert_array_equal(hashes, other.hashes)
-    assert other.find(["7", "-3", "07", ""]).tolist() == [2, 1, -1, -1]
-    assert one.fingerprint == other.fingerprint
+    first, _ = build_cache_of(tmp_path, numbers)
+    hashes = np.array(first.hashes)
+    second, _ = build_cache_of(tmp_path, numbers.set_column(0, "id", pa.array(["10", "-3", "7"])))
+    np.testing.assert_array_equal(hashes, second.hashes)
+    assert second.find(["7", "-3", "07", ""]).tolist() == [2, 1, -1, -1]
+    assert first.fingerprint == second.fingerprint
 
 
 def test_an_untouched_pool_is_not_read_again(tmp_path, monkeypatch):
-    made, pool = built(tmp_path, table())
+    built_cache, pool = build_cache_of(tmp_path, table())
     monkeypatch.setattr(cache, "build_cache", None)
     monkeypatch.setattr(cache, "compute_fingerprint", None)
     found = cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
-    assert found.fingerprint == made.fingerprint
+    assert found.fingerprint == built_cache.fingerprint
 
 
 def test_a_touched_pool_with_the_same_content_is_read_again(tmp_path):
-    made, pool = built(tmp_path, table())
+    built_cache, pool = build_cache_of(tmp_path, table())
     os.utime(pool.uri, (1, 1))
     found = cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
-    assert found.fingerprint == made.fingerprint
-    assert found.manifest["stamp"] != made.manifest["stamp"]
+    assert found.fingerprint == built_cache.fingerprint
+    assert found.manifest["stamp"] != built_cache.manifest["stamp"]
 
 
 def test_a_changed_pool_is_an_error_that_says_where_and_keeps_the_old_cache(tmp_path):
     source = table()
-    made, pool = built(tmp_path, source, row_group_size=100)
+    built_cache, pool = build_cache_of(tmp_path, source, row_group_size=100)
     ids = source["id"].to_pylist()
     ids[250] = "somebody else"
     changed = source.set_column(0, "id", pa.array(ids))
@@ -195,7 +204,7 @@ def test_a_changed_pool_is_an_error_that_says_where_and_keeps_the_old_cache(tmp_
     with pytest.raises(PoolChanged, match="differ among rows 200 to 299") as caught:
         cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
     assert "--study" in caught.value.hint
-    assert cache.open_cache(tmp_path / "cache").fingerprint == made.fingerprint
+    assert cache.open_cache(tmp_path / "cache").fingerprint == built_cache.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -209,17 +218,17 @@ def test_a_changed_pool_is_an_error_that_says_where_and_keeps_the_old_cache(tmp_
     ],
 )
 def test_a_pool_that_lost_something_is_a_changed_pool(tmp_path, change, problem):
-    _, pool = built(tmp_path, table())
+    _, pool = build_cache_of(tmp_path, table())
     pq.write_table(change(table()), pool.uri)
     with pytest.raises(PoolChanged, match=problem):
         cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
 
 
 def test_without_a_cache_the_studys_fingerprint_decides(tmp_path):
-    made, pool = built(tmp_path, table())
+    built_cache, pool = build_cache_of(tmp_path, table())
     shutil.rmtree(tmp_path / "cache")
-    again = cache.ensure_cache(pool, tmp_path / "cache", expected=made.fingerprint)
-    assert again.fingerprint == made.fingerprint
+    again = cache.ensure_cache(pool, tmp_path / "cache", expected=built_cache.fingerprint)
+    assert again.fingerprint == built_cache.fingerprint
     shutil.rmtree(tmp_path / "cache")
     with pytest.raises(PoolChanged):
         cache.ensure_cache(pool, tmp_path / "cache", expected="0" * 32)
@@ -227,7 +236,7 @@ def test_without_a_cache_the_studys_fingerprint_decides(tmp_path):
 
 
 def test_other_roles_of_columns_build_another_cache(tmp_path):
-    _, pool = built(tmp_path, table())
+    _, pool = build_cache_of(tmp_path, table())
     regrouped = Pool.open(pool.uri, groups=("sex",))
     assert cache.ensure_cache(regrouped, tmp_path / "cache").group_names == ("sex",)
 
@@ -235,7 +244,7 @@ def test_other_roles_of_columns_build_another_cache(tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda folder: shutil.rmtree(folder),
+        shutil.rmtree,
         lambda folder: (folder / "manifest.json").unlink(),
         lambda folder: (folder / "manifest.json").write_text("{"),
         lambda folder: (folder / "manifest.json").write_text("[]"),
@@ -246,22 +255,22 @@ def test_other_roles_of_columns_build_another_cache(tmp_path):
     ],
 )
 def test_a_damaged_cache_is_none_and_is_built_again(tmp_path, damage):
-    made, pool = built(tmp_path, table())
+    built_cache, pool = build_cache_of(tmp_path, table())
     damage(tmp_path / "cache")
     assert cache.open_cache(tmp_path / "cache") is None
-    again = cache.ensure_cache(pool, tmp_path / "cache", expected=made.fingerprint)
-    assert again.fingerprint == made.fingerprint
+    again = cache.ensure_cache(pool, tmp_path / "cache", expected=built_cache.fingerprint)
+    assert again.fingerprint == built_cache.fingerprint
 
 
 def test_what_was_put_right_is_said(tmp_path):
     probs = [[0.5, 0.5004], [0.3, 0.7], [0.9, 0.1]]
     columns = {"prob": probs, "pred": [1, 0, 0], "f": [1.0, None, 3.0], "g": [[1, 2], [3, 4], None]}
-    made, _ = built(tmp_path, pa.table(columns))
-    renormalised, disagreeing, missing = made.notices
+    built_cache, _ = build_cache_of(tmp_path, pa.table(columns))
+    renormalised, disagreeing, missing = built_cache.notices
     assert renormalised == "renormalised the probabilities of 1 of 3 items"
     assert disagreeing.startswith("pred is not the most probable class for 1 of 3 items")
     assert "(3, in f, g)" in missing
-    rows = made.rows(0, 3)
+    rows = built_cache.rows(0, 3)
     np.testing.assert_allclose(rows.outputs.probs.sum(axis=1), 1, atol=1e-6)
     assert np.isfinite(rows.design).all()
 
@@ -272,12 +281,12 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Arrays, "write", full)
     with pytest.raises(OSError, match="No space"):
-        built(tmp_path, table())
+        build_cache_of(tmp_path, table())
     assert [path.name for path in tmp_path.iterdir()] == ["pool.parquet"]
 
 
 def test_a_new_cache_takes_the_place_of_the_old_while_that_is_being_read(tmp_path):
-    old, pool = built(tmp_path, table())
+    old, pool = build_cache_of(tmp_path, table())
     before = np.array(old.rows(0, 500).design)
     cache.build_cache(pool, tmp_path / "cache")
     np.testing.assert_array_equal(old.rows(0, 500).design, before)

@@ -31,8 +31,8 @@ def correlated(rng, rows: int = 3000, width: int = 12) -> np.ndarray:
     return (rng.standard_normal((rows, width)) * scales) @ rng.standard_normal((width, width))
 
 
-def same_up_to_sign(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
-    return np.allclose(np.abs((one * other).mean(axis=0)), 1, atol=tolerance)
+def same_up_to_sign(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
+    return np.allclose(np.abs((actual * expected).mean(axis=0)), 1, atol=tolerance)
 
 
 def test_components_are_those_of_the_singular_value_decomposition():
@@ -53,9 +53,9 @@ def test_list_columns_and_single_columns_are_the_same_features():
 
 def test_chunks_do_not_matter():
     matrix = correlated(np.random.default_rng(3))
-    one, _ = components_of([matrix], chunk=3000)
-    other, _ = components_of([matrix], chunk=211)
-    np.testing.assert_allclose(one, other, atol=1e-3)
+    actual, _ = components_of([matrix], chunk=3000)
+    expected, _ = components_of([matrix], chunk=211)
+    np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
 def test_large_numbers_with_small_differences_keep_them():

@@ -15,16 +15,16 @@ GIVEN = {"leaves": np.arange(6.0).reshape(2, 3), "none": np.empty((0, 3)), "one"
 
 
 def member(array: np.ndarray) -> bytes:
-    made = io.BytesIO()
-    np.save(made, array)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
 
 
 def archive(content: bytes, name: str = "leaves.npy", kind: int = zipfile.ZIP_STORED) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", kind) as file:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as file:
         file.writestr(name, content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def claiming(shape: str) -> bytes:

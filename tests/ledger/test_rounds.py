@@ -94,15 +94,15 @@ def test_parameters_without_arrays_need_no_file(ledger):
 
 
 def test_rounds_that_learned_the_same_share_one_file(ledger):
-    one, two, other = write(
+    first, second, third = write(
         ledger,
         a_round(1, [4]),
         a_round(2, [5]),
         a_round(3, [6], params={"leaves": np.ones(3)}),
     )
     assert len(files(ledger)) == 2
-    same(two.params, one.params)
-    same(other.params, {"leaves": np.ones(3)})
+    same(second.params, first.params)
+    same(third.params, {"leaves": np.ones(3)})
 
 
 @pytest.mark.parametrize("harm", ["missing", "cut off", "altered", "another file", "a folder"])
@@ -111,7 +111,7 @@ def test_a_file_that_is_not_what_it_was_is_found_out_when_somebody_looks(ledger,
     with sqlite3.connect(ledger.path) as db:
         ((name,),) = db.execute("SELECT arrays FROM rounds WHERE number = 1").fetchall()
     path = ledger.path.parent / "rounds" / name
-    (other,) = (file for file in files(ledger) if file != path)
+    (another,) = (file for file in files(ledger) if file != path)
     content = path.read_bytes()
     path.unlink()
     if harm == "cut off":
@@ -119,15 +119,15 @@ def test_a_file_that_is_not_what_it_was_is_found_out_when_somebody_looks(ledger,
     elif harm == "altered":
         path.write_bytes(content.replace(b"\x00\x00\x80\x3f", b"\x00\x00\x00\x3f"))
     elif harm == "another file":
-        path.write_bytes(other.read_bytes())
+        path.write_bytes(another.read_bytes())
     elif harm == "a folder":
         path.mkdir()
     # Nobody has to read what nobody asks for.
-    one, two = Ledger(ledger.path).rounds(np.array([4, 5]))
-    assert one.imputed.tolist() == [[0.5]]
-    same(two.params, {"leaves": np.ones(3)})
+    first, second = Ledger(ledger.path).rounds(np.array([4, 5]))
+    assert first.imputed.tolist() == [[0.5]]
+    same(second.params, {"leaves": np.ones(3)})
     with pytest.raises(StudyError, match=name) as error:
-        one.params["leaves"]
+        first.params["leaves"]
     assert "backup" in error.value.hint
 
 
@@ -202,7 +202,7 @@ def test_a_draw_without_a_probability_above_zero_is_refused(ledger, prob):
 # --- rounds that chose between groups
 
 
-def test_shares_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
+def test_allocations_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
     allocation = Allocation("place*kind", ("edges", 0.0, 1 / 3, 1.0), (1 / 7, 0.0, 1e-17))
     plain = {"prob": np.array([np.nan]), "allocation": Allocation("place", (), (0.5, 0.0))}
     rounds = a_round(1, [4, 2], allocation=allocation), a_round(2, [5], **plain), a_round(3, [6])
@@ -210,6 +210,9 @@ def test_shares_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):
     assert [each.allocation for each in again] == [allocation, plain["allocation"], None]
     assert [each.deterministic for each in again] == [False, True, False]
     with sqlite3.connect(ledger.path) as db:
+        ((text,),) = db.execute("SELECT shares FROM rounds WHERE number = 1").fetchall()
+        # The names of before: ledgers of older versions are read, and older versions read these.
+        assert set(json.loads(text)) == {"group", "strata", "strength"}
         db.execute("ALTER TABLE rounds DROP COLUMN shares")
         db.execute("PRAGMA user_version = 3")
     rows = np.array([4, 2, 5, 6])
@@ -242,23 +245,23 @@ def test_a_ledger_of_the_second_version_keeps_everything_and_takes_picks(tmp_pat
         record = ledger.record()
         assert [tuple(draw) for draw in record.draws] == [(1, "i4", 0.125), (1, "i2", 1 / 3)]
         assert record.answers == (Answer("i2", "", LABELLED, "cat"),)
-        (one,) = ledger.rounds(np.array([4, 2]))
-        assert (one.params, one.fit_round, one.deterministic) == ({"mode": [0.5]}, 1, False)
-        assert one.imputed.tolist() == [[0.5], [0.25]]
+        (first,) = ledger.rounds(np.array([4, 2]))
+        assert (first.params, first.fit_round, first.deterministic) == ({"mode": [0.5]}, 1, False)
+        assert first.imputed.tolist() == [[0.5], [0.25]]
         # What it drew by is not what rounds draw by now.
-        (objective,) = one.objectives
+        (objective,) = first.objectives
         assert (objective.statistics, objective.weights) == (("zero_one",), (1.0,))
         assert np.isnan(objective.total)
     deterministic = a_round(2, [5], prob=np.array([np.nan]))
     ledger.record_round(deterministic, ["i5"], revision=2)
     ledger.record_round(replace(a_round(3, [6]), fit_round=1), ["i6"], revision=3)
-    one, two, three = ledger.rounds(np.array([4, 2, 5, 6]))
-    assert [np.isnan(each.objectives[0].total) for each in (one, two, three)] == [
+    first, second, third = ledger.rounds(np.array([4, 2, 5, 6]))
+    assert [np.isnan(each.objectives[0].total) for each in (first, second, third)] == [
         True,
         False,
         False,
     ]
-    assert (two.deterministic, three.deterministic, three.params) == (True, False, one.params)
+    assert (second.deterministic, third.deterministic, third.params) == (True, False, first.params)
     with pytest.raises(sqlite3.IntegrityError):
         ledger.record_round(a_round(4, [5]), ["i5"], revision=4)
 

@@ -184,12 +184,12 @@ def test_any_table_is_a_cache_or_a_named_error(tmp_path, columns, groups):
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     try:
         pool = Pool.open(tmp_path / "pool.parquet", groups=groups)
-        made = cache.build_cache(pool, tmp_path / "cache")
+        built_cache = cache.build_cache(pool, tmp_path / "cache")
     except ActivetestError as error:
         assert error.problem and error.hint
     else:
-        rows = made.rows(0, 3)
-        ids = made.ids(range(3))
-        assert made.find(ids).tolist() == [0, 1, 2]
+        rows = built_cache.rows(0, 3)
+        ids = built_cache.ids(range(3))
+        assert built_cache.find(ids).tolist() == [0, 1, 2]
         assert bool((rows.design == rows.design).all())
-        assert cache.ensure_cache(pool, tmp_path / "cache").fingerprint == made.fingerprint
+        assert cache.ensure_cache(pool, tmp_path / "cache").fingerprint == built_cache.fingerprint

@@ -27,8 +27,8 @@ def test_the_hash_of_an_id_does_not_depend_on_its_neighbours(ids, random):
 def test_every_id_is_found_where_it_is_and_no_other_is(ids):
     text = Text.of(ids)
     index = build_index(hash_text(text))
-    wanted = [*ids, "an id that no item has, because it is too long to be drawn"]
-    assert find(wanted, index, text).tolist() == [*range(len(ids)), -1]
+    names = [*ids, "an id that no item has, because it is too long to be drawn"]
+    assert find(names, index, text).tolist() == [*range(len(ids)), -1]
     assert find_duplicates(index, text) is None
 
 
@@ -57,6 +57,6 @@ def test_one_changed_bit_changes_the_hash_of_a_row():
 
 def test_swapped_outputs_change_the_sum_of_row_hashes():
     keys = hash_text(Text.of(["a", "b"]))
-    one, other = np.array([0.2, 0.7], np.float32), np.array([0.7, 0.2], np.float32)
-    assert hash_rows(keys, [one]).sum() != hash_rows(keys, [other]).sum()
-    assert hash_rows(keys, [one, other]).sum() != hash_rows(keys, [other, one]).sum()
+    left, right = np.array([0.2, 0.7], np.float32), np.array([0.7, 0.2], np.float32)
+    assert hash_rows(keys, [left]).sum() != hash_rows(keys, [right]).sum()
+    assert hash_rows(keys, [left, right]).sum() != hash_rows(keys, [right, left]).sum()
