@@ -10,7 +10,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.reporting.rows import HEADLINE, differences, grouped
+from activetest.reporting.rows import HEADLINE, estimate_differences, estimate_groups
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
 
@@ -51,7 +51,7 @@ def groupwise(
         view = build_view(log, made, chosen, wanted, seed=seed, own_view=False)
         for column, (on, name, budgets) in asked.items():
             if budget in budgets:
-                lines = grouped(view, wanted[:1], (column,), FIXED, simultaneous=False)
+                lines = estimate_groups(view, wanted[:1], (column,), FIXED, simultaneous=False)
                 shrunk = {line.group[column]: line.shrunk for line in lines}
                 metric = wanted[metrics.index(name)] if name else None
                 value = view.value(metric, HEADLINE).value if metric else np.nan
@@ -91,7 +91,7 @@ def compared(seat: Seat, column: str, seed: int) -> Iterator[tuple[int, float, f
     while len(log.rows) < made.size:
         log = grown(log, seat, chosen, min(len(log.rows) + 10, made.size), seed)
         view = build_view(log, made, chosen, wanted, seed=seed, own_view=False)
-        for line in differences(view, wanted, (column,), simultaneous=False):
+        for line in estimate_differences(view, wanted, (column,), simultaneous=False):
             yield len(log.rows), line.estimate, (line.upper - line.lower) / 2
 
 

@@ -37,7 +37,7 @@ from activetest.cache import cache
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
-from activetest.simulation.answer_key import answers
+from activetest.simulation.answer_key import read_answer_key
 
 UNIFORM, INFORMATIVE = "uniform", "informative"
 RANDOM, THOMPSON = "random", "thompson"
@@ -106,7 +106,7 @@ def seated(file: Path, groups: tuple[str, ...]) -> Iterator[Seat]:
         pool = Pool.open(str(kept), groups=groups)
         made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
-        yield Seat(made, answers(made, key, unmatched=pool.schema.open_classes))
+        yield Seat(made, read_answer_key(made, key, unmatched=pool.schema.open_classes))
 
 
 @dataclass(frozen=True)

@@ -61,21 +61,22 @@ def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tup
     from activetest.item_statistics import specification
     from activetest.nouns.choices import Choices
     from activetest.nouns.log import Log
-    from activetest.reporting.rows import labelled_inside
+    from activetest.reporting.rows import count_labelled
     from activetest.sampling import plan
     from activetest.simulation.simulate import answered
 
     made, log, rows = cache.open_cache(folder), Log.empty(), []
     choices = Choices(metrics[0], metrics, "agreement")
     wanted = [
-        specification.find_metric(name, specification.describe_pool(made.roles, None, made)) for name in metrics
+        specification.find_metric(name, specification.describe_pool(made.roles, None, made))
+        for name in metrics
     ]
     for budget in BUDGETS:
         while len(log.rows) < budget:
             log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=10), labels)
         view = build_view(log, made, choices, wanted, seed=seed, own_view=False)
         for group in view.evidence.groups[1:]:
-            if labelled_inside(view, group) < NEEDS_INSIDE:
+            if count_labelled(view, group) < NEEDS_INSIDE:
                 continue
             for metric in wanted:
                 try:
@@ -97,7 +98,9 @@ def table(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> None:
     for name in metrics:
         from activetest.item_statistics import specification
 
-        metric = specification.find_metric(name, specification.describe_pool(made.roles, None, made))
+        metric = specification.find_metric(
+            name, specification.describe_pool(made.roles, None, made)
+        )
         for group in samples.list_groups(made)[1:]:
             inside = group.holds(rows.codes) > 0
             if group.size < SMALLEST:

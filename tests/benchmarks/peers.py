@@ -246,14 +246,16 @@ def look(pool, file: Path, metric: str, options: argparse.Namespace):
     """The scene, and what uniform draws would have done."""
     from activetest.cache import cache
     from activetest.item_statistics import specification
-    from activetest.simulation.answer_key import answers
-    from activetest.simulation.baseline import baseline
+    from activetest.simulation.answer_key import read_answer_key
+    from activetest.simulation.baseline import compute_baseline
 
     with tempfile.TemporaryDirectory() as folder:
         made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = answers(made, key, unmatched=pool.schema.open_classes)
-        chosen = specification.find_metric(metric, specification.describe_pool(made.roles, None, made))
+        chosen = specification.find_metric(
+            metric, specification.describe_pool(made.roles, None, made)
+        )
         outputs = made.rows(0, made.size).outputs
         rng = np.random.default_rng([options.seed, 1])
         yardstick = baseline(chosen, outputs, truth, options.budget, rng)

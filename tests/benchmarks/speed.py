@@ -91,7 +91,9 @@ def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
             made.chunks(), lambda piece: [learned.members.probs(made.rows(*piece))], lambda a, b: a
         )
 
-    columns = np.concatenate([inputs(made.rows(*piece), outputs=True) for piece in made.chunks()])
+    columns = np.concatenate(
+        [input_columns(made.rows(*piece), outputs=True) for piece in made.chunks()]
+    )
     classes = len(made.classes)
     predict = forest(made, classes) if surrogate == "forest" else networks(columns, classes)
     return _median(own, repeats), _median(lambda: predict(columns), repeats)
@@ -115,7 +117,7 @@ def forest(made, classes: int):
     grown = RandomForestClassifier(
         100, min_weight_fraction_leaf=1 / weights.sum(), n_jobs=processors(), random_state=0
     )
-    return grown.fit(inputs(rows, outputs=True), labels, weights).predict_proba
+    return grown.fit(input_columns(rows, outputs=True), labels, weights).predict_proba
 
 
 def networks(columns: np.ndarray, classes: int):
@@ -174,7 +176,7 @@ def one_by_one(made, truth: np.ndarray, labels: int) -> float:
 
     rng = np.random.default_rng(0)
     rows = made.rows(0, made.size)
-    columns, pred = inputs(rows, outputs=True), rows.outputs.pred
+    columns, pred = input_columns(rows, outputs=True), rows.outputs.pred
     probs = rows.outputs.probs
     drawn = list(rng.permutation(made.size)[:_KNOWN])
     chances = [1 / (made.size - place) for place in range(_KNOWN)]

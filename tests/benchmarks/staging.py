@@ -16,9 +16,9 @@ from activetest.nouns.choices import Choices
 from activetest.parallel import processors
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
-from activetest.simulation.answer_key import answers
-from activetest.simulation.baseline import Baseline, baseline
-from activetest.simulation.workers import finished
+from activetest.simulation.answer_key import read_answer_key
+from activetest.simulation.baseline import Baseline, compute_baseline
+from activetest.simulation.workers import run_tasks
 from activetest.surrogates import FEATURES
 
 
@@ -60,7 +60,7 @@ class Stage:
         """What uniform draws would have done."""
         outputs = self.made.rows(0, self.made.size).outputs
         rng = np.random.default_rng([seed, 1])
-        return baseline(self.metric, outputs, self.truth, budgets, rng)
+        return compute_baseline(self.metric, outputs, self.truth, budgets, rng)
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def staged(
     with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as folder:
         made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
-        truth = answers(made, key, unmatched=pool.schema.open_classes)
+        truth = read_answer_key(made, key, unmatched=pool.schema.open_classes)
         rows = str(beside["train"]) if train and name in FEATURES else None
         made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=others)
         chosen = {key: value for key, value in choices.items() if value is not None}
@@ -116,7 +116,7 @@ def played(
     """
     found = {} if file is None else _kept(file, json.loads(json.dumps(what)))
     missing = [run for run in range(runs) if run not in found]
-    for run, result in finished(_scene, scene, play, missing, workers or processors()):
+    for run, result in run_tasks(_scene, scene, play, missing, workers or processors()):
         found[run] = result
         if file is not None:
             with open(file, "a", encoding="utf-8") as kept:

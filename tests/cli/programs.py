@@ -18,4 +18,4 @@ def program(*words: str, **options) -> subprocess.CompletedProcess:
     """The program in a process of its own, with pipes for its streams."""
     env = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
     options = {"capture_output": True, "text": True, "timeout": 120} | options
-    return subprocess.run([*PROGRAM, *words], env=env, **options)
+    return subprocess.run([*PROGRAM, *words], env=env, check=False, **options)

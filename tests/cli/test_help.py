@@ -94,7 +94,9 @@ def test_the_program_lists_its_commands_by_their_first_sentence(capsys, monkeypa
 def test_the_table_for_the_documentation_has_a_row_for_every_option():
     rows = options.write_table().splitlines()
     assert rows[0] == "| option | meaning | values | default |"
-    assert [re.match(r"\| `(--[a-z-]+)", row)[1] for row in rows[2:]] == [*map(option, DECLARATIONS)]
+    assert [re.match(r"\| `(--[a-z-]+)", row)[1] for row in rows[2:]] == [
+        *map(option, DECLARATIONS)
+    ]
 
 
 def test_declarations_need_no_library():

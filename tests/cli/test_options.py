@@ -97,5 +97,5 @@ def test_a_function_with_declared_options_keeps_its_own():
         """Nothing."""
 
     parameters = inspect.signature(command).parameters
-    assert list(parameters)[0] == "own" and "rest" not in parameters
+    assert next(iter(parameters)) == "own" and "rest" not in parameters
     assert {*DECLARATIONS} < {*parameters}

@@ -1,5 +1,6 @@
 """Anytime-valid intervals: bets on every draw, and ratios by inverting them."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -152,7 +153,7 @@ def test_it_holds_the_truth_at_every_look(pool, truth, name, hopeless):
 def test_it_never_widens_where_what_is_certain_stays(pool, truth):
     metric = metric_of(pool, "f1[dog]")
     whole = [found(pool, drawn(pool, truth, *[10] * looks), metric) for looks in range(1, 7)]
-    for before, after in zip(whole, whole[1:], strict=False):
+    for before, after in itertools.pairwise(whole):
         assert before.lower <= after.lower + 1e-3
         assert after.upper <= before.upper + 1e-3
 

@@ -18,8 +18,8 @@ NAMES = [field.name for field in fields(Increments)]
 def sums(count: int, *, seed: int, strange: float = 0.0):
     """Draws with above and below the line, and what they were guessed to be, as fields of t.
 
-    at(t) are the increments on above - t below. The more strange, the larger guesses of what is below
-    the line are: a draw can then speak the more for a value, the larger it is.
+    at(t) are the increments on above - t below. The more strange, the larger are the guesses of
+    what is below the line: a draw can then speak the more for a value, the larger it is.
     """
     rng, size = np.random.default_rng(seed), 2 * count
     below = (rng.random(count) < 0.6).astype(float)

@@ -125,7 +125,7 @@ def test_a_deviation_of_nothing_is_survived():
 
 
 def test_a_sum_of_statistics_has_the_sum_of_their_values_and_bounds(classes):
-    _, outputs, labels = classes(3)
+    _, outputs, _labels = classes(3)
     parts = [statistic("tp:1"), statistic("fn:1"), statistic("brier")]
     weights = [1.0, -0.5, 2.0]
     whole = combine_statistics(parts, weights)

@@ -1,5 +1,7 @@
 """Calibration errors are what a plain loop over bins finds, whatever the bins."""
 
+import itertools
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -14,7 +16,7 @@ from activetest.nouns.rows import Outputs
 def bins(values: np.ndarray, edges) -> list[np.ndarray]:
     """Rows in each bin: above its lower edge, up to its upper one; the first holds 0 too."""
     found = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         found.append(np.flatnonzero((values <= high) & ((values > low) | (low == 0))))
     assert sum(map(len, found)) == len(values)
     return found
@@ -55,7 +57,7 @@ def test_bins_of_equal_width(size, argument, count, classes):
 
 @pytest.mark.parametrize("size", [2, 10])
 def test_every_class_has_its_own_bins(size, classes):
-    pool = facts, outputs, labels = classes(size, absent=(1,) if size > 2 else ())
+    pool = _facts, outputs, labels = classes(size, absent=(1,) if size > 2 else ())
     edges = np.linspace(0, 1, 16)
     expected = [loop(outputs.probs[:, code], labels == code, edges) for code in range(size)]
     assert value(classwise_ece, pool) == approx(np.mean(expected), rel=1e-12)

@@ -48,7 +48,7 @@ def test_influence_has_mean_zero_over_the_weighted_items(module, pool):
 @pytest.mark.parametrize("module", AREAS)
 def test_influence_is_what_a_little_more_weight_does(module, pool):
     """Also on items without any weight, and on scores and labels that no item has."""
-    facts, outputs, labels, weights = pool
+    _facts, outputs, labels, weights = pool
     metric = refined(module, pool)
     total, step = weights.sum(), 1e-6
     scores = np.array([0.0, 0.125, 0.3, 0.5, 0.77, 1.0, *outputs.probs[:20, 1]])

@@ -265,6 +265,7 @@ except StorageError as error:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(root)},
     )
     assert "cannot write" in ran.stdout and "space" in ran.stdout, ran.stderr
