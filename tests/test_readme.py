@@ -6,23 +6,23 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import typer
 
 import activetest
 from activetest import catalog
-from activetest.cli.app import app, main
+from activetest.cli import help
+from activetest.cli.app import main
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
 from activetest.render import json as as_json
-from activetest.reporting.requirements import parse
+from activetest.reporting.requirements import parse_requirement
 from activetest.study.init import init
 from activetest.study.report import report
 from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: help.load_command(name) for name in help.COMMANDS}
 
 
 def code_blocks() -> list[str]:
@@ -122,7 +122,7 @@ def test_every_requirement_that_is_shown_can_be_read():
     shown += re.findall(r"`(\S+@\S+[<>]=\S+)`", README)
     assert shown
     for requirement in shown:
-        name, _ = specification.split_specification(parse(requirement).metric)
+        name, _ = specification.split_specification(parse_requirement(requirement).metric)
         assert name in catalog.names("metrics")
 
 

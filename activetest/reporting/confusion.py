@@ -33,19 +33,19 @@ _OUTSIDE = "another class"
 BINS_KIND = f"ece[{len(BINS)}]"
 
 
-def by_class(log: Log, cache: PoolView, choices: Choices) -> GroupCounts:
+def count_by_class(log: Log, cache: PoolView, choices: Choices) -> GroupCounts:
     """The whole pool, cut by predicted classes."""
     return count_groups(log, cache, choices, kind="confusion", group="")
 
 
-def by_confidence(log: Log, cache: PoolView, choices: Choices) -> GroupCounts:
+def count_by_confidence(log: Log, cache: PoolView, choices: Choices) -> GroupCounts:
     """The whole pool, cut by bins of the confidence.
 
     Bins are those of the calibration error, or the groups `confidence` where labels were drawn
     uniformly inside these: the two differ in the bin that an edge belongs to.
     """
     counts = count_groups(log, cache, choices, kind=BINS_KIND, group="")
-    if not non_uniform(counts).any() or CONFIDENCE not in cache.roles.get("computed", ()):
+    if not find_non_uniform(counts).any() or CONFIDENCE not in cache.roles.get("computed", ()):
         return counts
     groups = count_groups(log, cache, choices, kind="accuracy", group=CONFIDENCE)
     if groups.weighted.any():
@@ -69,12 +69,12 @@ def by_confidence(log: Log, cache: PoolView, choices: Choices) -> GroupCounts:
     )
 
 
-def non_uniform(counts: GroupCounts) -> Array:
+def find_non_uniform(counts: GroupCounts) -> Array:
     """(L,) bool: cells whose labels were not drawn uniformly, and which are not known exactly."""
     return counts.non_uniform & (counts.arms.unlabelled > 0)
 
 
-def confusion_metrics(counts: GroupCounts, classes: tuple[str, ...]) -> dict[int, list[Metric]]:
+def list_cell_metrics(counts: GroupCounts, classes: tuple[str, ...]) -> dict[int, list[Metric]]:
     """{predicted class: the metrics of its J cells} of columns not drawn uniformly.
 
     The share of labels outside the classes is the column's share of the pool minus the shares of
@@ -83,7 +83,7 @@ def confusion_metrics(counts: GroupCounts, classes: tuple[str, ...]) -> dict[int
     if len(classes) > _WEIGHTED:
         return {}
     found, arms = {}, counts.arms
-    for column in map(int, np.flatnonzero(non_uniform(counts))):
+    for column in map(int, np.flatnonzero(find_non_uniform(counts))):
         predicted = classes[column]
         cells = [statistic(f"cell:{row}:{column}") for row in range(len(classes))]
         found[column] = [
@@ -100,16 +100,16 @@ def confusion_metrics(counts: GroupCounts, classes: tuple[str, ...]) -> dict[int
     return found
 
 
-def bin_metrics(counts: GroupCounts) -> dict[int, Metric]:
+def list_bin_metrics(counts: GroupCounts) -> dict[int, Metric]:
     """{bin: share of all items that are right and in it} of bins not drawn uniformly."""
     right = statistics_of_bins("right_in", np.array(counts.partition.strata[1:], np.float32))
     return {
         int(place): linear_metric(f"right in bin {place}", right[place])
-        for place in np.flatnonzero(non_uniform(counts))
+        for place in np.flatnonzero(find_non_uniform(counts))
     }
 
 
-def confusion(
+def estimate_confusion(
     counts: GroupCounts, view: View | None, classes: tuple[str, ...], level: float
 ) -> Confusion:
     """P(true class | predicted class): a posterior that counts true labels (Ji 2021, Table 1).
@@ -121,7 +121,7 @@ def confusion(
     arms, truths = counts.arms, (*classes, _OUTSIDE)[: counts.arms.prior.shape[1]]
     shares = np.stack(outcome_share_intervals(arms, level), axis=-1)
     methods = _choose_methods(counts)
-    for place, metrics in confusion_metrics(counts, classes).items():
+    for place, metrics in list_cell_metrics(counts, classes).items():
         column = _estimate_shares(view, metrics, counts, place, level)
         if column is not None:
             shares[place], methods[place] = column, HEADLINE
@@ -132,7 +132,7 @@ def confusion(
     )
     cells = [
         Cell(
-            quantity=_quantity(shares[column, row], level, methods[column]),
+            quantity=_build_quantity(shares[column, row], level, methods[column]),
             truth=truth,
             predicted=predicted,
         )
@@ -150,7 +150,7 @@ def confusion(
     return Confusion(classes, truths, columns, tuple(cells), complete)
 
 
-def reliability(
+def estimate_reliability(
     counts: GroupCounts, view: View | None, ece: Metric, level: float, rng: np.random.Generator
 ) -> Reliability:
     """Accuracy in each bin of the confidence, and the calibration error that the bins make.
@@ -162,7 +162,7 @@ def reliability(
     edges = [float(str(edge)) for edge in np.array(counts.partition.strata[1:], np.float32)]
     accuracies = np.stack(outcome_share_intervals(arms, level), axis=-1)[:, 0]
     methods = _choose_methods(counts)
-    for place, metric in bin_metrics(counts).items():
+    for place, metric in list_bin_metrics(counts).items():
         share = _estimate_shares(view, [metric], counts, place, level)
         if share is not None:
             accuracies[place], methods[place] = share[0], HEADLINE
@@ -172,7 +172,7 @@ def reliability(
         items, labels = _count_cell(counts, place)
         bins.append(
             Bin(
-                quantity=_quantity(accuracy, level, methods[place]),
+                quantity=_build_quantity(accuracy, level, methods[place]),
                 low=edges[place],
                 high=edges[place + 1],
                 n_pool=items,
@@ -234,7 +234,7 @@ def _count_used(view: View, counts: GroupCounts, cell: int) -> int:
     return int((inside & (log.status[steps] == LABELLED)).sum())
 
 
-def _quantity(numbers: Array, level: float, method: str) -> Quantity:
+def _build_quantity(numbers: Array, level: float, method: str) -> Quantity:
     """From (3,) estimate, lower and upper; NaN where there is none."""
     estimate, lower, upper = (float(each) if np.isfinite(each) else None for each in numbers)
     return Quantity(estimate, lower, upper, level, str(method))

@@ -22,8 +22,8 @@ from activetest.nouns.quantity import Quantity
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.reporting import confusion as cells
-from activetest.reporting import group_notes as words
-from activetest.reporting.group_ranking import Standing, ranking, standing
+from activetest.reporting import group_notes as notes
+from activetest.reporting.group_ranking import Standing, rank_groups, summarise_groups
 from activetest.reporting.rows import HEADLINE
 from activetest.rounds.fit import make_generator
 from activetest.sampling import between_groups
@@ -43,7 +43,7 @@ class _Counts:
     view: View | None
 
 
-def assessment(
+def answer_question(
     log: Log, cache: PoolView, choices: Choices, *, seed: int, surrogate: Surrogate | None
 ) -> tuple[Assessment, list[str]]:
     """The answer, and what to know before believing it.
@@ -54,12 +54,12 @@ def assessment(
     """
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric, level = specification.find_metric(choices.metric, facts), choices.level
-    counts = _count(log, cache, choices, facts, seed, surrogate)
+    counts = _count_labels(log, cache, choices, facts, seed, surrogate)
     bandit = between_groups.make_bandit(counts.groups, cache, choices)
     rng = make_generator(seed, len(log.history) + 1, "groups")
-    stands = standing(counts.groups, counts.view, metric, level, rng)
+    stands = summarise_groups(counts.groups, counts.view, metric, level, rng)
     _check_worst(choices, stands.n_answerable)
-    groups, ranks = ranking(stands, choices.worst, level, rng)
+    groups, ranks = rank_groups(stands, choices.worst, level, rng)
     comparison = _compare(bandit.pair, bandit, stands, choices) if bandit.pair else None
     probability: float | None = None
     if comparison:
@@ -69,8 +69,8 @@ def assessment(
     decided = None if probability is None else probability >= level
     diagram = None
     if counts.bins:
-        diagram = cells.reliability(counts.bins, counts.view, _ece(facts), level, rng)
-    matrix = cells.confusion(counts.matrix, counts.view, cache.classes, level)
+        diagram = cells.estimate_reliability(counts.bins, counts.view, _find_ece(facts), level, rng)
+    matrix = cells.estimate_confusion(counts.matrix, counts.view, cache.classes, level)
     more = None
     if decided is False:
         more = _expect_labels(bandit, choices, stands, ranks.among_worst, rng)
@@ -93,10 +93,10 @@ def assessment(
         more=more,
         rmse=_matrix_rmse(counts.matrix.arms, matrix) if choices.target else stands.rmse,
     )
-    return answer, words.notes(answer)
+    return answer, notes.write_notes(answer)
 
 
-def _count(
+def _count_labels(
     log: Log,
     cache: PoolView,
     choices: Choices,
@@ -105,13 +105,13 @@ def _count(
     surrogate: Surrogate | None,
 ) -> _Counts:
     groups = count_groups(log, cache, choices, kind=choices.metric)
-    matrix = cells.by_class(log, cache, choices)
-    bins = cells.by_confidence(log, cache, choices) if facts.probabilities else None
+    matrix = cells.count_by_class(log, cache, choices)
+    bins = cells.count_by_confidence(log, cache, choices) if facts.probabilities else None
     metrics = [specification.find_metric(choices.metric, facts)] if groups.weighted.any() else []
-    for column in cells.confusion_metrics(matrix, cache.classes).values():
+    for column in cells.list_cell_metrics(matrix, cache.classes).values():
         metrics += column
-    if bins and cells.non_uniform(bins).any():
-        metrics += [_ece(facts), *cells.bin_metrics(bins).values()]
+    if bins and cells.find_non_uniform(bins).any():
+        metrics += [_find_ece(facts), *cells.list_bin_metrics(bins).values()]
     if not metrics:
         return _Counts(groups, matrix, bins, None)
     view = build_view(log, cache, choices, metrics, seed=seed, own_view=False, surrogate=surrogate)
@@ -128,7 +128,7 @@ def _check_worst(choices: Choices, n_answerable: int) -> None:
         )
 
 
-def _ece(facts: Facts) -> Metric:
+def _find_ece(facts: Facts) -> Metric:
     return specification.find_metric(cells.BINS_KIND, facts)
 
 
@@ -160,7 +160,7 @@ def _compare(
         p_above=float(chances[2]),
         probability=float(chances.max()),
         region=region,
-        words=words.compared(*groups, region, bandit.arms.worse_sign, bandit.rope),
+        words=notes.describe_region(*groups, region, bandit.arms.worse_sign, bandit.rope),
         rope=bandit.rope,
     )
 

@@ -12,7 +12,7 @@ _LISTED = 8
 _CERTAIN = (EXACT, NONE)
 
 
-def compared(
+def describe_region(
     first: dict[str, str], second: dict[str, str], region: str, worse: int, rope: float
 ) -> str:
     """What a region says about the first of two groups; worse is 1 where a larger value is."""
@@ -28,7 +28,7 @@ def describe_group(group: dict[str, str]) -> str:
     return ", ".join(f"{column}={value}" for column, value in group.items())
 
 
-def notes(answer: Assessment) -> list[str]:
+def write_notes(answer: Assessment) -> list[str]:
     """Which groups and parts are not estimated by their posterior, and why."""
     sentences = _describe_weighted_groups(answer)
     if answer.question == ESTIMATE:

@@ -57,7 +57,7 @@ class Standing:
         return float(np.sqrt(square @ self.items / max(self.items.sum(), 1)))
 
 
-def standing(
+def summarise_groups(
     counts: GroupCounts,
     view: View | None,
     metric: Metric,
@@ -95,7 +95,7 @@ def standing(
     return Standing(arms, known, items, method, drawn, estimate, lower, upper, order)
 
 
-def ranking(
+def rank_groups(
     stands: Standing, worst: int, level: float, rng: np.random.Generator
 ) -> tuple[tuple[Ranked, ...], Ranks]:
     """The groups, the worst first, and their ranks in that order."""

@@ -19,7 +19,7 @@ from activetest.reporting.rows import HEADLINE
 _FEW_MINORITY, _HEAVY = 5, 0.25
 
 
-def notes(
+def write_notes(
     view: View, rows: Sequence[EstimateRow], metric: Metric, answers: Sequence[Answer]
 ) -> list[str]:
     """About the log, its answers, the headline's metric, and rows that contradict each other."""
@@ -56,7 +56,7 @@ def notes(
         )
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
         between = catalog.fact("acquisition", view.choices.acquisition, "CHOOSES_GROUPS")
-        sentences += _describe_doubts(headline, _minority_count(view, metric), between=between)
+        sentences += _describe_doubts(headline, _count_minority(view, metric), between=between)
     sentences += _describe_unreliable(rows)
     sentences += _describe_disagreements(rows)
     if any(row.metric == "log-loss" for row in rows):
@@ -67,7 +67,7 @@ def notes(
     return sentences
 
 
-def bets(
+def note_changed_labels(
     replaced: int, records: Sequence[EstimateRow | Gate], *, several_annotators: bool
 ) -> list[str]:
     """How changed labels affect anytime-valid intervals and gates, where there are any."""
@@ -88,7 +88,7 @@ def bets(
     return sentences
 
 
-def compared(
+def note_comparisons(
     kind: str, columns: Sequence[str], rows: Sequence[EstimateRow], *, grouped: bool
 ) -> list[str]:
     """Which columns cannot be compared yet, and which intervals are fixed while others are not.
@@ -115,7 +115,7 @@ def describe_group_option(group: str, groups: Sequence[str]) -> str:
     return f"activetest init POOL {options} adds it and keeps every label"
 
 
-def planned(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
+def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
     """How many more labels the headline's interval needs to be that narrow, as a sentence."""
     name = metric.title
     if row.lower is None or row.upper is None or is_model_based(row.estimator):
@@ -123,11 +123,11 @@ def planned(view: View, metric: Metric, row: EstimateRow, half_width: float) -> 
     if (row.upper - row.lower) / 2 <= half_width:
         return f"The interval of {name} already has a half-width below {half_width:g}."
     value = view.value(metric, row.estimator)
-    # Planned is the interval of the mean, which the metric is a smooth map of.
+    # The plan is for the interval of the mean; the metric is a smooth map of it.
     more = plan_half_width(
         value.estimate,
         half_width=(row.upper - row.lower) / 2 / abs(value.slope),
-        wanted=half_width / abs(value.slope),
+        goal=half_width / abs(value.slope),
         size=view.cache.size,
         level=row.level,
     )
@@ -166,7 +166,7 @@ def _describe_rest(drawn: int, others: str, remedy: str) -> str:
     )
 
 
-def _minority_count(view: View, metric: Metric) -> float:
+def _count_minority(view: View, metric: Metric) -> float:
     """Effective number of labels behind the headline on the side that has fewer."""
     try:
         return view.value(metric, HEADLINE).estimate.minority_count
@@ -174,14 +174,14 @@ def _minority_count(view: View, metric: Metric) -> float:
         return 0.0
 
 
-def _title(row: EstimateRow) -> str:
+def _name_metric(row: EstimateRow) -> str:
     return row.metric if row.class_name is None else f"{row.metric}[{row.class_name}]"
 
 
 def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[str]:
     """Metrics whose interval is not reliable yet: losses not sampled yet may change everything."""
     titles = dict.fromkeys(
-        _title(row) for row in rows if not row.reliable and row.estimate is not None
+        _name_metric(row) for row in rows if not row.reliable and row.estimate is not None
     )
     if not titles:
         return []
@@ -237,8 +237,8 @@ def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[str]:
     outside = []
     for (metric, class_name, estimator), row in estimated.items():
         own = estimated.get((metric, class_name, OWN_VIEW))
-        if estimator == HEADLINE and own is not None and not _holds(row, own.estimate):
-            outside.append(f"{_title(row)} ({own.estimate:.3g})")
+        if estimator == HEADLINE and own is not None and not _contains(row, own.estimate):
+            outside.append(f"{_name_metric(row)} ({own.estimate:.3g})")
     if not outside:
         return []
     return [
@@ -247,7 +247,7 @@ def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[str]:
     ]
 
 
-def _holds(row: EstimateRow, value: float | None) -> bool:
+def _contains(row: EstimateRow, value: float | None) -> bool:
     """Whether the row's interval holds the value."""
     if row.lower is None or row.upper is None or value is None:
         return False

@@ -45,7 +45,7 @@ class Requirement:
     threshold: float
 
 
-def parse(text: str) -> Requirement:
+def parse_requirement(text: str) -> Requirement:
     """The requirement in a text. Raises ChoiceError, with the reason, for any other text."""
     sides = _SIDES.fullmatch(text)
     if not sides:
@@ -57,7 +57,7 @@ def parse(text: str) -> Requirement:
     return Requirement(text, metric, group, op[0] + "=", _parse_threshold(text, number))
 
 
-def from_interval(
+def decide_by_interval(
     requirement: Requirement,
     lower: float | None,
     upper: float | None,

@@ -22,7 +22,7 @@ HEADLINE = "doubly-robust"
 _FEW = 3
 
 
-def overall(
+def estimate_overall(
     view: View, metrics: list[Metric], estimators: tuple[str, ...], kind: str
 ) -> list[EstimateRow]:
     """A row for every metric and estimator; the first is the headline."""
@@ -35,7 +35,7 @@ def overall(
     return [replace(row, headline=place == 0) for place, row in enumerate(rows)]
 
 
-def grouped(
+def estimate_groups(
     view: View, metrics: list[Metric], columns: tuple[str, ...], kind: str, *, simultaneous: bool
 ) -> list[EstimateRow]:
     """A row for every metric and group of these columns, each column's values shrunk together.
@@ -76,7 +76,7 @@ def estimate_with_variance(view: View, metric: Metric, group: Group) -> tuple[Es
     return row, np.nan if value is None else _metric_variance(value)
 
 
-def differences(
+def estimate_differences(
     view: View, metrics: list[Metric], columns: tuple[str, ...], *, simultaneous: bool
 ) -> list[EstimateRow]:
     """A row for every two groups of a column: the first minus the second.
@@ -118,8 +118,8 @@ def _estimate(
     evidence = view.evidence
     group = group or evidence.groups[0]
     whole = group.column is None
-    inside = known_inside(view, group)
-    used = inside if is_model_based(estimator) else labelled_inside(view, group)
+    inside = count_known(view, group)
+    used = inside if is_model_based(estimator) else count_labelled(view, group)
     row = EstimateRow(
         quantity=Quantity(None, None, None, level, "none"),
         metric=metric.name,
@@ -151,7 +151,7 @@ def _estimate(
         upper=interval.upper,
         level=level,
         method=interval.method,
-        reliable=not design or reliable(value, interval.method),
+        reliable=not design or is_reliable(value, interval.method),
         saved=None if n_eff is None else n_eff / used,
     )
     inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + 1e-9)
@@ -165,7 +165,7 @@ def _estimate(
     return row, value
 
 
-def reliable(value: Value, method: str) -> bool:
+def is_reliable(value: Value, method: str) -> bool:
     """Whether there are enough labels for the interval to be believed.
 
     Intervals for statistics that are 0 or 1 are made wide enough while labels are few. The others
@@ -180,7 +180,7 @@ def reliable(value: Value, method: str) -> bool:
     return min(value.estimate.minority_count, value.estimate.weighted_minority_count) >= enough
 
 
-def known_inside(view: View, group: Group) -> int:
+def count_known(view: View, group: Group) -> int:
     """All labels that are known in a group."""
     evidence = view.evidence
     drawn = group.membership(evidence.drawn.codes)[evidence.log.status == LABELLED]
@@ -188,7 +188,7 @@ def known_inside(view: View, group: Group) -> int:
     return int(drawn.sum() + supplied.sum())
 
 
-def labelled_inside(view: View, group: Group) -> int:
+def count_labelled(view: View, group: Group) -> int:
     """Labelled draws that estimates use and that are in the group."""
     evidence = view.evidence
     inside = group.membership(evidence.drawn.codes)[evidence.steps]
@@ -227,7 +227,7 @@ def _subtract_pairs(
     """The differences of all pairs of groups of a column that have enough labels."""
     estimates = []
     for group in view.evidence.groups[1:]:
-        if column in (group.meaning or ()) and labelled_inside(view, group) >= NEEDS_INSIDE:
+        if column in (group.meaning or ()) and count_labelled(view, group) >= NEEDS_INSIDE:
             try:
                 estimates.append((group, view.value(metric, HEADLINE, group)))
             except NotEstimable:
@@ -244,7 +244,7 @@ def _subtract_pairs(
                 metric=metric.name,
                 class_name=metric.class_name,
                 estimator=HEADLINE,
-                n_labeled=labelled_inside(view, group) + labelled_inside(view, other),
+                n_labeled=count_labelled(view, group) + count_labelled(view, other),
                 n_pool=group.size + other.size,
                 group=group.meaning,
                 against=other.meaning,

@@ -15,11 +15,11 @@ from activetest.nouns.report import UNDECIDED, Gate
 from activetest.reporting import requirements
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
-from activetest.reporting.rows import HEADLINE, known_inside, labelled_inside, reliable
+from activetest.reporting.rows import HEADLINE, count_known, count_labelled, is_reliable
 from activetest.rounds.fit import make_generator
 
 
-def verdicts(
+def judge_requirements(
     view: View, required: list[tuple[Requirement, Metric]], interval: str | None
 ) -> tuple[Gate, ...]:
     """One gate per requirement and its metric.
@@ -86,7 +86,7 @@ def _judge_anytime(
             at_least=requirement.op == ">=",
             alpha=alpha,
             gates=count,
-            remaining=whole.size - known_inside(view, whole),
+            remaining=whole.size - count_known(view, whole),
             rng=make_generator(view.seed, len(view.log.history) + 1, "futures"),
         )
     estimate = _estimate_or_none(view, metric, group)
@@ -109,15 +109,15 @@ def _judge_once(
         value = view.value(metric, HEADLINE, group)
     except NotEstimable as error:
         return replace(gate, reason=_add_hint(error))
-    if group.column is not None and labelled_inside(view, group) < NEEDS_INSIDE:
-        if not value.estimate.exact:
-            return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
+    few = group.column is not None and count_labelled(view, group) < NEEDS_INSIDE
+    if few and not value.estimate.exact:
+        return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
     interval = view.interval(value, gate.level, FIXED, group)
     strict = view.interval(value, 1 - 2 * (1 - view.choices.level) / count, FIXED, group)
-    verdict = requirements.from_interval(
+    verdict = requirements.decide_by_interval(
         requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
     )
-    enough, reason = reliable(value, interval.method), None
+    enough, reason = is_reliable(value, interval.method), None
     if not enough:
         verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
     elif interval.method != "exact":
@@ -145,7 +145,7 @@ def _undecided_gate(view: View, requirement: Requirement, metric: Metric, group:
         op=requirement.op,
         threshold=requirement.threshold,
         verdict=UNDECIDED,
-        n_labeled=labelled_inside(view, group),
+        n_labeled=count_labelled(view, group),
     )
 
 

@@ -10,10 +10,10 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.report import Report
-from activetest.reporting import notes as _notes
-from activetest.reporting import requirements as gates
+from activetest.reporting import notes as about
 from activetest.reporting import rows, verdicts
-from activetest.reporting.group_answer import assessment
+from activetest.reporting.group_answer import answer_question
+from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.study.status import status
 from activetest.study.study import Study
@@ -47,7 +47,7 @@ def report(
     requirements  gates, written as reporting.requirements says
     bound         what one item can cost at most: larger losses count as this, and losses without a
                   bound of their own get anytime-valid intervals
-    half_width    adds a note: how many more labels the headline's interval needs for this half-width
+    half_width    adds a note: how many more labels the headline's interval needs for that
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
@@ -58,7 +58,7 @@ def report(
         if catalog.fact("estimators", name, "SIMULATION_ONLY"):
             raise ChoiceError(
                 f"the estimator {name!r} is for simulations only",
-                f"choose from {', '.join(_study_estimators())}",
+                f"choose from {', '.join(_list_estimators())}",
             )
     if interval not in (None, *INTERVALS):
         raise ChoiceError(
@@ -68,12 +68,12 @@ def report(
         raise ChoiceError(f"--half-width is {half_width}", "it is above zero, for example 0.02")
     if bound is not None and not 0 < bound < float("inf"):
         raise ChoiceError(f"--bound is {bound}", "it is above zero, for example 10")
-    parsed = [gates.parse(text) for text in requirements]
+    parsed = [parse_requirement(text) for text in requirements]
     cache, choices = study.cache(), study.choices
-    columns = _group_columns(cache, groups)
-    compared = _group_columns(cache, differences) if differences else ()
+    columns = _check_columns(cache, groups)
+    compared = _check_columns(cache, differences) if differences else ()
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    shown = _metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
+    shown = _find_metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
     tabled = shown if metrics else shown[:1]
     required = [specification.find_metric(each.metric, facts) for each in parsed]
     if bound is not None:
@@ -85,28 +85,30 @@ def report(
     own_view = any(map(is_model_based, estimators)) and len(log.rows) + len(log.supplied_rows) > 0
     view = build_view(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
     kind = interval or choices.interval
-    estimates = rows.overall(view, shown, estimators, kind)
+    estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = study.describe_changes(cache) + _notes.notes(view, estimates, shown[0], answers)
-    estimates += rows.grouped(view, tabled, columns, kind, simultaneous=simultaneous)
+    notes = study.describe_changes(cache) + about.write_notes(view, estimates, shown[0], answers)
+    estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
     grouped = any(row.group for row in estimates)
-    apart = rows.differences(view, tabled, compared, simultaneous=simultaneous)
-    notes += _notes.compared(kind, compared, apart, grouped=grouped)
+    apart = rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
+    notes += about.note_comparisons(kind, compared, apart, grouped=grouped)
     estimates += apart
-    judged = verdicts.verdicts(view, list(zip(parsed, required, strict=True)), interval)
+    judged = verdicts.judge_requirements(view, list(zip(parsed, required, strict=True)), interval)
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
-    notes += _notes.bets(
+    notes += about.note_changed_labels(
         study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
     )
     if bound is not None:
         notes.append(f"Losses that have no bound of their own are capped at {bound:g} (--bound).")
     if half_width is not None:
-        notes.append(_notes.planned(view, shown[0], estimates[0], half_width))
+        notes.append(about.note_labels_needed(view, shown[0], estimates[0], half_width))
     answer = None
     if choices.question:
         surrogate = view.evidence.surrogate
-        answer, about = assessment(log, cache, choices, seed=study.seed, surrogate=surrogate)
-        notes += about
+        answer, sentences = answer_question(
+            log, cache, choices, seed=study.seed, surrogate=surrogate
+        )
+        notes += sentences
     counts, _ = status(study)
     return Report(
         pool=study.pool["uri"],
@@ -128,7 +130,7 @@ def report(
     )
 
 
-def _study_estimators() -> list[str]:
+def _list_estimators() -> list[str]:
     """The estimators that a study can report."""
     return [
         name
@@ -137,7 +139,7 @@ def _study_estimators() -> list[str]:
     ]
 
 
-def _metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:
+def _find_metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:
     """The metrics of the specifications, each once, in order."""
     found = {
         metric.title: metric
@@ -147,7 +149,7 @@ def _metrics(specifications: Sequence[str], facts: Facts) -> list[Metric]:
     return list(found.values())
 
 
-def _group_columns(cache: Cache, names: tuple[str, ...] | None) -> tuple[str, ...]:
+def _check_columns(cache: Cache, names: tuple[str, ...] | None) -> tuple[str, ...]:
     """The group columns to show. Raises ChoiceError for one that the study lacks."""
     if names is None:
         return cache.group_names
@@ -157,6 +159,6 @@ def _group_columns(cache: Cache, names: tuple[str, ...] | None) -> tuple[str, ..
             raise ChoiceError(
                 f"{name!r} is not a group of this study, whose groups are: {known}",
                 catalog.suggest(name, cache.group_names)
-                + _notes.describe_group_option(name, cache.group_names),
+                + about.describe_group_option(name, cache.group_names),
             )
     return tuple(dict.fromkeys(names))

@@ -8,7 +8,7 @@ from activetest.estimation.shrinkage import shrink
 from activetest.estimation.view import build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.reporting.rows import grouped
+from activetest.reporting.rows import estimate_groups
 from tests.makers import build_table, play_rounds
 
 
@@ -86,7 +86,7 @@ def test_groups_without_a_draw_say_nothing_of_how_far_groups_are_apart(tmp_path)
     log = play_rounds(pool, truth.astype(float), *[(choices, 20)] * 8)
     error = specification.find_metric("error", specification.describe_pool(pool.roles, None, pool))
     view = build_view(log, pool, choices, [error], seed=1, own_view=False)
-    lines = grouped(view, [error], ("place",), "fixed", simultaneous=False)
+    lines = estimate_groups(view, [error], ("place",), "fixed", simultaneous=False)
     large = [line for line in lines if line.n_pool > 100]
     assert len(large) == 2
     assert sum(line.n_labeled == 0 for line in lines) > 2

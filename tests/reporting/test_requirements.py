@@ -36,7 +36,7 @@ from activetest.reporting.requirements import Requirement
     ],
 )
 def test_a_requirement_can_be_read_in_one_way_only(text, metric, group, op, threshold):
-    assert requirements.parse(text) == Requirement(text, metric, group, op, threshold)
+    assert requirements.parse_requirement(text) == Requirement(text, metric, group, op, threshold)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_requirement_can_be_read_in_one_way_only(text, metric, group, op, thre
 )
 def test_what_is_no_requirement_says_why(text, problem):
     with pytest.raises(ChoiceError) as raised:
-        requirements.parse(text)
+        requirements.parse_requirement(text)
     assert raised.value.problem == f"requirement {text!r} {problem}"
     assert raised.value.hint
 
@@ -95,13 +95,13 @@ def test_whatever_names_hold_a_requirement_comes_back_as_it_was_written(
         group = None
     parts = [metric] + ([f"@{blank}{group[0]}", f"={blank}{group[1]}"] if group else [])
     text = blank.join([*parts, op, repr(threshold)])
-    assert requirements.parse(text) == Requirement(text, metric, group, op, threshold)
+    assert requirements.parse_requirement(text) == Requirement(text, metric, group, op, threshold)
 
 
 @given(st.text(st.sampled_from("ab[]@=<>.1 ,")))
 def test_any_other_text_is_refused_with_a_hint(text):
     try:
-        read = requirements.parse(text)
+        read = requirements.parse_requirement(text)
     except ChoiceError as error:
         assert error.hint
     else:
@@ -109,7 +109,10 @@ def test_any_other_text_is_refused_with_a_hint(text):
         assert text.replace(" ", "").startswith(read.metric.replace(" ", ""))
 
 
-AT_LEAST, AT_MOST = requirements.parse("recall>=0.8"), requirements.parse("error<=0.1")
+AT_LEAST, AT_MOST = (
+    requirements.parse_requirement("recall>=0.8"),
+    requirements.parse_requirement("error<=0.1"),
+)
 
 
 @pytest.mark.parametrize(
@@ -127,27 +130,30 @@ AT_LEAST, AT_MOST = requirements.parse("recall>=0.8"), requirements.parse("error
     ],
 )
 def test_an_interval_decides_once_the_threshold_lies_outside(requirement, lower, upper, verdict):
-    assert requirements.from_interval(requirement, lower, upper) == verdict
+    assert requirements.decide_by_interval(requirement, lower, upper) == verdict
 
 
 @pytest.mark.parametrize("text", ["accuracy>=0.1", "accuracy<=0.1"])
 def test_a_value_known_to_be_the_threshold_meets_it_whatever_rounding_did(text):
     value = 1 - 0.9
     assert value != 0.1
-    assert requirements.from_interval(requirements.parse(text), value, value) == "pass"
+    assert (
+        requirements.decide_by_interval(requirements.parse_requirement(text), value, value)
+        == "pass"
+    )
 
 
 @pytest.mark.parametrize("requirement", [AT_LEAST, AT_MOST])
 def test_what_is_wholly_known_is_never_undecided(requirement):
-    verdicts = [requirements.from_interval(requirement, x / 50, x / 50) for x in range(51)]
+    verdicts = [requirements.decide_by_interval(requirement, x / 50, x / 50) for x in range(51)]
     assert set(verdicts) == {"pass", "fail"}
 
 
 def test_the_wider_interval_of_several_gates_counts_against_failing_only():
-    assert requirements.from_interval(AT_MOST, 0.11, 0.2, strict=(0.09, 0.25)) == "undecided"
-    assert requirements.from_interval(AT_MOST, 0.14, 0.2, strict=(0.11, 0.25)) == "fail"
-    assert requirements.from_interval(AT_MOST, 0.01, 0.09, strict=(0, 0.12)) == "pass"
-    assert requirements.from_interval(AT_LEAST, 0.81, 0.9, strict=(0.7, 0.95)) == "pass"
+    assert requirements.decide_by_interval(AT_MOST, 0.11, 0.2, strict=(0.09, 0.25)) == "undecided"
+    assert requirements.decide_by_interval(AT_MOST, 0.14, 0.2, strict=(0.11, 0.25)) == "fail"
+    assert requirements.decide_by_interval(AT_MOST, 0.01, 0.09, strict=(0, 0.12)) == "pass"
+    assert requirements.decide_by_interval(AT_LEAST, 0.81, 0.9, strict=(0.7, 0.95)) == "pass"
 
 
 @pytest.mark.parametrize(
