@@ -41,10 +41,16 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def study(folder) -> Study:
-    """A study of 40 items with seed 1."""
+def pool_file(folder) -> str:
+    """The address of a pool of 40 items in the working directory."""
     makers.write_pool(folder / "pool.parquet", 40)
-    init("pool.parquet", seed=1, groups=("place",))
+    return "pool.parquet"
+
+
+@pytest.fixture
+def study(pool_file) -> Study:
+    """A study of 40 items with seed 1."""
+    init(pool_file, seed=1, groups=("place",))
     return Study.open()
 
 

@@ -12,19 +12,13 @@ from activetest.cli.app import main
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.render import text
-from activetest.sampling.question import told
+from activetest.sampling.question import split_task
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
 from activetest.study.study import Study
-
-
-@pytest.fixture
-def pool(folder, write_pool) -> str:
-    write_pool(folder / "pool.parquet", 40)
-    return "pool.parquet"
 
 
 def chosen(**wishes) -> Choices:
@@ -41,14 +35,14 @@ def read_draws_line(capsys, *words: str) -> str:
 # --- what init settles
 
 
-def test_a_task_brings_its_groups_its_metric_its_acquisition_and_its_floor(pool):
+def test_a_task_brings_its_groups_its_metric_its_acquisition_and_its_floor(pool_file):
     made = chosen(question="identify")
     assert (made.question, made.groups, made.metric) == ("identify", ("predicted",), "accuracy")
     assert (made.acquisition, made.floor, made.worst) == ("thompson", 0.1, 1)
     assert (made.prior, made.prior_strength, made.rope) == ("informative", None, 0.05)
 
 
-def test_what_is_said_with_a_task_counts(pool):
+def test_what_is_said_with_a_task_counts(pool_file):
     wishes = {"groups": ("place", "predicted"), "metric": "error", "floor": 0.2}
     made = chosen(question="estimate", prior="uniform", prior_strength=3.0, **wishes)
     assert (made.groups[0], made.metric, made.floor) == ("place", "error", 0.2)
@@ -57,7 +51,7 @@ def test_what_is_said_with_a_task_counts(pool):
     assert (optimal.acquisition, optimal.floor) == ("optimal", Choices.floor)
 
 
-def test_a_task_can_be_changed_and_taken_away(pool):
+def test_a_task_can_be_changed_and_taken_away(pool_file):
     assert chosen(groups=("predicted",)).task is None
     made = chosen(question="identify", metric="accuracy", worst=2)
     assert (made.worst, made.acquisition, made.floor) == (2, "thompson", 0.1)
@@ -74,7 +68,7 @@ def test_a_task_can_be_changed_and_taken_away(pool):
     assert (made.groups, made.prior) == (("predicted",), Choices.prior)
 
 
-def test_a_confusion_matrix_is_what_estimation_may_be_about(pool):
+def test_a_confusion_matrix_is_what_estimation_may_be_about(pool_file):
     made = chosen(question="estimate", metric="confusion")
     assert (made.target, made.metric, made.metrics.count("confusion")) == (
         "confusion",
@@ -112,13 +106,13 @@ def test_hard_labels_have_no_calibration_and_uniform_priors(folder):
     ],
 )
 def test_a_task_is_of_the_pool_or_of_the_study(words, meant):
-    assert told(words) == meant
+    assert split_task(words) == meant
 
 
 # --- what it says
 
 
-def test_init_says_what_is_asked_in_plain_words(pool, capsys):
+def test_init_says_what_is_asked_in_plain_words(pool_file, capsys):
     task = ("--task", "identify", "--worst", "2")
     assert read_draws_line(capsys, *task).endswith(
         "; task: identify the 2 worst groups of predicted by accuracy, floor 0.1"
@@ -151,7 +145,7 @@ def labelled(label_file, count: int, **ways) -> list[str]:
     return ids
 
 
-def test_a_change_of_task_keeps_all_labels(pool, label_file):
+def test_a_change_of_task_keeps_all_labels(pool_file, label_file):
     chosen(question="identify")
     labelled(label_file, 6)
     chosen(question="compare", compare="cat,dog")
@@ -169,7 +163,7 @@ def test_a_change_of_task_keeps_all_labels(pool, label_file):
     assert report(Study.open(), interval="anytime").estimates[0].method == "betting"
 
 
-def test_draws_are_shown_again_until_they_are_answered_and_new_ones_beside_them(pool):
+def test_draws_are_shown_again_until_they_are_answered_and_new_ones_beside_them(pool_file):
     chosen(question="identify")
     first = next_batch(Study.open(), 5)
     assert next_batch(Study.open(), 5).rows == first.rows
@@ -179,7 +173,7 @@ def test_draws_are_shown_again_until_they_are_answered_and_new_ones_beside_them(
     assert "pending" in status(Study.open())[1]
 
 
-def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool):
+def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool_file):
     chosen(question="identify")
     Study.open().cache()
     with ThreadPoolExecutor(4) as threads:
@@ -189,7 +183,7 @@ def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool):
     assert sorted(batch.round for batch in made) == [1, 2, 3, 4]
 
 
-def test_without_a_floor_the_groups_are_the_answer(pool, label_file):
+def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     chosen(question="identify", floor=0.0)
     labelled(label_file, 10)
     study = Study.open()

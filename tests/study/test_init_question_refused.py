@@ -12,12 +12,6 @@ from activetest.study.report import report
 from activetest.study.study import Study
 
 
-@pytest.fixture
-def pool(folder, write_pool) -> str:
-    write_pool(folder / "pool.parquet", 40)
-    return "pool.parquet"
-
-
 def chosen(**wishes) -> Choices:
     init("pool.parquet", seed=1, **wishes)
     return Study.open().choices
@@ -79,14 +73,14 @@ def chosen(**wishes) -> Choices:
         ({"question": "identify", "rope": -1.0}, "rope is -1.0"),
     ],
 )
-def test_what_makes_no_sense_changes_nothing(pool, folder, wishes, problem):
+def test_what_makes_no_sense_changes_nothing(pool_file, folder, wishes, problem):
     with pytest.raises(ChoiceError) as caught:
-        init(pool, **wishes)
+        init(pool_file, **wishes)
     assert problem in str(caught.value)
     assert not (folder / ".activetest").exists()
 
 
-def test_study_toml_is_held_to_the_same_rules(pool, folder):
+def test_study_toml_is_held_to_the_same_rules(pool_file, folder):
     chosen(question="identify")
     path = folder / ".activetest" / "study.toml"
     path.write_text(path.read_text().replace("worst = 1", "worst = 3"))
@@ -98,7 +92,7 @@ def test_study_toml_is_held_to_the_same_rules(pool, folder):
         Study.open()
 
 
-def test_a_group_that_is_not_there_is_named(pool, folder):
+def test_a_group_that_is_not_there_is_named(pool_file, folder):
     chosen(question="identify", groups="place")
     path = folder / ".activetest" / "study.toml"
     whole = path.read_text()
@@ -118,7 +112,7 @@ def test_one_group_cannot_be_the_worst_of_all(folder):
     assert caught.value.hint == "choose another --group"
 
 
-def test_hints_name_what_would_help(pool):
+def test_hints_name_what_would_help(pool_file):
     for wishes, hint in (
         ({"compare": "cat,dog"}, "--task compare"),
         ({"rope": 0.1}, "--task compare"),
@@ -133,16 +127,16 @@ def test_hints_name_what_would_help(pool):
         ),
     ):
         with pytest.raises(ChoiceError) as caught:
-            init(pool, **wishes)
+            init(pool_file, **wishes)
         assert caught.value.hint == hint
 
 
-def test_a_rope_is_narrower_than_costs_can_be_apart(pool, folder):
+def test_a_rope_is_narrower_than_costs_can_be_apart(pool_file, folder):
     lines = ["predicted,cat,dog,owl", "cat,0,4,4", "dog,4,0,4", "owl,4,4,0"]
     (folder / "costs.csv").write_text("\n".join(lines) + "\n")
     wishes = {"question": "compare", "compare": "cat,dog", "metric": "cost", "costs": "costs.csv"}
     with pytest.raises(ChoiceError, match="no two groups differ by more than 4 in cost"):
-        init(pool, rope=4.0, **wishes)
+        init(pool_file, rope=4.0, **wishes)
     assert chosen(rope=3.5, **wishes).rope == 3.5
 
 
