@@ -34,27 +34,6 @@ def test_a_study_comes_back_as_it_was_written(folder):
     assert (study.seed, study.ledger.fingerprint, study.ledger.rows) == (3, "f", 9)
 
 
-def test_a_study_is_found_from_below_by_its_folder_and_by_the_environment(folder, monkeypatch):
-    create(folder / ".activetest")
-    below = folder / "a" / "b"
-    below.mkdir(parents=True)
-    monkeypatch.chdir(below)
-    assert Study.open().folder == folder / ".activetest"
-    create(folder / "other", seed=4)
-    assert Study.open(folder / "other").seed == 4
-    monkeypatch.setenv("ACTIVETEST_STUDY", str(folder / "other"))
-    assert Study.open().seed == 4
-    assert Study.open(folder).seed == 3
-
-
-def test_no_study_says_how_to_start_one(folder):
-    with pytest.raises(StudyError, match="there is no study in") as error:
-        Study.open()
-    assert "activetest init" in error.value.hint
-    with pytest.raises(StudyError, match="nowhere"):
-        Study.open(folder / "nowhere")
-
-
 def test_a_study_is_never_created_over_another(folder):
     create(folder / ".activetest")
     with pytest.raises(StudyError, match="already"):
@@ -77,63 +56,6 @@ def test_a_creation_that_fails_leaves_nothing(folder):
     with pytest.raises(ChoiceError):
         create(folder / ".activetest", choices=replace(CHOICES, metric="rmse"))
     assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ('metric = "acuracy"', "no metric 'acuracy'"),
-        ('metric = "rmse"', "no metric 'rmse'"),
-        ("metric = 3", "metric is 3"),
-        ("metrics = []", "metrics is []"),
-        ('acquisition = "balld"', "no acquisition is called 'balld'"),
-        ('surrogate = "oracle"', "no surrogate is called 'oracle'"),
-        ("floor = 1.5", "floor is 1.5"),
-        ("floor = nan", "floor is nan"),
-        ('floor = "high"', "floor is 'high'"),
-        ("level = 95", "level is 95"),
-        ("budget = 0", "budget is 0"),
-        ("budget = true", "budget is True"),
-        ('groups = ["c"]', "'c' is not a group"),
-        ("colour = 1", "there is no choice 'colour'"),
-        ("floor = ", "is not TOML"),
-        ("[extra]", "there is no section 'extra'"),
-    ],
-)
-def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
-    path = create(folder / ".activetest").folder / "study.toml"
-    key = line.split(" ")[0]
-    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
-    path.write_text("\n".join([*kept, line]))
-    with pytest.raises(ChoiceError) as error:
-        Study.open()
-    assert problem in error.value.problem
-    assert "study.toml" in error.value.problem
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("uri = 3", "uri is 3"),
-        ('task = "ranking"', "task is 'ranking'"),
-        ('kind = "logits"', "kind is 'logits'"),
-        ("id = 4", "id is 4"),
-        ('outputs = "score"', "outputs is 'score'"),
-        ('open_classes = "no"', "open_classes is 'no'"),
-        ('threshold = "half"', "threshold is 'half'"),
-        ("colour = 1", "unknown key 'colour'"),
-    ],
-)
-def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
-    path = create(folder / ".activetest").folder / "study.toml"
-    key = line.split(" ")[0]
-    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
-    path.write_text("\n".join(kept).replace("[pool]", f"[pool]\n{line}"))
-    with pytest.raises(ChoiceError) as error:
-        Study.open()
-    assert problem in error.value.problem
-    assert "study.toml" in error.value.problem
-    assert error.value.hint
 
 
 def test_a_good_edit_holds_for_the_rounds_to_come(study):

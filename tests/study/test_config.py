@@ -1,0 +1,97 @@
+"""study.toml comes back as it was written, may be edited by hand, and errors in it are named."""
+
+from pathlib import Path
+
+import pytest
+
+from activetest.errors import ChoiceError
+from activetest.nouns.choices import Choices
+from activetest.pool.schema import Schema
+from activetest.study import config
+
+CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
+ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
+ROLES |= {"outputs": ["score"]}
+
+
+def test_what_is_written_comes_back(folder):
+    pool = ROLES | {"positive": 'a "quoted" \\ é \x7f \n name', "train_fingerprint": "0f"}
+    config.write_config(folder, pool | {"id": None}, CHOICES)
+    assert config.read_config(folder) == (pool, CHOICES)
+    assert [path.name for path in folder.iterdir()] == ["study.toml"]
+
+
+def test_the_roles_are_those_of_the_columns_without_addresses_and_fingerprints():
+    files = {"train": "rows.csv", "surrogates": "others.csv", "features_fingerprint": "0f"}
+    expected = Schema("classification", "score", ("score",), groups=("a*b",))
+    assert config.parse_schema(ROLES | files) == expected
+
+
+def test_addresses_are_relative_to_the_folder_of_the_study_and_open_from_anywhere(folder):
+    study = folder / "project" / ".activetest"
+    pool = ROLES | {"uri": "data/pool.parquet", "train": "s3://bucket/rows", "surrogates": "/o.csv"}
+    written = config.make_relative(pool, study)
+    assert written == pool | {"uri": "../data/pool.parquet"}
+    opened = config.resolve_addresses(written, study)
+    assert opened["train"] == "s3://bucket/rows" and opened["surrogates"] == "/o.csv"
+    assert Path(opened["uri"]).resolve() == (folder / "data" / "pool.parquet").resolve()
+    assert set(config.resolve_addresses(ROLES, study)) == {"uri"}
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('metric = "acuracy"', "no metric 'acuracy'"),
+        ('metric = "rmse"', "no metric 'rmse'"),
+        ("metric = 3", "metric is 3"),
+        ("metrics = []", "metrics is []"),
+        ('acquisition = "balld"', "no acquisition is called 'balld'"),
+        ('surrogate = "oracle"', "no surrogate is called 'oracle'"),
+        ("floor = 1.5", "floor is 1.5"),
+        ("floor = nan", "floor is nan"),
+        ('floor = "high"', "floor is 'high'"),
+        ("level = 95", "level is 95"),
+        ("budget = 0", "budget is 0"),
+        ("budget = true", "budget is True"),
+        ('groups = ["c"]', "'c' is not a group"),
+        ("colour = 1", "there is no choice 'colour'"),
+        ("floor = ", "is not TOML"),
+        ("[extra]", "there is no section 'extra'"),
+    ],
+)
+def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
+    config.write_config(folder, ROLES, CHOICES)
+    path = folder / "study.toml"
+    key = line.split(" ")[0]
+    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
+    path.write_text("\n".join([*kept, line]))
+    with pytest.raises(ChoiceError) as error:
+        config.read_config(folder)
+    assert problem in error.value.problem
+    assert "study.toml" in error.value.problem
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("uri = 3", "uri is 3"),
+        ('task = "ranking"', "task is 'ranking'"),
+        ('kind = "logits"', "kind is 'logits'"),
+        ("id = 4", "id is 4"),
+        ('outputs = "score"', "outputs is 'score'"),
+        ('open_classes = "no"', "open_classes is 'no'"),
+        ('threshold = "half"', "threshold is 'half'"),
+        ("colour = 1", "unknown key 'colour'"),
+    ],
+)
+def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
+    config.write_config(folder, ROLES, CHOICES)
+    path = folder / "study.toml"
+    key = line.split(" ")[0]
+    kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
+    path.write_text("\n".join(kept).replace("[pool]", f"[pool]\n{line}"))
+    with pytest.raises(ChoiceError) as error:
+        config.read_config(folder)
+    assert problem in error.value.problem
+    assert "study.toml" in error.value.problem
+    assert error.value.hint
