@@ -20,6 +20,11 @@ from activetest.study.study import Study
 from tests import makers
 
 
+def pytest_collection_modifyitems(items) -> None:
+    """Style goes first: one process checks the types while the others test."""
+    items.sort(key=lambda item: item.path.name != "test_style.py")
+
+
 def pool_options(request) -> dict:
     """What the nearest mark `pool(rows=, seed=, groups=, wrong=)` of a test says."""
     mark = request.node.get_closest_marker("pool")

@@ -268,7 +268,9 @@ def test_keys_of_reports_are_the_fields_words(name, begin_study, label_draws, ca
     for command in (["report", "--require", "error<=0.5"], ["status"]):
         capsys.readouterr()
         assert main([*command, "--format", "json"]) in (0, 1, 3)
-        found += riddles(keys(json.loads(capsys.readouterr().out), command[0]))
+        document = json.loads(capsys.readouterr().out)
+        assert "schema_version" in document
+        found += riddles(keys(document, command[0]))
     assert not found, "\n".join(found)
 
 
