@@ -16,7 +16,7 @@ from activetest.errors import PoolChanged
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
-from activetest.pool.ids import Text, find
+from activetest.pool.ids import Text, find_positions
 from activetest.pool.pool import Pool
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ class Cache:
 
     def find(self, ids: list[str]) -> Array:
         """(len(ids),) int64 pool positions, -1 for ids that no item has."""
-        return find(list(ids), self._arrays["id_order"], self._text)
+        return find_positions(list(ids), self._arrays["id_order"], self._text)
 
     def scores(self, code: int | None = None) -> Array:
         """(N,) confidence in the predicted class, or probability of the class with this code."""

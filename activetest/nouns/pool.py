@@ -18,7 +18,7 @@ class PoolView(Protocol):
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
     hashes        (N,) uint64 hash of each id
-    unavailable   {surrogate: why}: those whose beliefs rest on what is no more
+    unavailable   {surrogate: why}: those of past rounds whose auxiliary data is gone or has changed
     """
 
     size: int

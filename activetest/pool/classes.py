@@ -1,5 +1,6 @@
 """The classes of a classification pool: from its columns, its values, or the user."""
 
+import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -102,5 +103,5 @@ def _find_predicted(pool: "Pool") -> tuple[str, ...]:
             found |= grouping.find_occurring(*columns.encode_values(array))
         return found
 
-    found = map_reduce(pool.pieces, find_in_piece, set.union)
+    found = map_reduce(pool.pieces, find_in_piece, operator.or_)
     return tuple(grouping.sort_names(found))

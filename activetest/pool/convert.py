@@ -114,7 +114,7 @@ def _read_csv_batches(path: Path, id: str) -> Iterator[pa.Table]:
 def _read_csv(
     path: Path, delimiter: str, types: dict[str, pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
-    """Batches with these types."""
+    """Batches with these column types. Raises PoolError."""
     with _raising_parse_errors(path):
         yield from pyarrow.csv.open_csv(
             path,

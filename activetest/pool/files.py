@@ -142,7 +142,10 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
 
 
 def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:
-    """The file, or the .parquet files below the folder, hidden ones left out."""
+    """The file, or the .parquet files below the folder, without hidden ones.
+
+    Raises PoolError when there are none.
+    """
     with _raising_pool_errors(uri, f"{uri} cannot be opened"):
         found = filesystem.get_file_info(root)
         if found.type == fs.FileType.NotFound:

@@ -1,4 +1,4 @@
-"""Item ids as text, and the hashes that stand for them."""
+"""Item ids as text, their hashes, and an index to find items by id."""
 
 from dataclasses import dataclass
 
@@ -68,24 +68,24 @@ def hash_rows(ids: Array, columns: list[Array]) -> Array:
 def build_index(keys: Array) -> Array:
     """(N,) uint64 ascending: high bits of each hash, its position in the low bits that N needs.
 
-    One sorted array instead of two: a search by the high bits finds candidates, whose ids decide.
+    A search by the high bits finds candidates, whose ids are then compared.
     """
-    low = _low(len(keys))
+    low = _mask_positions(len(keys))
     return np.sort((keys & ~low) | np.arange(len(keys), dtype=np.uint64))
 
 
-def find(names: list[str], index: Array, ids: Text) -> Array:
-    """(len(names),) int64 positions in ids, -1 for unknown ones; index as made by ordered."""
-    low = _low(len(index))
+def find_positions(names: list[str], index: Array, ids: Text) -> Array:
+    """(len(names),) int64 positions in ids, -1 for unknown ones; index as of build_index."""
+    low = _mask_positions(len(index))
     keys = hash_text(Text.of(names)) & ~low
     places = np.searchsorted(index, keys)
     found = np.full(len(names), -1, np.int64)
-    for which, (key, first) in enumerate(zip(keys, places, strict=True)):
+    for number, (key, first) in enumerate(zip(keys, places, strict=True)):
         place = first
         while place < len(index) and index[place] & ~low == key:
             position = int(index[place] & low)
-            if ids[position] == names[which]:
-                found[which] = position
+            if ids[position] == names[number]:
+                found[number] = position
                 break
             place += 1
     return found
@@ -93,7 +93,7 @@ def find(names: list[str], index: Array, ids: Text) -> Array:
 
 def find_duplicates(index: Array, ids: Text) -> tuple[int, int] | None:
     """Positions of two items that have one id, or None."""
-    low = _low(len(index))
+    low = _mask_positions(len(index))
     keys = index & ~low
     for place in np.flatnonzero(keys[1:] == keys[:-1]):
         end = place + 1
@@ -105,6 +105,6 @@ def find_duplicates(index: Array, ids: Text) -> tuple[int, int] | None:
     return None
 
 
-def _low(count: int) -> np.uint64:
+def _mask_positions(count: int) -> np.uint64:
     """Mask of the bits that positions below count need."""
     return np.uint64((1 << max(count - 1, 0).bit_length()) - 1)

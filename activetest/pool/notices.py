@@ -1,4 +1,4 @@
-"""What to tell the user about how a pool was understood."""
+"""What the user is told about the roles of the columns."""
 
 from collections.abc import Sequence
 
@@ -71,7 +71,7 @@ def _describe_shadowed(schema: Schema) -> list[str]:
 
 
 def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
-    """Columns left out: what could give the answer away, other models, text, anything else."""
+    """Columns left out: those that may reveal the label, other models, text, anything else."""
     revealing = [name for name in schema.ignored if NOT_A_FEATURE.search(name)]
     others = [
         name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing

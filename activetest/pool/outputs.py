@@ -16,8 +16,8 @@ from activetest.pool.schema import Schema
 # reported.
 TOLERANCE = 1e-3
 WORTH_SAYING = 1e-5
-# Values beyond this are a unit gone wrong, or a missing value in disguise; and squared differences
-# of them would leave no digit of any other.
+# Larger values are in a wrong unit or mark a missing value, and in sums of squared differences they
+# would leave no digit of the others.
 LARGEST = 1e15
 NO_GAPS = "outputs must be finite numbers in every row"
 
@@ -68,7 +68,7 @@ def _read_predicted_values(batch: pa.RecordBatch, schema: Schema) -> Checked:
 
 
 def read_values(batch: pa.RecordBatch, column: str, rule: str = NO_GAPS) -> Array:
-    """(R,) the values of a column, none of them larger than a statistic can bear."""
+    """(R,) the values of a column. Raises BadRow for one that is not finite or too large."""
     values = require_finite(read_numbers(batch.column(column)), column, rule).astype(float)
     if len(large := np.flatnonzero(np.abs(values) > LARGEST)):
         raise BadRow(
@@ -104,7 +104,7 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     name = _name_columns(schema)
     total = probs @ np.ones(probs.shape[1], np.float32)
     lowest = probs.min(initial=np.inf)
-    # NaN and infinities reach the sum; only then is it worth looking for the row.
+    # NaN and infinities show in the sum; only then is the row looked for.
     if not np.isfinite(total).all():
         row = int(np.flatnonzero(~np.isfinite(probs).all(axis=1))[0])
         raise BadRow(row, f"{name!r} holds NaN, null or an infinity", NO_GAPS)

@@ -12,17 +12,16 @@ from activetest.nouns.choices import ColumnChoices
 from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
 from activetest.pool.schema import Schema
 
-# Columns that could give the answer away, or that say how much an item counts: never features by
-# themselves.
+# Columns that may reveal the label, or hold weights of items: features only if the user says so.
 NOT_A_FEATURE = re.compile(
     r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
 )
-# Outputs of other models: for surrogates, not features.
+# Outputs of other models, which surrogates use otherwise than as features.
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
 def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
-    """The roles of the columns. Classes are as far as names tell: values are looked at by the pool.
+    """The roles of the columns. Classes follow later from the values: see resolve_classes.
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
@@ -80,7 +79,7 @@ def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: s
 
 
 def _check_computed(column: str, task: str, kind: str) -> None:
-    """Raises ChoiceError when the outputs do not say what this group is."""
+    """Raises ChoiceError when this group does not follow from outputs of this kind."""
     if task == "regression":
         raise ChoiceError(
             f"--group {column}: this pool predicts values, not classes",
@@ -257,7 +256,8 @@ def _require(
     if column not in table.names:
         raise PoolError(
             f"the pool has no column {column!r}",
-            hint=f"{catalog.suggest(column, table.names)}its columns are {shorten_list(table.names)}",
+            hint=catalog.suggest(column, table.names)
+            + f"its columns are {shorten_list(table.names)}",
         )
     kind = table.field(column).type
     if not accepts(kind):

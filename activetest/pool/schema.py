@@ -1,4 +1,4 @@
-"""What the columns of a pool mean, and what the user said about that."""
+"""The role of every column of a pool, as it is stored in study.toml."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields

@@ -1,4 +1,4 @@
-"""Several answers to one item: how far they agree, and which label they make."""
+"""Several answers to one item: how far they agree, and which label is used."""
 
 from dataclasses import replace
 

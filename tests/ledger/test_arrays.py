@@ -1,4 +1,4 @@
-"""Arrays of a round that somebody made up: the name fits, and nothing inside is believed."""
+"""Forged files of arrays: the name fits the content, and nothing inside is trusted."""
 
 import hashlib
 import io

@@ -4,7 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest.pool.ids import Text, build_index, find, find_duplicates, hash_rows, hash_text
+from activetest.pool.ids import (
+    Text,
+    build_index,
+    find_duplicates,
+    find_positions,
+    hash_rows,
+    hash_text,
+)
 
 IDS = st.lists(st.text(max_size=40), unique=True, max_size=60)
 
@@ -28,14 +35,14 @@ def test_every_id_is_found_where_it_is_and_no_other_is(ids):
     text = Text.of(ids)
     index = build_index(hash_text(text))
     names = [*ids, "an id that no item has, because it is too long to be drawn"]
-    assert find(names, index, text).tolist() == [*range(len(ids)), -1]
+    assert find_positions(names, index, text).tolist() == [*range(len(ids)), -1]
     assert find_duplicates(index, text) is None
 
 
 def test_ids_that_share_a_hash_are_told_apart():
     ids = Text.of(["a", "b", "c"])
     index = build_index(np.full(3, hash_text(Text.of(["b"]))[0]))
-    assert find(["b"], index, ids).tolist() == [1]
+    assert find_positions(["b"], index, ids).tolist() == [1]
     assert find_duplicates(index, ids) is None
     assert find_duplicates(index, Text.of(["a", "c", "c"])) == (1, 2)
 

@@ -21,7 +21,7 @@ def written(folder, name="pool.parquet", row_group_size=None, **columns) -> str:
 
 
 def outputs(pool: Pool):
-    """What the black box said, of a pool of one block."""
+    """The outputs of a pool of one block."""
     return pool.read_block(next(pool.strips())).checked.outputs
 
 
