@@ -1,4 +1,4 @@
-"""python -m activetest"""
+"""The command line: python -m activetest."""
 
 from activetest.cli.app import run
 

@@ -116,9 +116,9 @@ def fact(family: str, name: str, fact: str) -> Any:
     return _facts(_module(family, name)).get(fact)
 
 
-def having(family: str, wanted: str) -> tuple[str, ...]:
+def having(family: str, stated: str) -> tuple[str, ...]:
     """The methods of a family whose files state this fact."""
-    return tuple(name for name in names(family) if fact(family, name, wanted))
+    return tuple(name for name in names(family) if fact(family, name, stated))
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
@@ -203,8 +203,8 @@ def _find_file(module: str) -> Path:
     path = None
     for count in range(1, len(parts) + 1):
         name = ".".join(parts[:count])
-        specs = (finder.find_spec(name, path) for finder in sys.meta_path)
-        spec = next((each for each in specs if each is not None), None)
+        found = (finder.find_spec(name, path) for finder in sys.meta_path)
+        spec = next((each for each in found if each is not None), None)
         if spec is None:
             raise ModuleNotFoundError(f"No module named {name!r}")
         path = spec.submodule_search_locations

@@ -146,6 +146,11 @@ def declare(
     return field(default=value, metadata=metadata)
 
 
+def derive(rule: str, **more: Any) -> Any:
+    """A field of a dataclass that follows from choices and is stored with them."""
+    return field(metadata={"rule": rule}, **more)
+
+
 def declared(*classes: type) -> dict[str, Declaration]:
     """{name: declaration} of the fields of these dataclasses that users choose, in order."""
     return {
@@ -262,7 +267,7 @@ class Choices:
         Section.AIM, required=True, rule="name", kind=Kind.METRICS, metavar="METRIC,...",
         default="error, or rmse", simulated=Simulated.NO, completes="metrics",
     )  # fmt: skip
-    metrics: tuple[str, ...] = field(metadata={"rule": "names of metrics"})
+    metrics: tuple[str, ...] = derive("names of metrics")
     surrogate: str = declare(
         "Method that predicts the labels that are not known.",
         Section.SAMPLING, required=True, rule="name", metavar="NAME",
@@ -290,8 +295,8 @@ class Choices:
         Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N",
         simulated=Simulated.NO,
     )  # fmt: skip
-    groups: tuple[str, ...] = field(default=(), metadata={"rule": "column names"})
-    also: tuple[str, ...] = field(default=(), metadata={"rule": "names"})
+    groups: tuple[str, ...] = derive("column names", default=())
+    also: tuple[str, ...] = derive("names", default=())
     annotators: str = declare(
         "How several answers to one item become its label.",
         Section.DATA, value=AnnotatorMethod.MAJORITY.value, rule="one of the values",
@@ -331,7 +336,7 @@ class Choices:
         Section.GROUPS, rule="question", values=(*Question, NO_QUESTION), default="none",
         old_keys=("task",),
     )  # fmt: skip
-    target: str = field(default="", metadata={"rule": "target"})
+    target: str = derive("target", default="")
     worst: int = declare(
         "How many groups to identify.",
         Section.GROUPS, value=1, rule="count", kind=Kind.WHOLE, metavar="M",
@@ -366,7 +371,7 @@ class Choices:
         return self.target or self.metric
 
 
-def _fields() -> dict[str, Field]:
+def _fields() -> dict[str, Field[Any]]:
     """{name: field} of every choice."""
     return {
         each.name: each

@@ -15,6 +15,7 @@ from activetest.bandits.partition import Partition
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Allocation, Log
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.rounds.fit import make_generator
 
@@ -25,9 +26,9 @@ _PARTS = 10
 
 
 def allocate_draws(
-    log: Log, cache, choices: Choices, *, seed: int, number: int, count: int = 1
+    log: Log, cache: PoolView, choices: Choices, *, seed: int, number: int, count: int = 1
 ) -> tuple[Allocation, Array]:
-    """The shares of a round of `count` draws, and (N,) the probability of every row in its first.
+    """The allocation of a round of `count` draws, and (N,) each row's probability in the first.
 
     A group's probability is the share of the batch that the acquisition gives it, mixed with a draw
     from all rows that are free, neither drawn nor supplied; inside a cell all of these are alike:
@@ -37,8 +38,8 @@ def allocate_draws(
     found = count_groups(log, cache, choices)
     taken = np.concatenate([log.rows, log.supplied_rows])
     rest, gone = (
-        np.bincount(some, minlength=len(found.arms.size))
-        for some in (found.cells, found.cells[taken])
+        np.bincount(cells, minlength=len(found.arms.size))
+        for cells in (found.cells, found.cells[taken])
     )
     rest = rest - gone
     arms = replace(
@@ -85,23 +86,24 @@ def _allocate_batch(
         cells = playing.spread_over_cells(allocate(playing, samples // parts, rng))
         total += cells / parts
         arms = playing.arms
-        hoped = arms.exchangeable_counts + (cells * count / parts)[:, None] * arms.mean
-        playing = replace(playing, arms=replace(arms, exchangeable_counts=hoped))
+        expected = arms.exchangeable_counts + (cells * count / parts)[:, None] * arms.mean
+        playing = replace(playing, arms=replace(arms, exchangeable_counts=expected))
     return total
 
 
-def make_bandit(found: GroupCounts, cache, choices: Choices) -> Bandit:
-    """What the task asks of these groups. Raises ChoiceError where they are not all there."""
+def make_bandit(found: GroupCounts, cache: PoolView, choices: Choices) -> Bandit:
+    """The question about these groups. Raises ChoiceError where they are not all there."""
     check_groups(cache, choices, group=found.partition.group)
     values = [meaning[found.partition.group] for meaning in found.arms.groups]
     pair = None
+    assert choices.question is not None
     if choices.question == COMPARE:
-        one, two = choices.compare
-        pair = values.index(one), values.index(two)
+        first, second = choices.compare
+        pair = values.index(first), values.index(second)
     return Bandit(found.arms, choices.question, choices.worst, pair, choices.rope)
 
 
-def check_groups(cache, choices: Choices, group: str | None = None) -> None:
+def check_groups(cache: PoolView, choices: Choices, group: str | None = None) -> None:
     """Raises ChoiceError where the task asks for groups that the pool does not have.
 
     So it does where the worst groups would be all there are.
@@ -132,9 +134,9 @@ def parse_compared_groups(text: str, values: list[str], group: str) -> tuple[str
     ways = [(",".join(parts[:place]), ",".join(parts[place:])) for place in range(1, len(parts))]
     fitting = [way for way in ways if way[0] in values and way[1] in values]
     if len(fitting) != 1:
-        said = "could be several pairs of" if fitting else "is not two"
+        problem = "could be several pairs of" if fitting else "is not two"
         raise ChoiceError(
-            f"--compare {text!r} {said} values of {group!r}",
+            f"--compare {text!r} {problem} values of {group!r}",
             f"its values are {_list_values(values)}",
         )
     return fitting[0]
@@ -145,16 +147,20 @@ def _list_values(values: list[str]) -> str:
     return ", ".join(values[:20]) + more
 
 
-def resolve_compared_groups(choices: Choices, made, compare: str | None) -> Choices:
+def resolve_compared_groups(
+    choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
+) -> Choices:
     """The choices, with the two groups that --compare means now that the pool's are known.
+
+    Two values are in the choices already; a text "A,B" becomes two values here.
 
     Raises ChoiceError where the task asks for groups that the pool does not have.
     """
     if choices.question is None:
         return choices
     group = choices.groups[0]
-    if compare is not None:
-        values = made.group_values[made.group_names.index(group)]
+    if isinstance(compare, str):
+        values = cache.group_values[cache.group_names.index(group)]
         choices = replace(choices, compare=parse_compared_groups(compare, values, group))
-    check_groups(made, choices)
+    check_groups(cache, choices)
     return choices

@@ -11,7 +11,7 @@ from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, 
 from activetest.pool.groups import PREDICTED
 
 # What groups can be judged by for each question.
-_METRICS = {
+_METRICS: dict[str | None, tuple[str, ...]] = {
     Question.ESTIMATE: KINDS,
     Question.IDENTIFY: (ACCURACY, ERROR, ECE, COST),
     Question.COMPARE: (ACCURACY, ERROR, COST),
@@ -51,7 +51,7 @@ def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | Non
     for several in (tasks, questions):
         if len(set(several)) > 1:
             raise ChoiceError(f"--task is {' and '.join(several)}", "name one of them")
-    return (tasks or [None])[0], (questions or [None])[0]
+    return tasks[0] if tasks else None, questions[0] if questions else None
 
 
 def check_unasked(names: Iterable[str]) -> None:
@@ -131,14 +131,12 @@ def _check_judged(choices: Choices, pool: Mapping[str, Any], where: str) -> None
             "them lies above the truth, by more where labels are few",
             f"--question {Question.IDENTIFY}, or compare by --metric {ACCURACY}",
         )
-    others = [name for name in _METRICS[choices.question] if name != CONFUSION]
-    if (
-        kind not in _METRICS[choices.question]
-        or specification.split_specification(choices.metric)[0] not in others
-    ):
+    judging = _METRICS[choices.question]
+    others = [name for name in judging if name != CONFUSION]
+    if kind not in judging or specification.split_specification(choices.metric)[0] not in others:
         raise ChoiceError(
             f"{where}: the question {choices.question} judges groups by "
-            f"{', '.join(_METRICS[choices.question])}, and the metric is {choices.metric!r}",
+            f"{', '.join(judging)}, and the metric is {choices.metric!r}",
             f"--metric {ACCURACY}",
         )
     computed = PREDICTED in pool.get("computed", ())
@@ -180,7 +178,7 @@ def _check_arguments(choices: Choices, where: str) -> None:
 def _range(choices: Choices) -> float:
     """How far the values of two groups can be apart."""
     kind, _ = specification.split_specification(choices.metric)
-    if kind != COST:
+    if kind != COST or choices.costs is None:
         return 1.0
     return max(map(max, choices.costs)) - min(map(min, choices.costs))
 

@@ -90,6 +90,7 @@ def init(
     where there is no study and no pool is given, StorageError when the study cannot be written.
     """
     given = read_settings(settings)
+    study: Study | None
     if pool_uri is None:
         study = Study.open(study_folder)
         folder, source = study.folder, study.uri
@@ -231,8 +232,13 @@ def _build_cache(
     """
     if study is None:
         built = cache.build_cache(pool, place)
-        given = {name: files[key] for name, key in _STORED.items()}
-        return auxiliary.attach_auxiliary(built, pool, {surrogate}, **given)
+        return auxiliary.attach_auxiliary(
+            built,
+            pool,
+            {surrogate},
+            train=files[_STORED["train"]],
+            other_models=files[_STORED["other_models"]],
+        )
     built = cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
     built = study.attach_auxiliary(built, pool, surrogate=surrogate, files=files, changed=named)
     study.check_auxiliary(built, surrogate)

@@ -171,8 +171,8 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     settings = dict(given)
     question = settings.get("question", stored.question)
     if question != stored.question:
-        idle = ("target", "worst", "compare", "rope")
-        idle += ("prior", "prior_strength") if question == NO_QUESTION else ()
+        idle = ["target", "worst", "compare", "rope"]
+        idle += ["prior", "prior_strength"] if question == NO_QUESTION else []
         settings = {name: getattr(Choices, name) for name in idle} | settings
     if question == NO_QUESTION:
         settings["question"] = None

@@ -49,14 +49,14 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """install(*requirements) -> the Python of a fresh environment with them and the package."""
     folder = tmp_path / "environment"
 
-    def made(*requirements: str) -> Path:
+    def create(*requirements: str) -> Path:
         run(sys.executable, "-m", "venv", folder)
         python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
         run(python, "-m", "pip", "install", "--quiet", *requirements, *TOOLS, ROOT)
         run(python, "-m", "pip", "check")
         return python
 
-    yield made
+    yield create
     # Half a gigabyte, which temporary folders would keep for the next sessions.
     shutil.rmtree(folder, ignore_errors=True)
 
