@@ -216,12 +216,12 @@ def test_gates_need_a_level_above_one_half(labelled, capsys):
 
 def test_what_is_compared_by_other_intervals_or_not_at_all_is_said(labelled, capsys):
     words = ["--metric", "error", "--difference", "place", "--interval", "anytime"]
-    said = "The intervals of differences are fixed ones: they hold for one look."
+    said = "The intervals of differences are fixed intervals: they hold for one look."
     made = document(capsys, *words)
     compared = any(line["against"] for line in made["estimates"])
     assert compared == (said in made["notes"])
     assert compared != any(note.startswith("No two groups of place") for note in made["notes"])
-    said = "The intervals of groups are fixed ones: they hold for one look."
+    said = "The intervals of groups are fixed intervals: they hold for one look."
     assert said in document(capsys, "--interval", "posterior")["notes"]
 
 
