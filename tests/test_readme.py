@@ -11,6 +11,7 @@ import activetest
 from activetest import catalog
 from activetest.cli import help
 from activetest.cli.app import main
+from activetest.cli.options import write_table
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
@@ -64,6 +65,10 @@ def test_the_section_of_a_command_names_its_options_and_no_others(name):
     assert named <= allowed
 
 
+def test_the_table_of_options_is_the_one_that_is_declared():
+    assert write_table() in section("init")
+
+
 def test_the_commands_that_take_a_study_are_listed():
     listed = re.search(r"^(.*) work on a study and take `--study DIR`", README, re.MULTILINE)[1]
     taking = {name for name in COMMANDS if ["--study"] in options(name)}
@@ -80,7 +85,7 @@ def test_every_option_that_is_named_exists():
     }
     of_benchmarks = {"--pools", "--aim", "--peers", "--toy", "--ways"}
     of_benchmarks |= {"--judged", "--tables", "--studies"}
-    assert named - offered - of_benchmarks <= {"--help", "--version"}
+    assert named - offered - of_benchmarks <= {"--help", "--version", "--install-completion"}
 
 
 def test_the_benchmarks_know_the_options_they_are_shown_with():

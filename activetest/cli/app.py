@@ -12,12 +12,6 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import help, streams
-from activetest.cli import ingest as _ingest
-from activetest.cli import init as _init
-from activetest.cli import next as _next
-from activetest.cli import report as _report
-from activetest.cli import simulate as _simulate
-from activetest.cli import status as _status
 from activetest.errors import ActivetestError
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
@@ -49,25 +43,6 @@ def start(
         streams.write(f"activetest {__version__}\n")
     elif context.invoked_subcommand is None:
         streams.write(context.get_help() + "\n")
-
-
-def demo() -> int:
-    """Run the whole loop on sample data, in a temporary study."""
-    from activetest.cli.demo import demo
-
-    return demo(main, echo=lambda line: streams.write(f"{line}\n"))
-
-
-for _name, _function, _examples in (
-    ("init", _init.init, _init.EXAMPLES),
-    ("next", _next.next_items, _next.EXAMPLES),
-    ("ingest", _ingest.ingest, _ingest.EXAMPLES),
-    ("report", _report.report, _report.EXAMPLES),
-    ("status", _status.status, _status.EXAMPLES),
-    ("simulate", _simulate.simulate, _simulate.EXAMPLES),
-    ("demo", demo, ("activetest demo",)),
-):
-    app.command(_name, cls=help.Command, epilog="\n".join(_examples))(_function)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,8 +3,6 @@
 Only a column needs the pool, and only its schema is read. Whatever goes wrong, nothing is offered.
 """
 
-import csv
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -33,6 +31,11 @@ def complete_methods(family: str, *, more: bool = False) -> Completer:
     return _completer(find, more)
 
 
+def complete_found(find: Callable[[], Iterable[str]]) -> Completer:
+    """Completes with what a function finds."""
+    return _completer(lambda context: find(), more=False)
+
+
 def complete_columns(*, more: bool = True) -> Completer:
     """Completes with the columns of the pool on the line, or of the study at hand."""
     return _completer(_find_columns, more)
@@ -58,9 +61,13 @@ def _find_columns(context: typer.Context) -> list[str]:
         return []
     path = Path(address)
     if path.suffix in _TABLES:
+        import csv
+
         with open(path, encoding="utf-8-sig", newline="") as file:
             return next(csv.reader(file, delimiter=_TABLES[path.suffix]))
     if path.suffix in _LINES:
+        import json
+
         with open(path, encoding="utf-8") as file:
             return list(json.loads(file.readline()))
     from activetest.pool.files import Files

@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from activetest.cache import cache
+from activetest.cli import streams
 from activetest.errors import PoolError
-from activetest.study.study import Study
 
+EXAMPLES = ("activetest demo",)
 POOL, KEY, BATCH = "digits.parquet", "digits.labels.csv", "batch.csv"
 ROUNDS, LABELS_A_ROUND = 5, 20
 
@@ -104,6 +104,9 @@ def _answer() -> None:
 
 def _truth() -> float:
     """The share of the whole pool on which the model is wrong."""
+    from activetest.cache import cache
+    from activetest.study.study import Study
+
     pool = cache.open_cache(Study.open().folder / "cache")
     rows, key = pool.rows(0, pool.size), _key()
     called = (pool.classes[code] for code in rows.outputs.pred)
@@ -124,3 +127,13 @@ def _temporary_folder() -> Iterator[None]:
         finally:
             if elsewhere is not None:
                 os.environ["ACTIVETEST_STUDY"] = elsewhere
+
+
+def _run_demo() -> int:
+    """Run the whole loop on sample data, in a temporary study."""
+    from activetest.cli.app import main
+
+    return demo(main, echo=lambda line: streams.write(f"{line}\n"))
+
+
+COMMAND = _run_demo

@@ -2,12 +2,14 @@
 
 import textwrap
 from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from activetest.errors import ChoiceError
-from activetest.nouns.choices import DECLARATIONS, Section
 
 # Wider lines are hard to read, whatever the terminal.
 WIDTH = 100
@@ -30,15 +32,33 @@ class Command(TyperCommand):
         _write_examples(self, formatter)
 
 
+# The commands and what they do: a command's own file is imported only when the command is used.
+COMMANDS = {
+    "init": "Look at a pool, and create its study or change the study's choices.",
+    "next": "Show the pending batch, or draw the next items to label.",
+    "ingest": "Bring labels into the study: all rows of a file, or none.",
+    "report": "Say how good the model is, with intervals, and decide gates.",
+    "status": "Say where the study stands, and what next would do.",
+    "simulate": "Replay strategies on a pool whose labels are all known.",
+    "demo": "Run the whole loop on sample data, in a temporary study.",
+}
+
+
 class Group(TyperGroup):
     """The program itself: its commands, and a hint for a mistyped one."""
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands, in the order in which they are used."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, or None."""
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The commands, then the options."""
-        commands = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            rows = [(each.name, (each.help or "").partition("\n")[0]) for each in commands]
-            _write_rows(formatter, rows, width=max(len(name) for name, _ in rows) + 2)
+            _write_rows(formatter, COMMANDS.items(), width=max(map(len, COMMANDS)) + 2)
         _write_options(self, ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -56,6 +76,15 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+@cache
+def load_command(name: str) -> Any:
+    """The command that activetest/cli/NAME.py declares: a function, and EXAMPLES."""
+    module = import_module(f"activetest.cli.{name}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(module.COMMAND)
+    return typer.main.get_command(app)
+
+
 def explain_usage(error: Any) -> tuple[str, str]:
     """The problem and the hint of what the parser refuses."""
     command = error.ctx.command_path if error.ctx else "activetest"
@@ -71,6 +100,8 @@ def explain_usage(error: Any) -> tuple[str, str]:
 
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
+    from activetest.nouns.choices import Section
+
     sections: dict[str, list[tuple[str, str]]] = {}
     arguments = []
     for parameter in command.get_params(context):
@@ -78,7 +109,7 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
             arguments.append((parameter.metavar or parameter.name.upper(), parameter.help or ""))
         elif not getattr(parameter, "hidden", False):
             title = getattr(parameter, "rich_help_panel", None) or _OTHERS
-            sections.setdefault(title, []).append((_flags(parameter), _explain(parameter)))
+            sections.setdefault(title, []).append((_flags(parameter), _explain(parameter, context)))
     if arguments:
         with formatter.section("Arguments"):
             _write_rows(formatter, arguments)
@@ -119,6 +150,8 @@ def _write_examples(command: Any, formatter: Any) -> None:
 
 def _flags(parameter: Any) -> str:
     """The option and what stands for its value, as -o, --output FILE; without old spellings."""
+    from activetest.nouns.choices import DECLARATIONS
+
     declaration = DECLARATIONS.get(parameter.name)
     old = declaration.old_flags if declaration else ()
     flags = sorted((each for each in parameter.opts if each not in old), key=len)
@@ -129,14 +162,22 @@ def _metavar(parameter: Any) -> str:
     return "" if getattr(parameter, "is_flag", False) else parameter.metavar or "TEXT"
 
 
-def _explain(parameter: Any) -> str:
+def _explain(parameter: Any, context: Any) -> str:
     """What an option means, the methods it may name, and its default."""
+    from activetest.nouns.choices import DECLARATIONS
+
     parts = [parameter.help or ""]
     declaration = DECLARATIONS.get(parameter.name)
     family = declaration.completes if declaration else ""
     family = _FAMILIES.get(parameter.name, family)
     if family and family != "columns":
         parts.append(f"One of {', '.join(_methods(family))}.")
+    if parameter.metavar == "FORMAT":
+        from activetest.cli import options
+
+        reports = context.command.name == "report"
+        formats = options.list_report_formats() if reports else options.list_formats()
+        parts.append(f"One of {', '.join(formats)}.")
     if default := _default(parameter):
         parts.append(f"[default: {default}]")
     return " ".join(parts)

@@ -37,3 +37,6 @@ def ingest(
         stdin = sys.stdin.buffer if labels == "-" else None
         summary = ingest.ingest(current, labels, replace=replace, dry_run=dry_run, stdin=stdin)
         streams.write(f"{summary}\n")
+
+
+COMMAND = ingest

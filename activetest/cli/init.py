@@ -21,10 +21,7 @@ EXAMPLES = (
 def init(
     pool: Annotated[
         str | None,
-        options.pool_address(
-            "Parquet file or folder, CSV, JSON Lines, or an address. Without it, the choices of "
-            "the study at hand change."
-        ),
+        options.pool_address("Parquet file or folder, CSV, JSON Lines, or an address."),
     ] = None,
     study: options.Folder = None,
     dry_run: Annotated[
@@ -32,7 +29,10 @@ def init(
     ] = False,
     **choices: Any,
 ) -> None:
-    """Look at a pool, say what was understood, and create the study or change its choices."""
+    """Look at a pool, and create its study or change the study's choices.
+
+    Says what was understood of the pool. Without POOL the choices of the study at hand change.
+    """
     from activetest.study.init import init
 
     initialised = init(pool, study, dry_run=dry_run, **options.read_choices(choices))
@@ -81,3 +81,6 @@ def _describe_unusual(choices: Choices) -> Iterator[str]:
         yield "the top scores, without probabilities"
     if choices.power != 1:
         yield f"scores to the power {choices.power:g}"
+
+
+COMMAND = init

@@ -24,7 +24,7 @@ def next_items(
     output: Annotated[
         Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None,
-    format: options.output_format(*FORMATS) = "csv",
+    format: options.one_value("What to print.", "--format", FORMATS, type=str) = "csv",
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
@@ -39,3 +39,6 @@ def next_items(
     if batch.rows and not file:
         streams.write(batch.to(format))
     streams.say(batch.summary() + (f", written to {file}" if batch.rows and file else ""))
+
+
+COMMAND = next_items

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from activetest import catalog
 from activetest.cli import completion
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import (
@@ -23,11 +22,6 @@ from activetest.nouns.choices import (
 )
 
 Names = list[str] | None
-# The formats that come with this package, the default first: of reports, and of all tables.
-REPORT_FORMATS = tuple(sorted(catalog.own_names("render"), key=lambda name: name != "text"))
-FORMATS = tuple(
-    name for name in REPORT_FORMATS if not catalog.fact("render", name, "REPORTS_ONLY")
-)
 _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 
 Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
@@ -79,14 +73,43 @@ def one_value(
     ]
 
 
-def output_format(*formats: str, section: str = "") -> Any:
-    """The option that chooses one of these formats."""
-    return one_value("What to print.", "--format", formats, type=str, section=section)
+def output_format(*, reports: bool = False, section: str = "") -> Any:
+    """The option that chooses an output format; reports have more than other tables."""
+    return Annotated[
+        str,
+        Option(
+            "--format",
+            metavar="FORMAT",
+            help="What to print.",
+            rich_help_panel=section.capitalize() or None,
+            autocompletion=completion.complete_found(
+                list_report_formats if reports else list_formats
+            ),
+        ),
+    ]
+
+
+def list_report_formats() -> tuple[str, ...]:
+    """The formats of reports, the default first."""
+    from activetest import catalog
+
+    return tuple(sorted(catalog.names("render"), key=lambda name: name != "text"))
+
+
+def list_formats() -> tuple[str, ...]:
+    """The formats of all tables, the default first."""
+    from activetest import catalog
+
+    return tuple(
+        name for name in list_report_formats() if not catalog.fact("render", name, "REPORTS_ONLY")
+    )
 
 
 def check_format(known: Sequence[str], format: str) -> str:
     """The format. Raises ChoiceError for one that is not known."""
     if format not in known:
+        from activetest import catalog
+
         raise ChoiceError(f"no format is called {format!r}", catalog.nearest(format, tuple(known)))
     return format
 
@@ -96,10 +119,13 @@ def load_format(format: str, function: str) -> ModuleType:
 
     Raises UnknownMethod for a format that does not exist, ChoiceError for one that lacks it.
     """
+    from activetest import catalog
+
+    check_format(list_report_formats() if function == "render" else list_formats(), format)
     module = catalog.load("render", format)
     if not hasattr(module, function):
         raise ChoiceError(
-            f"the format {format!r} is for reports only", f"choose from {', '.join(FORMATS)}"
+            f"the format {format!r} is for reports only", f"choose from {', '.join(list_formats())}"
         )
     return module
 

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from typer import Option
 
-from activetest import catalog
 from activetest.cli import completion, options, streams
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Interval
@@ -61,7 +60,7 @@ def report(
     estimator: options.name_list(
         "What to estimate with.", "--estimator", completes="estimators"
     ) = None,
-    format: options.output_format(*options.REPORT_FORMATS) = "text",
+    format: options.output_format(reports=True) = "text",
     study: options.Folder = None,
 ) -> int:
     """Say how good the model is, with intervals, and decide gates.
@@ -69,13 +68,16 @@ def report(
     Exit codes: 0, every gate passed, or none was asked for; 1, a gate failed; 2, the input is
     wrong; 3, no gate failed, but one is undecided and needs more labels.
     """
+    from activetest import catalog
     from activetest.nouns.report import count_verdicts, exit_code
     from activetest.study.report import report
     from activetest.study.study import Study
 
     renderer = options.load_format(format, "render")
     if catalog.fact("render", format, "NEEDS_GATES") and not require:
-        raise ChoiceError(f"{format} is a list of gates, and there is none", "--require 'error<=0.1'")
+        raise ChoiceError(
+            f"{format} is a list of gates, and there is none", "--require 'error<=0.1'"
+        )
     settings = {
         "estimators": options.split_names(estimator),
         "metrics": options.split_metrics(metric),
@@ -101,3 +103,6 @@ def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
         gates = _GATE.findall(text)
         found += gates if ",".join(gates) == text else [text]
     return tuple(found)
+
+
+COMMAND = report

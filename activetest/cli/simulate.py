@@ -95,7 +95,7 @@ def simulate(
         "FILE,...",
         section=Section.ADVANCED,
     ) = None,
-    format: options.output_format(*options.FORMATS, section=Section.ADVANCED) = "text",
+    format: options.output_format(section=Section.ADVANCED) = "text",
     **choices: Any,
 ) -> None:
     """Replay strategies on a pool whose labels are all known.
@@ -136,3 +136,6 @@ def simulate(
     streams.write(renderer.simulation(rows))
     for path in pictures:
         figure.draw(rows, path)
+
+
+COMMAND = simulate

@@ -5,12 +5,13 @@ from activetest.cli import options, streams
 EXAMPLES = ("activetest status --format json",)
 
 
-def status(
-    format: options.output_format(*options.FORMATS) = "text", study: options.Folder = None
-) -> None:
+def status(format: options.output_format() = "text", study: options.Folder = None) -> None:
     """Say where the study stands, and what next would do."""
     from activetest.study.status import status
     from activetest.study.study import Study
 
     renderer = options.load_format(format, "status")
     streams.write(renderer.status(*status(Study.open(study))))
+
+
+COMMAND = status

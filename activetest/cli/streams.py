@@ -33,7 +33,8 @@ def fail(problem: str, hint: str) -> int:
 
 def discard_output() -> None:
     """Nobody reads standard output any more: what is still written goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    if sys.__stdout__ is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def progress() -> Callable[[int, int], None]:

@@ -4,30 +4,31 @@ from pathlib import Path
 
 import numpy as np
 
+from activetest.cache.cache import Cache
 from activetest.errors import LabelError
 from activetest.labels import files
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
 
 
-def answers(made, key: str | Path, *, unmatched: bool = False) -> Array:
+def read_answer_key(cache: Cache, key: str | Path, *, unmatched: bool = False) -> Array:
     """(N,) class code or value of every item, from a label file.
 
     With unmatched, labels may be of classes that the model never predicts. Raises LabelError for an
     item without a label, an id that is not in the pool and a label that makes no sense there.
     """
     rows = [row for row in files.read_labels(key) if row.status == LABELLED]
-    at = made.find([row.id for row in rows])
-    if (at < 0).any():
+    positions = cache.find([row.id for row in rows])
+    if (positions < 0).any():
         raise LabelError(
-            f"{key}: id {rows[int(np.argmin(at))].id!r} is not in the pool",
+            f"{key}: id {rows[int(np.argmin(positions))].id!r} is not in the pool",
             "give this pool's answer key",
         )
-    number, truth = files.make_label_encoder(made.classes), np.full(made.size, np.nan)
-    for row, place in zip(rows, at, strict=True):
+    number, truth = files.make_label_encoder(cache.classes), np.full(cache.size, np.nan)
+    for row, place in zip(rows, positions, strict=True):
         try:
             truth[place] = number(row.label)
-            fits = unmatched or not made.classes or truth[place] >= 0
+            fits = unmatched or not cache.classes or truth[place] >= 0
         except ValueError:
             fits = False
         if not fits:
@@ -35,9 +36,9 @@ def answers(made, key: str | Path, *, unmatched: bool = False) -> Array:
                 f"{key}, line {row.line}: {row.label!r} is not a label of this pool", "correct it"
             )
     if np.isnan(truth).any():
-        missing = made.ids([int(np.argmax(np.isnan(truth)))])[0]
+        missing = cache.ids([int(np.argmax(np.isnan(truth)))])[0]
         raise LabelError(
-            f"{key} has no label for {np.isnan(truth).sum()} of {made.size} items, "
+            f"{key} has no label for {np.isnan(truth).sum()} of {cache.size} items, "
             f"id {missing!r} first",
             "a simulation needs the label of every item",
         )

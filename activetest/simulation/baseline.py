@@ -1,4 +1,4 @@
-"""What uniform draws without replacement would have done: the yardstick of a simulation."""
+"""Errors of uniform draws without replacement, with which a simulation compares its strategies."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array, Outputs
 
-# Simulated studies behind each error of a metric that is not a mean, and sizes they are looked at.
-_RUNS, _POINTS = 1000, 24
-# Stands for no error at all where errors are compared on a logarithmic scale.
-_NOTHING = 1e-300
+# Simulated studies for metrics that are not a mean, and sample sizes at which they are evaluated.
+_RUNS, _SIZES = 1000, 24
+# In place of an error of zero on a logarithmic scale.
+_SMALLEST_ERROR = 1e-300
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Baseline:
 
     truth     the metric on the whole pool
     budgets   increasing numbers of labels
-    errors    mean squared error at each; runs in which the metric was undefined do not count
-    exact     a closed form, not a simulation
-    medians   {budget that was asked for: median squared error}, always simulated
+    errors    mean squared error at each, without runs in which the metric was undefined
+    exact     whether errors have a closed form or are simulated
+    medians   {budget: median squared error}, always simulated
     """
 
     truth: float
@@ -33,62 +33,66 @@ class Baseline:
     medians: dict[int, float]
 
     def error(self, budget: float) -> float:
-        """Mean squared error with that many labels, between points on a log-log line."""
+        """Mean squared error with `budget` labels, interpolated on a log-log scale."""
         return float(np.exp(np.interp(np.log(budget), np.log(self.budgets), np.log(self.errors))))
 
     def labels(self, error: float) -> float:
-        """Labels with which uniform draws reach a mean squared error."""
-        # Of equal errors the most labels first: without any error, one label is as good as all.
+        """Labels that uniform draws need for a mean squared error."""
+        # Of equal errors the most labels first: without errors one label is enough.
         order = np.lexsort((-self.budgets, self.errors))
         known = np.log(self.errors[order]), np.log(self.budgets[order])
         return float(np.exp(np.interp(np.log(error), *known)))
 
 
-def baseline(
-    metric: Metric, outputs: Outputs, truth: Array, budgets: tuple[int, ...], rng
+def compute_baseline(
+    metric: Metric,
+    outputs: Outputs,
+    truth: Array,
+    budgets: tuple[int, ...],
+    rng: np.random.Generator,
 ) -> Baseline:
     """The baseline of a metric for a pool whose labels (N,) are known.
 
     A mean, or a map of one, has a closed form (to first order); everything else is simulated.
     """
     size, value = len(truth), evaluate(metric, outputs, truth)
-    least = max(2, min(budgets) // 16)
-    points = np.unique(np.geomspace(least, size - 1, _POINTS).astype(int))
+    smallest = max(2, min(budgets) // 16)
+    points = np.unique(np.geomspace(smallest, size - 1, _SIZES).astype(int))
     points = np.union1d(points, [budget for budget in budgets if budget < size])
     exact = len(metric.statistics) == 1
-    looks = np.array(budgets) if exact else np.union1d(points, budgets)
-    squares = np.full((_RUNS, len(looks)), np.nan)
+    sizes = np.array(budgets) if exact else np.union1d(points, budgets)
+    squares = np.full((_RUNS, len(sizes)), np.nan)
     for run in range(_RUNS):
-        squares[run] = (_path(metric, outputs, truth, looks, rng) - value) ** 2
-    # A few labels may never define it.
-    there = np.isfinite(squares).any(axis=0)
-    looks, squares = looks[there], squares[:, there]
-    medians = dict(zip(looks.tolist(), np.nanmedian(squares, axis=0).tolist(), strict=True))
+        squares[run] = (_follow_sample(metric, outputs, truth, sizes, rng) - value) ** 2
+    # With few labels the metric may be undefined in all runs.
+    defined = np.isfinite(squares).any(axis=0)
+    sizes, squares = sizes[defined], squares[:, defined]
+    medians = dict(zip(sizes.tolist(), np.nanmedian(squares, axis=0).tolist(), strict=True))
     if exact:
         stats = metric.statistics[0].value(outputs, truth[:, None])[:, 0]
         slope = metric.gradient(np.array([stats.mean()]))[0]
         means = slope**2 * stats.var(ddof=1) / points * (1 - points / size)
     else:
-        inside = looks < size
-        points, means = looks[inside], np.nanmean(squares[:, inside], axis=0)
-    return Baseline(value, points, np.maximum(means, _NOTHING), exact, medians)
+        smaller = sizes < size
+        points, means = sizes[smaller], np.nanmean(squares[:, smaller], axis=0)
+    return Baseline(value, points, np.maximum(means, _SMALLEST_ERROR), exact, medians)
 
 
-def compared(
+def compare_with_uniform(
     choices: Choices, estimator: str, title: str, budget: int, table: Array, uniform: Baseline
 ) -> SimulatedStrategy:
     """Errors against the truth, and against those of uniform draws.
 
-    table (runs, 4): estimate, lower, upper and labels of each run. Top scores of a surrogate
-    without anything random make every run the same study, of which chance can tell nothing.
+    table (runs, 4): estimate, lower, upper and labels of each run. If nothing is
+    random, as with top scores, all runs are the same, and there are no standard errors.
     """
     errors = (table[:, 0] - uniform.truth) ** 2
-    quarter, middle, most = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
+    lower_quartile, median, upper_quartile = np.quantile(errors, [0.25, 0.5, 0.75]).tolist()
     mse = errors.mean()
     saved = uniform.error(budget) / mse if mse > 0 else np.inf
-    differ = np.ptp(table[:, 0]) > 1e-12 * np.abs(table[:, 0]).max()
-    doubt = saved * errors.std(ddof=1) / mse / np.sqrt(len(table)) if differ else None
-    inside = (table[:, 1] - 1e-12 <= uniform.truth) & (uniform.truth <= table[:, 2] + 1e-12)
+    runs_differ = np.ptp(table[:, 0]) > 1e-12 * np.abs(table[:, 0]).max()
+    standard_error = saved * errors.std(ddof=1) / mse / np.sqrt(len(table)) if runs_differ else None
+    covered = (table[:, 1] - 1e-12 <= uniform.truth) & (uniform.truth <= table[:, 2] + 1e-12)
     return SimulatedStrategy(
         surrogate=choices.surrogate,
         acquisition=choices.acquisition,
@@ -102,25 +106,29 @@ def compared(
         runs=len(table),
         rmse=float(np.sqrt(mse)),
         bias=float(table[:, 0].mean() - uniform.truth),
-        median=middle,
-        quartiles=(quarter, most),
+        median=median,
+        quartiles=(lower_quartile, upper_quartile),
         labels_saved=float(saved),
-        labels_saved_se=None if doubt is None else float(doubt),
+        labels_saved_se=None if standard_error is None else float(standard_error),
         label_ratio=float(uniform.labels(mse) / budget) if mse > 0 else np.inf,
-        coverage=float(inside.mean()) if differ or choices.selection != Selection.TOP else None,
+        coverage=float(covered.mean())
+        if runs_differ or choices.selection != Selection.TOP
+        else None,
         width=float((table[:, 2] - table[:, 1]).mean()),
         uniform_mse=uniform.error(budget),
         uniform_median=uniform.medians.get(budget, np.nan),
     )
 
 
-def _path(metric: Metric, outputs: Outputs, truth: Array, points: Array, rng) -> Array:
+def _follow_sample(
+    metric: Metric, outputs: Outputs, truth: Array, sizes: Array, rng: np.random.Generator
+) -> Array:
     """(points,) the metric on growing uniform samples of the pool."""
-    order = rng.choice(len(truth), points[-1], replace=False)
+    order = rng.choice(len(truth), sizes[-1], replace=False)
     if metric.refine:
-        return np.array([evaluate(metric, outputs[order[:n]], truth[order[:n]]) for n in points])
+        return np.array([evaluate(metric, outputs[order[:n]], truth[order[:n]]) for n in sizes])
     labels = truth[order, None]
     stats = np.column_stack(
         [each.value(outputs[order], labels)[:, 0] for each in metric.statistics]
     )
-    return metric.smooth(np.cumsum(stats, axis=0)[points - 1] / points[:, None])
+    return metric.smooth(np.cumsum(stats, axis=0)[sizes - 1] / sizes[:, None])

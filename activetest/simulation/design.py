@@ -79,7 +79,7 @@ def strategies(
     and draws with replacement no top. Without a floor every acquisition has its usual one. Raises
     ChoiceError or UnknownMethod for what makes no sense in a pool with these roles.
     """
-    found = {}
+    found: dict[Choices, None] = {}
     for surrogate, acquisition, selection, power in product(
         surrogates, acquisitions, selections, powers
     ):

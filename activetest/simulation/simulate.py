@@ -33,17 +33,17 @@ from activetest.rounds.fit import get_surrogate
 from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
-from activetest.simulation.answer_key import answers
-from activetest.simulation.baseline import baseline, compared
+from activetest.simulation.answer_key import read_answer_key
+from activetest.simulation.baseline import compare_with_uniform, compute_baseline
 from activetest.simulation.design import (
     Plan,
     choices_of_groups,
     strategies,
     with_replacement,
 )
-from activetest.simulation.saved_runs import Found, RunKey, SavedRuns, header
-from activetest.simulation.with_replacement import played
-from activetest.simulation.workers import finished
+from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
+from activetest.simulation.with_replacement import play_study
+from activetest.simulation.workers import run_tasks
 
 ESTIMATORS = ("doubly-robust", "lure", "ase", "iid", "importance")
 ACQUISITIONS = ("optimal", "uniform")
@@ -110,7 +110,7 @@ def simulate(
         )
         with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
             built = cache.build_cache(opened, Path(folder) / "cache")
-            truth = answers(built, key, unmatched=opened.schema.open_classes)
+            truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
             if plan.budgets[-1] > built.size:
                 raise ChoiceError(
                     f"a budget of {plan.budgets[-1]} is more than the pool's {built.size} items",
@@ -178,21 +178,21 @@ def _strategies(
     return strategies(
         common | dict(of_groups),
         roles,
-        surrogates=given.choices.get("surrogate", (usual,)),
+        surrogates=given.choices.get("surrogate") or (usual,),
         acquisitions=given.choices.get("acquisition", ACQUISITIONS),
         selections=given.choices.get("selection", (Choices.selection,)),
         powers=given.choices.get("power", (Choices.power,)),
     )
 
 
-def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> Found:
+def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> RunNumbers:
     """{(estimator, metric, budget): (estimate, lower, upper, labels)} of one study.
 
     It buys its labels from the truth (N,). Estimates that do not exist are left out.
     """
     metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
-        return dict(played(built, truth, plan, choices, metrics, seed))
+        return dict(play_study(built, truth, plan, choices, metrics, seed))
     log, found, surrogate = Log.empty(), {}, None
     for budget in plan.budgets:
         while len(log.rows) < budget:
@@ -241,15 +241,15 @@ def _outcomes(
     save: str | Path | None,
     workers: int,
     progress: Callable[[int, int], None],
-) -> dict[RunKey, Found]:
+) -> dict[RunKey, RunNumbers]:
     """What every run found; those that a file holds already are not repeated."""
-    saved = SavedRuns(save, header(plan, built, truth)) if save else None
+    saved = SavedRuns(save, describe_simulation(plan, built, truth)) if save else None
     done = {task: saved.runs[task] for task in tasks if task in saved.runs} if saved else {}
     scene = (str(built.folder), built.parts, truth, plan)
     left = [task for task in tasks if task not in done]
     progress(len(done), len(tasks))
     with saved or nullcontext():
-        for task, found in finished(_prepare, scene, _play, left, min(workers, len(left) or 1)):
+        for task, found in run_tasks(_prepare, scene, _play, left, min(workers, len(left) or 1)):
             done[task] = found
             if saved:
                 saved.add(task, found)
@@ -262,7 +262,7 @@ def _prepare(folder: str, parts: tuple[str, ...], truth: Array, plan: Plan) -> t
     return cache.open_cache(Path(folder), parts), truth, plan
 
 
-def _play(scene: tuple, task: RunKey) -> Found:
+def _play(scene: tuple, task: RunKey) -> RunNumbers:
     built, truth, plan = scene
     strategy, number = task
     return run(built, truth, plan, plan.strategies[strategy], plan.seed_of(number))
@@ -281,7 +281,7 @@ def _results(
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
     baselines = {
-        metric.title: baseline(
+        metric.title: compute_baseline(
             metric, outputs, truth, plan.budgets, np.random.default_rng([plan.seed, 1])
         )
         for metric in _metrics(plan.metrics, built, plan.strategies[0])
@@ -296,4 +296,6 @@ def _results(
         # Of one run alone nothing can be said.
         if len(table := tables.get((strategy, estimator, title, budget), ())) > 1:
             choices = plan.strategies[strategy]
-            yield compared(choices, estimator, title, budget, np.array(table), baselines[title])
+            yield compare_with_uniform(
+                choices, estimator, title, budget, np.array(table), baselines[title]
+            )

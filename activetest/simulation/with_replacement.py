@@ -1,12 +1,13 @@
 """Studies that draw with replacement: active risk estimation, which only a simulation does.
 
-Sawade 2010; Active Testing (Kossen 2021), appendix D.1. An item stays in the pool when it was drawn
-and may come again; a budget counts draws, whether or not they bring a label that is new.
+Sawade 2010; Active Testing (Kossen 2021), appendix D.1. A drawn item stays in the pool
+and may be drawn again; a budget counts draws, whether or not their labels are new.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from activetest.errors import NotEstimable
 from activetest.estimation import estimate
 from activetest.estimation.view import ANYTIME
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, Log
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import (
@@ -33,16 +35,19 @@ from activetest.rounds.objectives import find_objectives, linearise_objective
 from activetest.rounds.scores import make_scorer
 from activetest.simulation.design import Plan
 
+# Estimator, metric and budget.
+RunItem = tuple[str, str, int]
+
 
 @dataclass(frozen=True)
-class Repeats:
+class ReplacedDraws:
     """M draws with replacement: pool positions, and the probability that each had."""
 
     rows: Array
     prob: Array
 
-    def once(self, truth: Array) -> Log:
-        """Every item among them once, with its label."""
+    def to_log(self, truth: Array) -> Log:
+        """A log of every drawn item once, with its label."""
         _, first = np.unique(self.rows, return_index=True)
         rows = self.rows[np.sort(first)]
         return replace(
@@ -55,30 +60,31 @@ class Repeats:
         )
 
 
-def played(
-    made, truth: Array, plan: Plan, choices: Choices, metrics: list[Metric], seed: int
-) -> Iterator[tuple]:
+def play_study(
+    cache: PoolView, truth: Array, plan: Plan, choices: Choices, metrics: list[Metric], seed: int
+) -> Iterator[tuple[RunItem, tuple[float, ...]]]:
     """((estimator, metric, budget), (estimate, lower, upper, labels)) of one study."""
-    draws, number = Repeats(np.empty(0, np.int64), np.empty(0)), 0
-    surrogate, learned = None, -1
+    draws, number = ReplacedDraws(np.empty(0, np.int64), np.empty(0)), 0
+    surrogate: Surrogate | None = None
+    fit_labels = -1
     for budget in plan.budgets:
         while len(draws.rows) < budget:
             number += 1
-            known = draws.once(truth)
-            if surrogate is None or is_refit_due(choices.refit, learned, len(known.rows)):
+            log = draws.to_log(truth)
+            if surrogate is None or is_refit_due(choices.refit, fit_labels, len(log.rows)):
                 surrogate = fit_surrogate(
-                    known, made, choices, rng=make_generator(seed, number, "fit")
+                    log, cache, choices, rng=make_generator(seed, number, "fit")
                 )
-                learned = len(known.rows)
+                fit_labels = len(log.rows)
             count = min(plan.batch, budget - len(draws.rows))
-            weight = _weight(known, made, choices, surrogate, seed=seed, number=number)
+            weight = _draw_probabilities(log, cache, choices, surrogate, seed=seed, number=number)
             rng = make_generator(seed, number, "replaced")
-            rows = rng.choice(made.size, count, p=weight)
-            draws = Repeats(np.append(draws.rows, rows), np.append(draws.prob, weight[rows]))
+            rows = rng.choice(cache.size, count, p=weight)
+            draws = ReplacedDraws(np.append(draws.rows, rows), np.append(draws.prob, weight[rows]))
         for metric in metrics:
             for estimator in plan.estimators:
                 try:
-                    numbers = _estimated(draws, made, truth, metric, estimator, choices, plan)
+                    numbers = _estimate(draws, cache, truth, metric, estimator, choices, plan)
                 except NotEstimable:
                     continue
                 labels = len(np.unique(draws.rows))
@@ -86,81 +92,106 @@ def played(
 
 
 @dataclass(frozen=True)
-class _Centred:
-    """A surrogate whose statistics are taken from the risk: what active risk estimation scores."""
+class _CentredSurrogate:
+    """A surrogate whose statistics have the risk subtracted, as active risk estimation scores."""
 
-    surrogate: object
+    surrogate: Surrogate
     risk: float
 
-    def draw_members(self, count: int, rng: np.random.Generator):
+    def params(self) -> dict[str, Any]:
+        """The parameters of the surrogate."""
+        return self.surrogate.params()
+
+    def beliefs(self, rows: Rows, statistics: tuple[Any, ...], members: Any = None) -> Beliefs:
+        """The surrogate's beliefs about statistic minus risk."""
+        beliefs = self.surrogate.beliefs(rows, statistics, members)
+        return replace(beliefs, outcome_values=beliefs.outcome_values - self.risk)
+
+    def expected(self, rows: Rows, statistics: tuple[Any, ...]) -> Array:
+        """(T, R) expectation of each statistic minus the risk."""
+        return self.surrogate.expected(rows, statistics) - self.risk
+
+    def draw_members(self, count: int, rng: np.random.Generator) -> Any:
+        """Members of the surrogate."""
         return self.surrogate.draw_members(count, rng)
 
-    def beliefs(self, rows: Rows, statistics: tuple[Statistic, ...], **known) -> Beliefs:
-        believed = self.surrogate.beliefs(rows, statistics, **known)
-        return replace(believed, outcome_values=believed.outcome_values - self.risk)
+    def totals(self, rows: Rows, members: Any, statistics: tuple[Any, ...]) -> tuple[Array, Array]:
+        """(K, T) sums over rows of each expectation minus the risk, and of each variance."""
+        mean, variance = self.surrogate.totals(rows, members, statistics)
+        return mean - len(rows.index) * self.risk, variance
 
 
-def _weight(known: Log, made, choices: Choices, surrogate, *, seed: int, number: int) -> Array:
-    """(N,) probabilities of a draw.
+def _draw_probabilities(
+    log: Log, cache: PoolView, choices: Choices, surrogate: Surrogate, *, seed: int, number: int
+) -> Array:
+    """(N,) probability of every item in the next draw.
 
     Active Testing, eq. (15)-(17); the risk is what the surrogate expects of the pool.
     """
-    free = find_free_items(known, made.size)
+    free = find_free_items(log, cache.size)
     linearised = tuple(
-        map(linearise_objective, find_objectives(known, made, surrogate, choices, free))
+        map(linearise_objective, find_objectives(log, cache, surrogate, choices, free))
     )
 
-    def expected(piece) -> Array:
-        return surrogate.expected(made.rows(*piece), linearised).sum(axis=1, dtype=float)
+    def expected(chunk: tuple[int, int]) -> Array:
+        return surrogate.expected(cache.rows(*chunk), linearised).sum(axis=1, dtype=float)
 
-    risks = map_reduce(made.chunks(), expected, np.add) / made.size
+    risks = map_reduce(cache.chunks(), expected, np.add) / cache.size
     scores = [
-        make_scorer(_Centred(surrogate, float(risk)), choices, seed=seed, number=number)
+        make_scorer(_CentredSurrogate(surrogate, float(risk)), choices, seed=seed, number=number)
         for risk in risks
     ]
 
-    def on_piece(piece) -> list[Array]:
-        rows = made.rows(*piece)
+    def score_chunk(chunk: tuple[int, int]) -> list[Array]:
+        rows = cache.rows(*chunk)
         pairs = zip(scores, linearised, strict=True)
-        return [np.concatenate([score(rows, (one,)) for score, one in pairs])]
+        return [np.concatenate([score(rows, (statistic,)) for score, statistic in pairs])]
 
-    whole = np.hstack(map_reduce(made.chunks(), on_piece, add))
-    whole = race.sharpen_scores(whole, whole.max(axis=1), choices.power)
-    weight, _ = race.mix_scores(whole, np.ones(made.size, bool), choices.floor)
+    weights = np.hstack(map_reduce(cache.chunks(), score_chunk, add))
+    weights = race.sharpen_scores(weights, weights.max(axis=1), choices.power)
+    weight, _ = race.mix_scores(weights, np.ones(cache.size, bool), choices.floor)
     return weight / weight.sum()
 
 
-def _estimated(
-    draws: Repeats, made, truth: Array, metric: Metric, estimator: str, choices: Choices, plan: Plan
+def _estimate(
+    draws: ReplacedDraws,
+    cache: PoolView,
+    truth: Array,
+    metric: Metric,
+    estimator: str,
+    choices: Choices,
+    plan: Plan,
 ) -> tuple[float, float, float]:
     """Estimate, lower and upper. Raises NotEstimable."""
     if metric.refine or plan.interval == ANYTIME:
-        raise NotEstimable("this estimate does not exist for draws with replacement", "--interval fixed")
-    value = estimate.estimate_metric(sample(draws, made, truth, metric), metric, estimator)
-    # No surrogate has said how much such draws vary: what they show is all there is.
+        raise NotEstimable(
+            "this estimate does not exist for draws with replacement", "--interval fixed"
+        )
+    value = estimate.estimate_metric(collect_sample(draws, cache, truth, metric), metric, estimator)
+    # There is no model of the variance of such draws, only their sample variance.
     observed = replace(value.estimate, model_variance=float(value.estimate.variance[0, 0]))
     interval = estimate.build_interval(replace(value, estimate=observed), choices.level)
     return value.value, interval.lower, interval.upper
 
 
-def sample(draws: Repeats, made, truth: Array, metric: Metric) -> Sample:
-    """The draws as an estimator sees them: nothing ever leaves the pool, so nothing is known."""
-    stats = observe_statistics(made.take(draws.rows), truth[draws.rows], metric.statistics)
-    nothing, ones = np.zeros_like(stats), np.ones(len(stats))
+def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: Metric) -> Sample:
+    """The draws as a sample for estimators: no item leaves the pool, so that none is known."""
+    stats = observe_statistics(cache.take(draws.rows), truth[draws.rows], metric.statistics)
+    zeros, ones = np.zeros_like(stats), np.ones(len(stats))
     return Sample(
         stats=stats,
         prob=draws.prob,
         weights=ones / len(ones),
-        known_sum=nothing,
-        imputed=nothing,
-        imputed_sum=nothing,
+        known_sum=zeros,
+        imputed=zeros,
+        imputed_sum=zeros,
         inside=ones,
         left=0 * ones,
-        size=made.size,
-        total=nothing.sum(axis=0),
-        unknown=made.size,
+        size=cache.size,
+        total=zeros.sum(axis=0),
+        unknown=cache.size,
         counted=ones,
-        uniform=bool(np.allclose(draws.prob * made.size, 1)),
+        uniform=bool(np.allclose(draws.prob * cache.size, 1)),
         limits=np.array([[each.lower, each.upper] for each in metric.statistics]).T,
         expect=lambda weights: (0 * ones, 0 * ones),
         label_variance=lambda weights: 0.0,

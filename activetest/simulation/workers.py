@@ -1,4 +1,4 @@
-"""Tasks spread over processes, each with a processor of its own."""
+"""Tasks distributed over processes, each on its own processor."""
 
 import os
 import signal
@@ -7,33 +7,39 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
+from typing import Any
 
 from activetest.errors import ActivetestError
 
 
-def finished(
-    prepare: Callable, scene: tuple, play: Callable, tasks: Iterable, workers: int
-) -> Iterator[tuple]:
-    """(task, play(prepare(*scene), task)) for every task, in the order in which they are done.
+def run_tasks(
+    prepare: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    play: Callable[[Any, Any], Any],
+    tasks: Iterable[Any],
+    workers: int,
+) -> Iterator[tuple[Any, Any]]:
+    """(task, play(prepare(*inputs), task)) for every task, in the order of completion.
 
-    prepare runs once per worker. One worker is this process itself, and several are processes of
-    their own: prepare and play are then functions of a module. The first exception of a task is
-    raised, and tasks not begun are dropped. Raises ActivetestError when a worker dies.
+    prepare runs once per worker. A single worker is this process itself; several are separate
+    processes, for which prepare and play must be functions of a module. The first exception of a
+    task is raised, and tasks that have not started are dropped. Raises ActivetestError when a
+    worker dies.
     """
     if workers == 1:
-        made = prepare(*scene)
-        yield from ((task, play(made, task)) for task in tasks)
+        prepared = prepare(*inputs)
+        yield from ((task, play(prepared, task)) for task in tasks)
         return
-    # Spawned, not forked: a fork would inherit locks of threads that are not there.
+    # Spawned, not forked: a fork inherits locks of threads that it does not have.
     context = get_context("spawn")
-    places = context.SimpleQueue()
-    for place in range(workers):
-        places.put(place)
-    pool = ProcessPoolExecutor(workers, context, _begin, (prepare, scene, play, places))
+    numbers = context.SimpleQueue()
+    for number in range(workers):
+        numbers.put(number)
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (prepare, inputs, play, numbers))
     try:
-        waiting = {pool.submit(_play, task): task for task in tasks}
-        for future in as_completed(tuple(waiting)):
-            yield waiting.pop(future), future.result()
+        pending = {pool.submit(_run_task, task): task for task in tasks}
+        for future in as_completed(tuple(pending)):
+            yield pending.pop(future), future.result()
     except BrokenProcessPool as error:
         raise ActivetestError(
             "a worker died, perhaps for want of memory",
@@ -43,27 +49,34 @@ def finished(
         pool.shutdown(cancel_futures=True)
 
 
-_scene: tuple = ()
+_context: tuple[Any, ...] = ()
 
 
-def _begin(prepare: Callable, scene: tuple, play: Callable, places) -> None:
-    """A worker keeps to one processor, and so to one thread, and ends when its parent does."""
-    global _scene
+def _start_worker(
+    prepare: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    play: Callable[[Any, Any], Any],
+    numbers: Any,
+) -> None:
+    """Bind a worker to one processor, and so to one thread; it ends with its parent."""
+    global _context  # noqa: PLW0603, one for each worker process
     if hasattr(os, "sched_setaffinity"):
-        mine = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {mine[places.get() % len(mine)]})
-    # The parent hears an interrupt too, and says what is to be said.
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[numbers.get() % len(processors)]})
+    # The parent receives an interrupt too, and reports it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
-    _scene = prepare(*scene), play
+    _context = prepare(*inputs), play
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot say that there are no more tasks."""
-    connection.wait([parent_process().sentinel])
+    """Exit when the parent is gone: a killed parent cannot end its workers."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
     os._exit(1)
 
 
-def _play(task):
-    made, play = _scene
-    return play(made, task)
+def _run_task(task: Any) -> Any:
+    prepared, play = _context
+    return play(prepared, task)

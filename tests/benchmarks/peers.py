@@ -145,8 +145,8 @@ PEERS |= {"oasis": ("oasis", oasis)}
 OURS = {
     "ours": {},
     "lure": {
-        "surrogates": ("model",),
-        "acquisitions": ("expected-loss",),
+        "surrogate": ("model",),
+        "acquisition": ("expected-loss",),
         "estimators": ("lure",),
         "floor": 0.2,
     },
@@ -223,7 +223,7 @@ def replayed(name: str, pool, file: Path, metric: str, options: argparse.Namespa
     from activetest.parallel import processors
     from activetest.simulation.simulate import simulate
 
-    wishes = {"acquisitions": ("optimal",), "estimators": ("doubly-robust",)} | OURS[name]
+    wishes = {"acquisition": ("optimal",), "estimators": ("doubly-robust",)} | OURS[name]
     began = time.perf_counter()
     results = simulate(
         pool,

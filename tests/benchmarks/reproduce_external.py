@@ -60,11 +60,11 @@ def rows(metric: str, surrogate: str, acquisition: str, floor: float | None, opt
         budgets=options.budget,
         runs=options.runs,
         seed=options.seed,
-        surrogates=(surrogate,),
-        acquisitions=(acquisition,),
+        surrogate=(surrogate,),
+        acquisition=(acquisition,),
         estimators=ESTIMATORS,
         metrics=(metric,),
-        others=str(file.with_name(f"{file.stem}.surrogates.parquet")),
+        other_models=str(file.with_name(f"{file.stem}.surrogates.parquet")),
         **wishes,
     )
     found: dict = {}

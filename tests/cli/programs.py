@@ -5,13 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import typer
-
-from activetest.cli.app import app
+from activetest.cli import help
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "activetest"]
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: help.load_command(name) for name in help.COMMANDS}
 
 
 def program(*words: str, **options) -> subprocess.CompletedProcess:

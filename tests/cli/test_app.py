@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from activetest import __version__
-from activetest.cli.app import app, main
+from activetest.cli.app import main
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.study import Study
-from tests.cli.programs import ROOT, program
+from tests.cli.programs import COMMANDS, ROOT, program
 
 
 def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
@@ -297,4 +297,4 @@ def test_the_help_says_what_each_command_does_in_80_columns():
 
 
 def test_every_command_has_a_sentence_of_help():
-    assert all(command.callback.__doc__ for command in app.registered_commands)
+    assert all(command.callback.__doc__ for command in COMMANDS.values())

@@ -3,16 +3,14 @@
 import inspect
 
 import pytest
-import typer
 
-from activetest.cli import options
-from activetest.cli.app import app
+from activetest.cli import help, options
 from activetest.cli.report import split_gates
 from activetest.errors import ChoiceError
 from activetest.nouns import choices
 from activetest.nouns.choices import DECLARATIONS, Simulated
 
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: help.load_command(name) for name in help.COMMANDS}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.rows import Outputs
-from activetest.simulation.baseline import baseline, compared
+from activetest.simulation.baseline import compute_baseline, compare_with_uniform
 
 SIZE = 400
 
@@ -37,7 +37,7 @@ def drawn(metric, outputs, labels, count: int, *, runs: int = 4000) -> np.ndarra
 def test_a_mean_has_a_closed_form(pool, name):
     facts, outputs, labels = pool
     metric = specification.find_metric(name, facts)
-    made = baseline(metric, outputs, labels, (40, 100), np.random.default_rng(3))
+    made = compute_baseline(metric, outputs, labels, (40, 100), np.random.default_rng(3))
     assert made.exact
     assert made.truth == approx(evaluate(metric, outputs, labels))
     for count in (40, 100):
@@ -50,7 +50,7 @@ def test_everything_else_is_simulated(pool, name):
     """From two independent simulations, of 1000 and of 1000 samples."""
     facts, outputs, labels = pool
     metric = specification.find_metric(name, facts)
-    made = baseline(metric, outputs, labels, (60,), np.random.default_rng(3))
+    made = compute_baseline(metric, outputs, labels, (60,), np.random.default_rng(3))
     assert not made.exact
     assert made.truth == approx(evaluate(metric, outputs, labels))
     errors = drawn(metric, outputs, labels, 60, runs=1000)
@@ -60,7 +60,7 @@ def test_everything_else_is_simulated(pool, name):
 @pytest.mark.parametrize("name", ["error", "f1[dog]"])
 def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
     facts, outputs, labels = pool
-    made = baseline(
+    made = compute_baseline(
         specification.find_metric(name, facts), outputs, labels, (40, 100), np.random.default_rng(3)
     )
     for count in (40, 55, 100, 250):
@@ -71,7 +71,7 @@ def test_labels_that_reach_an_error_are_the_way_back_from_it(pool, name):
 
 def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
     facts, outputs, labels = pool
-    made = baseline(
+    made = compute_baseline(
         specification.find_metric("error", facts), outputs, labels, (2,), np.random.default_rng(3)
     )
     assert made.error(2) / made.error(8) == approx(4, rel=0.1)
@@ -83,14 +83,14 @@ def test_four_times_the_labels_quarter_the_error_as_long_as_they_are_few(pool):
 def test_chance_tells_nothing_of_top_scores_where_no_two_runs_differ(pool, selection, estimates):
     """Even where their intervals do, which the surrogate's own view simulates."""
     facts, outputs, labels = pool
-    uniform = baseline(
+    uniform = compute_baseline(
         specification.find_metric("error", facts), outputs, labels, (40,), np.random.default_rng(3)
     )
     table = np.array(
         [(each, each - 0.4, each + 0.3 + 0.1 * run, 40) for run, each in enumerate(estimates)]
     )
     choices = Choices("error", ("error",), "agreement", selection=selection)
-    one = compared(choices, "ase", "error", 40, table, uniform)
+    one = compare_with_uniform(choices, "ase", "error", 40, table, uniform)
     same = len(set(estimates)) == 1
     assert (one.labels_saved_se is None) == same
     assert (one.coverage is None) == (same and selection == "top")

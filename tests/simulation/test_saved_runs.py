@@ -13,7 +13,7 @@ import pytest
 
 from activetest.errors import ChoiceError, StorageError
 from activetest.pool.pool import Pool
-from activetest.simulation.saved_runs import SavedRuns, hashed
+from activetest.simulation.saved_runs import SavedRuns, hash_package
 from activetest.simulation.simulate import simulate
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def play(folder, write_pool):
 
     def simulated(**options):
         usual = {"budgets": (5, 10), "runs": 4, "workers": 1, "metrics": ("error", "log-loss")}
-        usual["acquisitions"] = ("optimal", "uniform", "active-risk")
+        usual["acquisition"] = ("optimal", "uniform", "active-risk")
         return simulate(Pool.open("pool.parquet"), "key.csv", **(usual | options))
 
     return simulated
@@ -134,15 +134,15 @@ def test_runs_of_other_code_are_another_simulation(play, folder):
 def test_the_program_is_the_packages_own_code(tmp_path, path, counts):
     for name in ("__init__.py", "rounds.py"):
         (tmp_path / name).write_text(name)
-    before = hashed(tmp_path)
-    assert before == hashed(tmp_path)
+    before = hash_package(tmp_path)
+    assert before == hash_package(tmp_path)
     (tmp_path / path).parent.mkdir(exist_ok=True)
     (tmp_path / path).write_text("")
-    assert (hashed(tmp_path) != before) == counts
+    assert (hash_package(tmp_path) != before) == counts
     (tmp_path / "rounds.py").write_text("other")
-    changed = hashed(tmp_path)
+    changed = hash_package(tmp_path)
     (tmp_path / "rounds.py").rename(tmp_path / "bounds.py")
-    assert len({before, changed, hashed(tmp_path)}) == 3
+    assert len({before, changed, hash_package(tmp_path)}) == 3
 
 
 @pytest.mark.parametrize("content", ["id,label\n1,cat\n", "[1, 2]\n", "no newline", "{}\n"])
@@ -261,7 +261,7 @@ def test_whoever_kills_it_loses_only_the_runs_that_were_going_on(play, folder):
     there = len(saved.read_text().split("\n")[1:-1])
     assert 5 <= there < 200
     options = {"runs": there + 10, "budgets": (30,), "batch": 1, "metrics": ("error",)}
-    options |= {"acquisitions": ("optimal",), "estimators": ("doubly-robust",)}
+    options |= {"acquisition": ("optimal",), "estimators": ("doubly-robust",)}
     seen = []
     resumed = play(save="runs.jsonl", progress=lambda done, _: seen.append(done), **options)
     assert seen[0] > 0

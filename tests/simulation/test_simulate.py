@@ -53,7 +53,7 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
         budgets=(100,),
         runs=60,
         metrics=("f1[3]", "balanced-accuracy"),
-        acquisitions=("uniform",),
+        acquisition=("uniform",),
         estimators=("lure",),
     )
     assert [one.metric for one in results] == ["f1[3]", "balanced-accuracy"]
@@ -65,7 +65,7 @@ def test_metrics_of_several_means_are_measured_against_uniform_draws_of_their_ow
 
 def test_a_kind_of_interval_can_be_asked_for():
     """The same draws where they are uniform; what holds at every look is wider."""
-    options = {"budgets": (30,), "runs": 4, "workers": 1, "acquisitions": ("uniform",)}
+    options = {"budgets": (30,), "runs": 4, "workers": 1, "acquisition": ("uniform",)}
     options["estimators"] = ("doubly-robust",)
     fixed, anytime = (digits(interval=kind, **options)[0] for kind in ("fixed", "anytime"))
     assert fixed.rmse == anytime.rmse
@@ -108,7 +108,7 @@ def test_choices_that_make_no_sense_are_errors():
     with pytest.raises(ChoiceError, match="more than the pool's 1497"):
         digits(budgets=(2000,))
     with pytest.raises(ChoiceError, match="no acquisition is called 'best'"):
-        digits(acquisitions=("best",))
+        digits(acquisition=("best",))
 
 
 def test_regression_pools_are_simulated_too():
@@ -118,7 +118,7 @@ def test_regression_pools_are_simulated_too():
         budgets=(60,),
         runs=60,
         estimators=("doubly-robust",),
-        acquisitions=("optimal",),
+        acquisition=("optimal",),
         metrics=("mse", "rmse", "mae", "bias"),
     )
     assert [one.metric for one in results] == ["mse", "rmse", "mae", "bias"]
@@ -142,7 +142,7 @@ def test_a_class_that_hard_labels_never_predict_is_simply_wrong(tmp_path):
         runs=2,
         workers=1,
         metrics=("error",),
-        acquisitions=("optimal",),
+        acquisition=("optimal",),
         estimators=("doubly-robust",),
     )
     # Everything is labelled: the estimate is the truth, 6 of 30.
@@ -155,9 +155,9 @@ def test_a_strategy_is_every_way_to_draw_once():
         budgets=(10,),
         runs=2,
         workers=1,
-        acquisitions=("optimal", "uniform"),
-        selections=("draw", "top"),
-        powers=(1.0, 2.0),
+        acquisition=("optimal", "uniform"),
+        selection=("draw", "top"),
+        power=(1.0, 2.0),
         estimators=("lure", "ase"),
     )
     assert [(one.acquisition, one.selection, one.power, one.estimator) for one in results] == [
@@ -172,9 +172,9 @@ def test_a_strategy_is_every_way_to_draw_once():
 
 
 def test_draws_that_leave_nothing_to_estimate_are_an_error():
-    options = {"budgets": (10,), "runs": 2, "workers": 1, "acquisitions": ("optimal",)}
+    options = {"budgets": (10,), "runs": 2, "workers": 1, "acquisition": ("optimal",)}
     with pytest.raises(ChoiceError, match="no estimate by lure exists"):
-        digits(selections=("top",), estimators=("lure",), **options)
+        digits(selection=("top",), estimators=("lure",), **options)
 
 
 def test_medians_and_quartiles_are_those_of_the_runs(played):

@@ -1,4 +1,4 @@
-"""Simulations of studies with a task: what their draws are worth for the whole pool."""
+"""Simulations of studies with a question about groups: what their draws are worth for the whole pool."""
 
 import json
 
@@ -6,15 +6,17 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
-from activetest.simulation.design import Asked, strategies
+from activetest.sampling.settings import read_settings
+from activetest.simulation.design import choices_of_groups, strategies
 
 ROLES = {"task": "classification", "kind": "prob-columns", "groups": ["place"]}
 COMMON = {"metric": "accuracy", "metrics": ("accuracy",), "groups": ("place",)}
 
 
-def planned(asked: Asked, **ways) -> list:
+def planned(question: str, **ways) -> list:
     ways = {"surrogates": ("agreement",), "selections": ("draw",), "powers": (1.0,)} | ways
-    return list(strategies(COMMON | asked.choices(), ROLES, **ways))
+    of_groups = choices_of_groups(read_settings({"question": question}), grouped=True)
+    return list(strategies(COMMON | of_groups, ROLES, **ways))
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def refused(capsys, *words: str) -> str:
 
 
 def test_choices_between_groups_are_compared_with_others(words, capsys):
-    words += ["--task", "identify", "--acquisition", "thompson,uniform,optimal"]
+    words += ["--question", "identify", "--acquisition", "thompson,uniform,optimal"]
     words += ["--estimator", "doubly-robust", "--save", "runs.jsonl"]
     found = {one["acquisition"]: one for one in results(capsys, *words)}
     assert set(found) == {"thompson", "uniform", "optimal"}
@@ -52,20 +54,20 @@ def test_choices_between_groups_are_compared_with_others(words, capsys):
 
 
 def test_without_a_floor_only_the_surrogates_own_view_is_left(words, capsys):
-    words += ["--task", "compare", "--compare", "barn,tree", "--group", "place"]
+    words += ["--question", "compare", "--compare", "barn,tree", "--group", "place"]
     words += ["--acquisition", "thompson", "--floor", "0", "--estimator", "ase,doubly-robust"]
     assert {one["estimator"] for one in results(capsys, *words)} == {"ase"}
 
 
 def test_floors_are_the_usual_ones_unless_one_is_named():
-    made = planned(Asked("identify"), acquisitions=("thompson", "uniform", "optimal"))
+    made = planned("identify", acquisitions=("thompson", "uniform", "optimal"))
     assert [each.floor for each in made] == [0.1, 0.35, 0.35]
     assert {each.question for each in made} == {"identify"}
 
 
 def test_choices_between_groups_have_neither_a_top_nor_a_power():
     ways = {"selections": ("draw", "top"), "powers": (1.0, 2.0)}
-    made = planned(Asked("identify"), acquisitions=("thompson", "optimal"), **ways)
+    made = planned("identify", acquisitions=("thompson", "optimal"), **ways)
     drawn = [(each.acquisition, each.selection, each.power) for each in made]
     assert drawn[0] == ("thompson", "draw", 1.0)
     assert drawn[1:] == [
@@ -79,21 +81,21 @@ def test_choices_between_groups_have_neither_a_top_nor_a_power():
     ("more", "problem"),
     [
         (["--acquisition", "thompson"], "'thompson' chooses between groups"),
-        (["--prior-strength", "3"], "--prior-strength has no effect without a task"),
-        (["--rope", "0.1"], "--rope has no effect without a task"),
-        (["--task", "identify", "--rope", "0.1"], "--rope has no effect on the task identify"),
-        (["--task", "identify", "--worst", "3"], "--worst 3: 'predicted' has 3 groups"),
-        (["--group", "place"], "--group has no effect without a task"),
-        (["--task", "identify", "--worst", "4"], "--worst 4: 'predicted' has 3 groups"),
-        (["--task", "compare", "--compare", "cat,cow"], "is not two values of 'predicted'"),
-        (["--task", "identify", "--aim", "log-loss"], "the task identify judges groups by"),
+        (["--prior-strength", "3"], "--prior-strength has no effect without a question"),
+        (["--rope", "0.1"], "--rope has no effect without a question"),
+        (["--question", "identify", "--rope", "0.1"], "--rope has no effect on the question identify"),
+        (["--question", "identify", "--worst", "3"], "--worst 3: 'predicted' has 3 groups"),
+        (["--group", "place"], "--group has no effect without a question"),
+        (["--question", "identify", "--worst", "4"], "--worst 4: 'predicted' has 3 groups"),
+        (["--question", "compare", "--compare", "cat,cow"], "is not two values of 'predicted'"),
+        (["--question", "identify", "--aim", "log-loss"], "the question identify judges groups by"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words, capsys, more, problem):
     assert problem in refused(capsys, *words, *more)
 
 
-def test_a_task_without_groups_is_refused():
+def test_a_question_without_groups_is_refused():
     with pytest.raises(ChoiceError, match="needs groups"):
         strategies(
             COMMON | {"groups": (), "question": "identify"},

@@ -14,7 +14,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
-from activetest.simulation.with_replacement import Repeats, _weight, sample
+from activetest.simulation.with_replacement import ReplacedDraws, _draw_probabilities, collect_sample
 from activetest.study.init import init
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -34,7 +34,7 @@ def played():
         budgets=(20, 100),
         runs=150,
         seed=2,
-        acquisitions=("optimal", "active-risk"),
+        acquisition=("optimal", "active-risk"),
         estimators=("lure", "importance", "naive"),
     )
     return {(one.acquisition, one.estimator, one.budget): one for one in results}
@@ -70,22 +70,22 @@ def test_probabilities_follow_the_distance_from_the_risk(pool):
     """Sawade 2010: with the model itself, sqrt(p (1 - R)^2 + (1 - p) R^2), p an item's error."""
     choices = replace(MODEL, floor=0.0)
     surrogate = catalog.load("surrogates", "model").restore({})
-    nothing = Repeats(np.empty(0, np.int64), np.empty(0)).once(np.zeros(40))
-    strength = _weight(nothing, pool, choices, surrogate, seed=1, number=1)
+    nothing = ReplacedDraws(np.empty(0, np.int64), np.empty(0)).to_log(np.zeros(40))
+    strength = _draw_probabilities(nothing, pool, choices, surrogate, seed=1, number=1)
     errors = 1 - pool.scores().astype(float)
     risk = errors.mean()
     expected = np.sqrt(errors * (1 - risk) ** 2 + (1 - errors) * risk**2)
     assert strength == approx(expected / expected.sum(), rel=1e-5)
-    cubed = _weight(nothing, pool, replace(choices, power=3.0), surrogate, seed=1, number=1)
+    cubed = _draw_probabilities(nothing, pool, replace(choices, power=3.0), surrogate, seed=1, number=1)
     assert cubed == approx(expected**3 / (expected**3).sum(), rel=1e-5)
 
 
 def test_the_estimate_of_every_item_drawn_once_evenly_is_the_truth(pool):
     truth = np.arange(40) % 3.0
-    draws = Repeats(np.arange(40), np.full(40, 1 / 40))
+    draws = ReplacedDraws(np.arange(40), np.full(40, 1 / 40))
     error = statistic("zero_one").value(pool.rows(0, 40).outputs, truth[:, None]).mean()
     metric = _error(pool)
-    found = catalog.load("estimators", "importance").estimate(sample(draws, pool, truth, metric))
+    found = catalog.load("estimators", "importance").estimate(collect_sample(draws, pool, truth, metric))
     assert found.mean == approx([error])
     # Nothing leaves the pool, so doubt stays.
     assert not found.exact and found.variance[0, 0] > 0
@@ -95,7 +95,7 @@ def test_the_mean_over_all_draws_is_the_truth_when_weights_are_known(pool):
     """h / (N q) is unbiased: its sum over items weighted by q is the mean."""
     truth, rng = np.arange(40) % 3.0, np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(40))
-    one = sample(Repeats(np.arange(40), probs), pool, truth, _error(pool))
+    one = collect_sample(ReplacedDraws(np.arange(40), probs), pool, truth, _error(pool))
     outputs = pool.rows(0, 40).outputs
     mean = statistic("zero_one").value(outputs, truth[:, None]).mean()
     assert probs @ (one.stats[:, 0] / (40 * one.prob)) == approx(mean)
@@ -107,7 +107,7 @@ def _error(pool):
 
 def test_an_item_that_came_twice_is_learned_from_once():
     truth = np.array([0.0, 1.0, 2.0])
-    log = Repeats(np.array([2, 0, 2, 2]), np.full(4, 1 / 3)).once(truth)
+    log = ReplacedDraws(np.array([2, 0, 2, 2]), np.full(4, 1 / 3)).to_log(truth)
     assert log.rows.tolist() == [2, 0] and log.labels.tolist() == [2.0, 0.0]
 
 

@@ -100,7 +100,7 @@ def test_a_file_that_cannot_serve_leaves_no_study(scene):
         start(surrogate="forest", train="rows/train.parquet")
     with pytest.raises(ChoiceError, match="'external' needs what other models say") as caught:
         start(surrogate="external")
-    assert "--surrogates" in caught.value.hint
+    assert "--other-models" in caught.value.hint
     assert not (scene / ".activetest").exists()
 
 
@@ -176,8 +176,8 @@ def test_surrogates_of_features_are_refused_where_labels_may_be_of_any_class(sce
             "no.csv",
             budgets=(4,),
             runs=2,
-            surrogates=(surrogate,),
-            acquisitions=("optimal",),
+            surrogate=(surrogate,),
+            acquisition=("optimal",),
             estimators=("doubly-robust",),
         )
 

@@ -1,4 +1,4 @@
-"""A study with a task: what init takes and says, and what next, status and report make of it."""
+"""A study with a question about groups: what init takes and says, and what next, status and report make of it."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -52,7 +52,7 @@ def test_what_is_said_with_a_task_counts(pool_file):
 
 
 def test_a_task_can_be_changed_and_taken_away(pool_file):
-    assert chosen(groups=("predicted",)).task is None
+    assert chosen(groups=("predicted",)).question is None
     made = chosen(question="identify", metric="accuracy", worst=2)
     assert (made.worst, made.acquisition, made.floor) == (2, "thompson", 0.1)
     made = chosen(question="compare", compare="cat,owl", rope=0.1, prior="uniform")
@@ -113,24 +113,24 @@ def test_a_task_is_of_the_pool_or_of_the_study(words, meant):
 
 
 def test_init_says_what_is_asked_in_plain_words(pool_file, capsys):
-    task = ("--task", "identify", "--worst", "2")
+    task = ("--question", "identify", "--worst", "2")
     assert read_draws_line(capsys, *task).endswith(
-        "; task: identify the 2 worst groups of predicted by accuracy, floor 0.1"
+        "; question: identify the 2 worst groups of predicted by accuracy, floor 0.1"
     )
-    task = ("--task", "compare", "--compare", "cat,dog", "--acquisition", "uniform")
+    task = ("--question", "compare", "--compare", "cat,dog", "--acquisition", "uniform")
     assert read_draws_line(capsys, *task, "--prior", "uniform", "--prior-strength", "4") == (
-        "draws: uniform for accuracy, surrogate agreement; task: compare cat and dog of predicted "
+        "draws: uniform for accuracy, surrogate agreement; question: compare cat and dog of predicted "
         "by accuracy, rope 0.05, uniform prior with the weight of 4 labels, floor 0.35"
     )
-    task = ("--task", "estimate", "--metric", "confusion", "--acquisition", "thompson")
+    task = ("--question", "estimate", "--metric", "confusion", "--acquisition", "thompson")
     assert read_draws_line(capsys, *task, "--prior", "informative", "--prior-strength", "1") == (
-        "draws: thompson for confusion, surrogate agreement; task: estimate confusion of every "
+        "draws: thompson for confusion, surrogate agreement; question: estimate confusion of every "
         "group of predicted, informative prior with the weight of 1 labels, floor 0.1"
     )
     assert read_draws_line(capsys, "--metric", "accuracy,error").endswith(
         ", floor 0.1; groups are judged by accuracy alone"
     )
-    assert read_draws_line(capsys, "--task", "none", "--metric", "accuracy") == (
+    assert read_draws_line(capsys, "--question", "none", "--metric", "accuracy") == (
         "draws: optimal for accuracy, surrogate agreement"
     )
 

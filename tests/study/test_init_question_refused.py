@@ -21,19 +21,20 @@ def chosen(**wishes) -> Choices:
     ("wishes", "problem"),
     [
         ({"task": "judge"}, "no task is called 'judge'"),
+        ({"question": "judge"}, "question is 'judge'"),
         ({"task": ("identify", "compare")}, "--task is identify and compare"),
-        ({"acquisition": "thompson"}, "the study has no task"),
-        ({"worst": 2}, "--worst has no effect without a task"),
-        ({"compare": "barn,tree"}, "--compare has no effect without a task"),
-        ({"rope": 0.1}, "--rope has no effect without a task"),
-        ({"prior": "uniform"}, "--prior has no effect without a task"),
-        ({"prior_strength": 3.0}, "--prior-strength has no effect without a task"),
-        ({"question": "identify", "rope": 0.1}, "--rope has no effect on the task identify"),
+        ({"acquisition": "thompson"}, "asks no question about them"),
+        ({"worst": 2}, "--worst has no effect without a question"),
+        ({"compare": "barn,tree"}, "--compare has no effect without a question"),
+        ({"rope": 0.1}, "--rope has no effect without a question"),
+        ({"prior": "uniform"}, "--prior has no effect without a question"),
+        ({"prior_strength": 3.0}, "--prior-strength has no effect without a question"),
+        ({"question": "identify", "rope": 0.1}, "--rope has no effect on the question identify"),
         (
             {"question": "compare", "compare": "cat,dog", "rope": 1.0},
             "differ by more than 1 in acc",
         ),
-        ({"question": "estimate", "worst": 2}, "--worst has no effect on the task estimate"),
+        ({"question": "estimate", "worst": 2}, "--worst has no effect on the question estimate"),
         ({"question": "identify", "worst": 4}, "--worst 4: 'predicted' has 3 groups"),
         ({"question": "identify", "worst": 3}, "--worst 3: 'predicted' has 3 groups"),
         ({"question": "identify", "worst": 0}, "worst is 0"),
@@ -44,7 +45,7 @@ def chosen(**wishes) -> Choices:
             "'cat,cow' is not two values of 'predicted'",
         ),
         ({"question": "compare", "compare": "cat,cat"}, "needs two values of 'predicted'"),
-        ({"question": "identify", "compare": "cat,dog"}, "--compare has no effect on the task"),
+        ({"question": "identify", "compare": "cat,dog"}, "--compare has no effect on the question"),
         ({"question": "identify", "metric": "f1"}, "groups by accuracy, error, ece, cost, and"),
         (
             {"question": "compare", "compare": "cat,dog", "metric": "f1"},
@@ -68,8 +69,8 @@ def chosen(**wishes) -> Choices:
             "one group, not 2",
         ),
         ({"question": "identify", "prior": "flat"}, "prior is 'flat'"),
-        ({"question": "identify", "prior_strength": 0.0}, "strength is 0.0"),
-        ({"question": "identify", "prior_strength": 1e7}, "strength is 10000000.0"),
+        ({"question": "identify", "prior_strength": 0.0}, "prior_strength is 0.0"),
+        ({"question": "identify", "prior_strength": 1e7}, "prior_strength is 10000000.0"),
         ({"question": "identify", "rope": -1.0}, "rope is -1.0"),
     ],
 )
@@ -88,7 +89,7 @@ def test_study_toml_is_held_to_the_same_rules(pool_file, folder):
         with pytest.raises(ChoiceError, match="--worst 3: 'predicted' has 3 groups"):
             ask(Study.open())
     path.write_text(path.read_text().replace('"identify"', '"estimate"'))
-    with pytest.raises(ChoiceError, match="study.toml.*no effect on the task estimate"):
+    with pytest.raises(ChoiceError, match="study.toml.*no effect on the question estimate"):
         Study.open()
 
 
@@ -114,16 +115,16 @@ def test_one_group_cannot_be_the_worst_of_all(folder):
 
 def test_hints_name_what_would_help(pool_file):
     for wishes, hint in (
-        ({"compare": "cat,dog"}, "--task compare"),
-        ({"rope": 0.1}, "--task compare"),
-        ({"prior_strength": 5.0}, "--task identify"),
+        ({"compare": "cat,dog"}, "--question compare"),
+        ({"rope": 0.1}, "--question compare"),
+        ({"prior_strength": 5.0}, "--question identify"),
         (
             {"question": "estimate", "metric": "confusion", "groups": "place"},
             "--group 'predicted' --group 'place', or another --metric",
         ),
         (
             {"question": "compare", "compare": "cat,dog", "metric": "ece"},
-            "--task identify, or compare by --metric accuracy",
+            "--question identify, or compare by --metric accuracy",
         ),
     ):
         with pytest.raises(ChoiceError) as caught:
