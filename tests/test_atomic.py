@@ -1,8 +1,10 @@
 """Files and folders appear whole or not at all, and what killed processes left is removed."""
 
 import os
+import re
 import stat
 import time
+from pathlib import Path
 
 import pytest
 
@@ -194,3 +196,12 @@ def test_temporary_folders_of_killed_processes_are_removed_after_an_hour(tmp_pat
     with write(tmp_path / "study"):
         pass
     assert set(names(tmp_path)) == {"study", at_work.name, *others}
+
+
+def test_no_other_module_writes_atomically_by_hand():
+    package = Path(atomic.__file__).parent
+    by_hand = re.compile(r"os\.(replace|rename|fsync)\b|\b(mkdtemp|mkstemp)\b|\.rename\(")
+    others = [path for path in package.rglob("*.py") if path.name != "atomic.py"]
+    assert by_hand.search(Path(atomic.__file__).read_text(encoding="utf-8"))
+    found = [path.name for path in others if by_hand.search(path.read_text(encoding="utf-8"))]
+    assert found == []
