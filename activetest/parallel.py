@@ -2,12 +2,22 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
+from typing import Any, TypeVar
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 
-def map_reduce(pieces: Iterable, fn: Callable, combine: Callable, *, workers: int | None = None):
+def map_reduce(
+    pieces: Iterable[Piece],
+    fn: Callable[[Piece], Result],
+    combine: Callable[[Result, Result], Result],
+    *,
+    workers: int | None = None,
+) -> Any:
     """combine(...combine(fn(piece 1), fn(piece 2))..., fn(piece P)), or None without pieces.
 
     fn is pure and runs in threads (numpy and pyarrow release the interpreter lock); combine runs in
@@ -16,17 +26,18 @@ def map_reduce(pieces: Iterable, fn: Callable, combine: Callable, *, workers: in
     exist at once. The first exception of fn, in the order of the pieces, is raised, and the pieces
     not begun are dropped.
     """
-    pieces = iter(pieces)
     workers = workers or processors()
-    total = None
+    total: Any = None
     begun = False
-    for result in _in_order(pieces, fn, workers):
+    for result in _in_order(iter(pieces), fn, workers):
         total = combine(total, result) if begun else result
         begun = True
     return total
 
 
-def _in_order(pieces, fn: Callable, workers: int):
+def _in_order(
+    pieces: Iterator[Piece], fn: Callable[[Piece], Result], workers: int
+) -> Iterator[Result]:
     """The results of fn, in the order of the pieces."""
     first = list(islice(pieces, 2))
     pieces = chain(first, pieces)

@@ -1,4 +1,4 @@
-"""Anytime-valid intervals and gates: bets on every draw, whenever one looks.
+"""Anytime-valid intervals and gates: bets on every draw, valid at every look.
 
 A ratio of two means, above / below, is t where the mean of above - t below is 0. A gate bets on
 that mean; an interval holds every t that no bettor has refuted.
@@ -16,6 +16,7 @@ from activetest.intervals import betting
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.estimate import Increments, Interval
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 
 # Values of a ratio at which ranges are computed; between them they are bounded by chords.
@@ -23,7 +24,13 @@ _GRID = 9
 
 
 def compute_increments_at(
-    evidence: Evidence, cache, metric: Metric, group: Group, values: Sequence[float], *, seed: int
+    evidence: Evidence,
+    cache: PoolView,
+    metric: Metric,
+    group: Group,
+    values: Sequence[float],
+    *,
+    seed: int,
 ) -> list[Increments]:
     """For each value t, increments on a mean that is at least 0 where the metric is at least t.
 
@@ -37,38 +44,56 @@ def compute_increments_at(
 
 
 def confidence_sequence(
-    evidence: Evidence, cache, metric: Metric, group: Group, level: float, limits, *, seed: int
+    evidence: Evidence,
+    cache: PoolView,
+    metric: Metric,
+    group: Group,
+    level: float,
+    limits: tuple[float, float],
+    *,
+    seed: int,
 ) -> Interval:
     """The interval that holds at every look; limits are what is known for certain of the metric.
 
-    Raises NotEstimable as balance does.
+    Raises NotEstimable as compute_increments_at does.
     """
     if limits[0] == limits[1]:
-        return Interval(*limits, level, "exact", 0.0)
+        return Interval(limits[0], limits[1], level, "exact", 0.0)
     return bet_on_threshold(evidence, cache, metric, group, level, limits, limits[0], seed=seed)[1]
 
 
 def bet_on_threshold(
-    evidence: Evidence, cache, metric: Metric, group: Group, level, limits, threshold, *, seed: int
+    evidence: Evidence,
+    cache: PoolView,
+    metric: Metric,
+    group: Group,
+    level: float,
+    limits: tuple[float, float],
+    threshold: float,
+    *,
+    seed: int,
 ) -> tuple[Increments, Interval]:
-    """The increments of balance at a threshold and the interval of sequence, from one pass."""
+    """The increments at a threshold, and the confidence sequence, from one pass."""
     _refuse_unbettable(metric)
     low, high = limits
+    assert metric.ratio is not None
     # Of a mean itself, one bet serves every value.
     single = low == high or not (any(metric.ratio[1][1:]) or evidence.log.declined)
     grid = np.zeros(1) if single else np.linspace(low, high, _GRID)
-    at, *made = compute_increments_at(evidence, cache, metric, group, [threshold, *grid], seed=seed)
+    at, *increments = compute_increments_at(
+        evidence, cache, metric, group, [threshold, *grid], seed=seed
+    )
     if low == high:
         return at, Interval(low, high, level, "exact", 0.0)
     if single:
-        return at, betting.interval(made[0], level, low=low, high=high)
-    return at, _invert_bets(grid, made, level)
+        return at, betting.interval(increments[0], level, low=low, high=high)
+    return at, _invert_bets(grid, increments, level)
 
 
-def _invert_bets(grid: Array, made: list[Increments], level: float) -> Interval:
+def _invert_bets(grid: Array, increments: list[Increments], level: float) -> Interval:
     """The values of a ratio that no bettor has refuted, from increments at those of a grid."""
     limit = np.log(2 / (1 - level))
-    lower, upper = (find_first_unrefuted(grid, made, limit, up=up) for up in (True, False))
+    lower, upper = (find_first_unrefuted(grid, increments, limit, up=up) for up in (True, False))
     if lower is None or upper is None or lower > upper:
         lower, upper = grid[0], grid[-1]
     return Interval(float(lower), float(upper), level, "betting", np.nan)

@@ -1,7 +1,7 @@
-"""What a bettor needs of every draw: its exact range over all items that could have been drawn.
+"""The increments of e-processes: each draw with its range over all items that could be drawn.
 
 Waudby-Smith and Ramdas 2024; Shekhar, Xu, Lipton, Liang and Ramdas 2023. The range has to be one
-that was known before the draw: it follows from the round's own surrogate and the strengths that the
+that was known before the draw: it follows from the round's own surrogate and the weights that the
 rows had, both computed again in one pass over the pool for all rounds.
 """
 
@@ -11,33 +11,36 @@ import numpy as np
 
 from activetest.bandits.partition import row_weights
 from activetest.errors import NotEstimable
+from activetest.estimation.samples import Group
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Increments
 from activetest.nouns.log import Log, Round
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import list_known_before, restore_surrogate
 from activetest.rounds.objectives import linearise_objective
 from activetest.rounds.scores import make_scorer
 
-# Sums up to which rows are looked at one by one: more are cheaper kind by kind.
+# Up to so many sums rows are handled one by one; more are cheaper by kind of row.
 _FEW = 2
-# How far strengths that are computed again may differ from those that were drawn with.
+# How far weights that are computed again may differ from those that were drawn with.
 _DRIFT = 1e-3
 
 
 @dataclass(frozen=True)
 class TestedMean:
-    """What is bet on: the mean over a group of each of S weighted sums of 1 and statistics.
+    """The tested mean: over a group, of each of S weighted sums of 1 and statistics.
 
     weights          (S, 1 + d) of 1 and the statistics
     drawn, supplied   (S, D) and (S, B) the sums at the log's items; 0 where they are not known,
                      where an item was declined, and outside the group
     """
 
-    group: object
+    group: Group
     statistics: tuple[Statistic, ...]
     weights: Array
     drawn: Array
@@ -46,7 +49,7 @@ class TestedMean:
 
 @dataclass(frozen=True)
 class IncrementRange:
-    """What a round's draws could have come to, for S sums; pairs are (lowest, highest).
+    """The range of a round's draws, for S sums; pairs are (lowest, highest).
 
     ratio   (2, S) of (h - g) / weight over the group's rows that stayed in the pool
     rest    (2, S) sums of the bounds of h over the group's rows that were not known before
@@ -59,20 +62,20 @@ class IncrementRange:
 
 
 def compute_increments(
-    log: Log, cache, tested: TestedMean, *, used: int, seed: int
+    log: Log, cache: PoolView, tested: TestedMean, *, used: int, seed: int
 ) -> list[Increments]:
     """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
     Raises NotEstimable for a statistic without bounds, and for rounds that an older version drew,
     which say too little.
     """
-    if not np.isfinite([[one.lower, one.upper] for one in tested.statistics]).all():
+    if not np.isfinite([[each.lower, each.upper] for each in tested.statistics]).all():
         raise NotEstimable(
             "an anytime-valid interval needs a bound on what one item can cost",
             hint="use --interval fixed",
         )
     last = log.round[:used].max(initial=0)
-    # Nobody bets on items without a probability: they are known to the draws after them.
+    # Items without a probability make no increments: they are known to the draws after them.
     history = [each for each in log.history if each.number <= last and not each.deterministic]
     if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
@@ -83,17 +86,17 @@ def compute_increments(
         return [Increments(*np.empty((6, 0))) for _ in tested.weights]
     # A label may be of a class that was never predicted, also where one class was.
     sums = _Sums(tested, max(len(cache.classes), 2) if cache.classes else 0, log.declined)
-    scenes = [_ReplayedRound(each, log, cache, sums, seed) for each in history]
+    replayed = [_ReplayedRound(each, log, cache, sums, seed) for each in history]
 
-    def on_piece(piece):
+    def on_piece(piece: tuple[int, int]) -> list[IncrementRange]:
         rows = cache.rows(*piece)
         member, kinds = tested.group.membership(rows.codes) > 0, sums.by_kind(rows)
-        return [scene.increment_range(slice(*piece), rows, member, kinds) for scene in scenes]
+        return [each.increment_range(slice(*piece), rows, member, kinds) for each in replayed]
 
-    reached = map_reduce(cache.chunks(), on_piece, _merge_ranges)
+    ranges = map_reduce(cache.chunks(), on_piece, _merge_ranges)
     parts = [
-        scene.increments(increment_range, used)
-        for scene, increment_range in zip(scenes, reached, strict=True)
+        each.increments(increment_range, used)
+        for each, increment_range in zip(replayed, ranges, strict=True)
     ]
     fields = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
     return [Increments(*(field[place] for field in fields)) for place in range(len(tested.weights))]
@@ -101,7 +104,7 @@ def compute_increments(
 
 @dataclass(frozen=True)
 class _Sums:
-    """The S sums over rows; declined says whether items can turn out to be worth 0."""
+    """The S sums over rows; declined says whether items were declined, which count as 0."""
 
     tested: TestedMean
     classes: int
@@ -117,11 +120,11 @@ class _Sums:
 
         Rows of a kind are predicted alike, where that says all; else each is its own, and None.
         """
-        tested, cells = self.tested, all(one.cells for one in self.tested.statistics)
+        tested, cells = self.tested, all(each.cells for each in self.tested.statistics)
         tables = np.stack(
             [
-                one.matrix(self.classes) if cells else one.table(rows.outputs, self.classes)
-                for one in tested.statistics
+                each.matrix(self.classes) if cells else each.table(rows.outputs, self.classes)
+                for each in tested.statistics
             ]
         )
         sums = tested.weights[:, :1, None] + np.tensordot(tested.weights[:, 1:], tables, 1)
@@ -130,16 +133,16 @@ class _Sums:
             pairs = np.stack([np.minimum(pairs[0], 0), np.maximum(pairs[1], 0)])
         return pairs, rows.outputs.pred if cells else None
 
-    def guess(self, surrogate, rows: Rows) -> Array:
+    def guess(self, surrogate: Surrogate, rows: Rows) -> Array:
         """(1 + d, R) what a surrogate expects of 1 and the statistics."""
         mean = surrogate.expected(rows, self.tested.statistics)
         return np.vstack([np.ones(mean.shape[1]), mean])
 
 
 class _ReplayedRound:
-    """One round as it was when it was drawn from."""
+    """A past round: its surrogate and the weights it drew with, computed again."""
 
-    def __init__(self, each: Round, log: Log, cache, sums: _Sums, seed: int):
+    def __init__(self, each: Round, log: Log, cache: PoolView, sums: _Sums, seed: int) -> None:
         self.round, self.log, self.cache, self.sums = each, log, cache, sums
         self.surrogate = restore_surrogate(each, cache)
         self.choices = Choices.from_record(each.choices)
@@ -149,7 +152,7 @@ class _ReplayedRound:
             if each.allocation
             else make_scorer(self.surrogate, self.choices, seed=seed, number=each.number)
         )
-        self.targets = tuple(map(linearise_objective, each.objectives))
+        self.linearised = tuple(map(linearise_objective, each.objectives))
         self.totals = np.array([objective.total for objective in each.objectives])
         self.peaks = np.array([objective.peak for objective in each.objectives])
         self.free = np.ones(cache.size, bool)
@@ -157,7 +160,9 @@ class _ReplayedRound:
         self.stays = self.free.copy()
         self.stays[each.rows] = False
 
-    def increment_range(self, piece: slice, rows: Rows, member: Array, kinds) -> IncrementRange:
+    def increment_range(
+        self, piece: slice, rows: Rows, member: Array, kinds: tuple[Array, Array | None]
+    ) -> IncrementRange:
         """Of the rows of one chunk; member (R,), and kinds as _Sums.by_kind gives them."""
         free, stays = self.free[piece], self.stays[piece]
         weights, guess = self.sums.tested.weights, self.sums.guess(self.surrogate, rows)
@@ -191,7 +196,7 @@ class _ReplayedRound:
         # What was left at a draw is what was left at the one before, less what that one took.
         if not np.allclose(left[1:], left[:-1] - weight[:-1], rtol=_DRIFT):
             raise NotEstimable(
-                f"the strengths of round {self.round.number} cannot be computed again: "
+                f"the weights of round {self.round.number} cannot be computed again: "
                 "another version of a library does not predict what it did",
                 hint="use --interval fixed",
             )
@@ -214,10 +219,11 @@ class _ReplayedRound:
         return tuple(part[:, at < used] / tested.group.size for part in parts)
 
     def _weight(self, rows: Rows, free: Array) -> Array:
-        """(R,) strengths the rows had in the round; 0 where they were not free."""
+        """(R,) weights the rows had in the round; 0 where they were not free."""
         if self.round.allocation:
             return np.where(free, row_weights(self.round.allocation, rows, self.cache), 0.0)
-        scores = self.scorer(rows, self.targets)
+        assert self.scorer is not None
+        scores = self.scorer(rows, self.linearised)
         scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)
         count = int(self.round.count[0])
         return race.blend_scores(scores, free, self.choices.floor, self.totals, count)
@@ -231,8 +237,8 @@ def _ratio_range(ends: Array, kind: Array, weights: Array, scaled: Array) -> lis
     """
     lowest, highest = np.full(len(weights), np.inf), np.full(len(weights), -np.inf)
     for code in np.unique(kind):
-        some = scaled[:, kind == code]
-        low, high = (np.column_stack([end[:, code], -weights]) @ some for end in ends)
+        of_kind = scaled[:, kind == code]
+        low, high = (np.column_stack([end[:, code], -weights]) @ of_kind for end in ends)
         lowest = np.minimum(lowest, low.min(axis=1))
         highest = np.maximum(highest, high.max(axis=1))
     return [lowest, highest]
@@ -243,13 +249,13 @@ def _sum_before(values: Array) -> Array:
     return np.cumsum(values, axis=-1) - values
 
 
-def _merge_ranges(one: list[IncrementRange], more: list[IncrementRange]) -> list[IncrementRange]:
-    """What two chunks come to together, for every round."""
+def _merge_ranges(left: list[IncrementRange], right: list[IncrementRange]) -> list[IncrementRange]:
+    """The ranges of two chunks as one, for every round."""
     return [
         IncrementRange(
             np.stack([np.minimum(a.ratio[0], b.ratio[0]), np.maximum(a.ratio[1], b.ratio[1])]),
             a.rest + b.rest,
             a.guess + b.guess,
         )
-        for a, b in zip(one, more, strict=True)
+        for a, b in zip(left, right, strict=True)
     ]

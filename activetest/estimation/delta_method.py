@@ -1,5 +1,6 @@
-"""The delta method: what a smooth map makes of estimated means, and how far that is in doubt."""
+"""The delta method: the value and variance of a smooth map of estimated means."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,8 @@ from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
 
-def divide_by_answered(metric: Metric, smooth, sample: Sample) -> Metric:
-    """The map of (d,) means to what is estimated; with declined items, of ratios to the last."""
+def divide_by_answered(metric: Metric, smooth: Callable[[Array], Array], sample: Sample) -> Metric:
+    """The metric with a map of (d,) means; with declined items, of their ratios to the last."""
     declined = sample.stats.shape[1] > len(metric.statistics)
 
     def ratio(mean: Array) -> Array:
@@ -21,8 +22,10 @@ def divide_by_answered(metric: Metric, smooth, sample: Sample) -> Metric:
     return replace(metric, smooth=ratio if declined else smooth)
 
 
-def linearise_metric(means: Estimate, sample: Sample, metric: Metric, bounds) -> Estimate:
-    """The estimate (d = 1) of what the metric's map makes of (d,) means.
+def linearise_metric(
+    means: Estimate, sample: Sample, metric: Metric, bounds: tuple[float, float]
+) -> Estimate:
+    """The estimate (d = 1) of the metric's map of (d,) means.
 
     The variance is that of gradient . mean. Raises NotEstimable where the map has no value.
     """
@@ -31,11 +34,15 @@ def linearise_metric(means: Estimate, sample: Sample, metric: Metric, bounds) ->
     if answered and mean[-1] <= 0:
         raise NotEstimable("every labelled item was declined", hint="activetest next --n 10")
     if answered and not (sample.counted.any() or means.exact or means.draws is not None):
-        raise NotEstimable("none of the drawn items here has a label", hint="activetest next --n 10")
+        raise NotEstimable(
+            "none of the drawn items here has a label", hint="activetest next --n 10"
+        )
     at = float(metric.smooth(mean))
     slope = np.ones(1) if len(mean) == 1 else metric.gradient(mean)
     if not (np.isfinite(at) and np.isfinite(slope).all()):
-        raise NotEstimable(metric.undefined or "it is not defined for these labels", "activetest next --n 10")
+        raise NotEstimable(
+            metric.undefined or "it is not defined for these labels", "activetest next --n 10"
+        )
     same = len(mean) == 1
     doubt = sample.label_variance(slope)
     # Where annotators disagree, knowing their answers is not knowing the labels.
@@ -46,7 +53,7 @@ def linearise_metric(means: Estimate, sample: Sample, metric: Metric, bounds) ->
     if draws is not None:
         draws = metric.smooth(np.clip(draws, *means.limits))
         draws = draws[np.isfinite(draws), None]
-    made = Estimate(
+    linear = Estimate(
         mean=np.array([at]) if not same else means.mean,
         variance=(slope @ means.variance @ slope)[None, None],
         terms=at + ((means.terms - mean) @ slope)[:, None],
@@ -57,7 +64,7 @@ def linearise_metric(means: Estimate, sample: Sample, metric: Metric, bounds) ->
         draws=draws,
         exact=exact,
     )
-    return made if draws is not None else _add_model_variance(made, sample, slope, mean, doubt)
+    return linear if draws is not None else _add_model_variance(linear, sample, slope, mean, doubt)
 
 
 def _add_model_variance(
@@ -77,8 +84,8 @@ def _add_model_variance(
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
     pull = sample.counted * ((sample.stats - mean) @ slope)
-    some = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
-    sides = [some & (sign * pull > 0) for sign in (1, -1)]
+    relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
+    sides = [relevant & (sign * pull > 0) for sign in (1, -1)]
     weights = sample.counted * inverse
     one = weights @ pull**2 / weights.sum() if weights.any() else np.nan
     return replace(
@@ -92,5 +99,5 @@ def _add_model_variance(
 
 
 def _effective_count(pulls: Array) -> float:
-    """How many equal pulls these are worth."""
+    """The number of equal pulls with the same sum and sum of squares ratio: (sum p)^2 / sum p^2."""
     return float(pulls.sum() ** 2 / (pulls @ pulls)) if len(pulls) else 0.0

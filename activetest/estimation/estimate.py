@@ -17,6 +17,7 @@ from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample
 from activetest.nouns.log import PENDING
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import find_free_items, make_generator
@@ -27,7 +28,7 @@ _MEMBERS, _MEMBER_ROWS = 200, 5_000
 
 @dataclass(frozen=True)
 class Imputation:
-    """What the surrogate that knows every label thinks of all items without one.
+    """The beliefs of the surrogate that knows every label about all items without one.
 
     mean         (T,) sums of expectations
     posterior    (K, T) members' sums, with labels drawn
@@ -47,12 +48,13 @@ class Value:
 
     metric     what it is a value of
     value      the metric's own value
-    linear      the estimate (d = 1) that intervals are made for
-    outer      monotone map from there to the metric: its smooth map where that is of one mean,
-               else nothing is left to do
-    bounds     range of the linear estimate
+    estimate   the estimate (d = 1) that intervals are made for: of the mean where the metric is a
+               map of one mean, else of the metric itself, linearised
+    transform  monotone map from that estimate to the metric: its smooth map where it is of one
+               mean, else the identity
+    bounds     range of the estimate
     means      the estimate (d,) of the means behind it
-    foreseen   what the surrogate of the last draw expected of the metric; NaN where it said nothing
+    predicted  the metric that the surrogate of the last draw expected; NaN where none is recorded
     """
 
     metric: Metric
@@ -76,8 +78,8 @@ class Value:
         return float(self.metric.gradient(np.clip(self.estimate.mean, *self.estimate.limits))[0])
 
 
-def impute_unknown(evidence: Evidence, cache, *, seed: int) -> Imputation:
-    """Ask the surrogate about the rest of the pool.
+def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputation:
+    """The surrogate's beliefs about the rest of the pool.
 
     The mean is summed over every row; how far members differ from it is measured on at most 10,000
     rows, spread evenly over the unknown ones, and scaled up.
@@ -88,7 +90,7 @@ def impute_unknown(evidence: Evidence, cache, *, seed: int) -> Imputation:
     free[log.supplied_rows[log.supplied_status == PENDING]] = True
     rest = np.flatnonzero(free)
 
-    def on_piece(piece):
+    def on_piece(piece: tuple[int, int]) -> Array:
         here = free[slice(*piece)]
         mean = surrogate.expected(cache.rows(*piece), statistics)
         return mean[:, here].sum(axis=1, dtype=float)
@@ -97,10 +99,10 @@ def impute_unknown(evidence: Evidence, cache, *, seed: int) -> Imputation:
     rng = make_generator(seed, len(log.history) + 1, "posterior")
     members = surrogate.draw_members(_MEMBERS, rng)
     posterior = np.tile(mean, (len(members), 1))
-    some = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
-    if len(some):
-        sums, variances = surrogate.totals(cache.take(some), members, statistics)
-        scale = len(rest) / len(some)
+    subset = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
+    if len(subset):
+        sums, variances = surrogate.totals(cache.take(subset), members, statistics)
+        scale = len(rest) / len(subset)
         posterior += (sums - sums.mean(axis=0)) * scale
         posterior += np.sqrt(np.maximum(variances, 0) * scale) * rng.standard_normal(
             posterior.shape
@@ -109,9 +111,9 @@ def impute_unknown(evidence: Evidence, cache, *, seed: int) -> Imputation:
 
 
 def add_imputation(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
-    """The sample of the whole pool, with the surrogate's view of the rest."""
+    """The sample of the whole pool, with the surrogate's beliefs about the rest."""
     columns = [imputation.statistics.index(each.name) for each in metric.statistics]
-    # Items whose label is not known are taken to be answerable.
+    # Items whose label is not known count as answerable.
     answerable = [float(imputation.count)] * (sample.stats.shape[1] - len(columns))
     constant = np.tile(answerable, (len(imputation.posterior), 1))
     return replace(
@@ -130,7 +132,7 @@ def estimate_metric(sample: Sample, metric: Metric, estimator: str) -> Value:
 
 
 def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
-    """What the metric makes of estimated means (d,) of its statistics.
+    """The metric's value at estimated means (d,) of its statistics.
 
     A metric of one mean keeps that mean, and its interval goes through the metric's map; one of
     several is linearised where they are. Means over answerable items are ratios, linearised too.
@@ -153,39 +155,41 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         # What estimation errors alone add to such a sum is subtracted.
         number = catalog.load("intervals", own).remove_bias(means) * _gap_scale(metric, means)
     if not np.isfinite(number):
-        raise NotEstimable(metric.undefined or "it is not defined for these labels", "activetest next --n 10")
+        raise NotEstimable(
+            metric.undefined or "it is not defined for these labels", "activetest next --n 10"
+        )
     return Value(
         metric, number, estimate, transform, bounds, means, _predict_metric(sample, metric)
     )
 
 
-def build_interval(made: Value, level: float, *, group: bool = False) -> Interval:
+def build_interval(value: Value, level: float, *, group: bool = False) -> Interval:
     """The interval of a value, with the variance of its linear estimate."""
-    estimate = made.estimate
-    low, high = made.bounds
-    if estimate.draws is not None and made.metric.interval is not None and not estimate.exact:
+    estimate = value.estimate
+    low, high = value.bounds
+    if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
         # What a posterior adds to such sums it adds to the truth as well.
         raise NotEstimable("no valid posterior interval for this metric", "read doubly-robust")
     if estimate.draws is not None:
         name, about = "credible", estimate
-    elif made.metric.interval is not None:
-        name, about = made.metric.interval, made.means
+    elif value.metric.interval is not None:
+        name, about = value.metric.interval, value.means
     elif group:
         name, about = "group-beta" if np.isfinite([low, high]).all() else "group-t", estimate
-    elif made.several and np.isfinite([low, high]).all():
+    elif value.several and np.isfinite([low, high]).all():
         name, about = "delta-beta", estimate
     elif (low, high) == (0.0, 1.0):
         name, about = "korn-graubard", estimate
-    elif low == 0 and not made.several:
+    elif low == 0 and not value.several:
         name, about = "gamma", estimate
     else:
         name, about = "shrunk-t", estimate
     found = catalog.load("intervals", name).interval(about, level)
-    scale = _gap_scale(made.metric, made.means) if about is made.means else 1.0
+    scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
     ends = np.clip([scale * found.lower, scale * found.upper], low, high)
-    ends = np.array([made.transform(np.array([end])) for end in ends])
+    ends = np.array([value.transform(np.array([end])) for end in ends])
     # The linear form of a curve knows no bounds.
-    lower, upper = np.sort(np.clip(ends, made.metric.lower, made.metric.upper)).tolist()
+    lower, upper = np.sort(np.clip(ends, value.metric.lower, value.metric.upper)).tolist()
     return replace(found, lower=lower, upper=upper)
 
 
@@ -206,32 +210,32 @@ def _predict_metric(sample: Sample, metric: Metric) -> float:
     return float(metric.smooth(means[: len(metric.statistics)]))
 
 
-def estimate_difference(one: Value, two: Value, level: float) -> tuple[float, Interval]:
-    """The metric in one group minus that in another, from one log, and its joint interval.
+def estimate_difference(first: Value, second: Value, level: float) -> tuple[float, Interval]:
+    """The metric in first group minus that in another, from first log, and its joint interval.
 
     No item is in both: what the surrogate expects of the variances adds up, and what the draws show
     is the variance of the difference of their terms. Degrees of freedom are those of the group with
     fewer labels.
     """
     # Where everything is known, terms still differ, and mean nothing.
-    slopes = tuple(0.0 if value.estimate.exact else value.slope for value in (one, two))
-    apart = one.value - two.value
-    terms = slopes[0] * one.estimate.terms - slopes[1] * two.estimate.terms
-    residuals = one.estimate.weights[:, None] * (terms - one.estimate.weights @ terms)
-    shrink = 1 - (one.estimate.weights**2).sum()
+    slopes = tuple(0.0 if value.estimate.exact else value.slope for value in (first, second))
+    apart = first.value - second.value
+    terms = slopes[0] * first.estimate.terms - slopes[1] * second.estimate.terms
+    residuals = first.estimate.weights[:, None] * (terms - first.estimate.weights @ terms)
+    shrink = 1 - (first.estimate.weights**2).sum()
     expected = sum(
         slope**2 * value.estimate.model_variance
-        for slope, value in zip(slopes, (one, two), strict=True)
+        for slope, value in zip(slopes, (first, second), strict=True)
     )
-    exact = one.estimate.exact and two.estimate.exact
-    open_ = [value for value in (one, two) if not value.estimate.exact] or [one]
+    exact = first.estimate.exact and second.estimate.exact
+    open_ = [value for value in (first, second) if not value.estimate.exact] or [first]
     fewer = min(open_, key=lambda value: np.count_nonzero(value.estimate.inside))
     joint = replace(
-        one.estimate,
+        first.estimate,
         mean=np.array([apart]),
         variance=residuals.T @ residuals / shrink if shrink > 0 else np.zeros((1, 1)),
         terms=terms,
-        limits=np.array([[-1.0], [1.0]]) * (one.metric.upper - one.metric.lower),
+        limits=np.array([[-1.0], [1.0]]) * (first.metric.upper - first.metric.lower),
         inside=fewer.estimate.inside,
         model_variance=0.0 if exact else float(expected),
         exact=exact,

@@ -1,7 +1,7 @@
 """Which values of a ratio bets have refuted: whole stretches of values, not one value at a time.
 
 A ratio is t where the mean of above - t below is 0, and every t has bettors of its own. Those of
-one piece of its range have the same outcome_values. The log capital of each is then a sum of
+one piece of its range have the same stakes. The log capital of each is then a sum of
 log(1 + stake gain) whose gains are linear in t: it is concave, and nowhere below its chord. So what
 chords refute is refuted between their ends too, whether or not capital is monotone in t.
 """
@@ -19,7 +19,7 @@ _PIECES, _HALVINGS = 16, 24
 
 
 def find_first_unrefuted(
-    grid: Array, made: list[Increments], limit: float, *, up: bool
+    grid: Array, increments: list[Increments], limit: float, *, up: bool
 ) -> float | None:
     """The value up to which all are refuted; None if all of the grid are.
 
@@ -28,10 +28,11 @@ def find_first_unrefuted(
     linear functions, which chords do not cut: ranges are at least as wide as they were. limit is
     the log capital that refutes. The end is rounded outward.
     """
-    cells = list(zip(grid, grid[1:], made, made[1:], strict=False))
+    cells = list(zip(grid, grid[1:], increments, increments[1:], strict=False))
     shares = np.linspace(0, 1, _PIECES + 1)
     for low, high, *ends in cells if up else cells[::-1]:
-        bets = _Bets(*map(np.array, map(astuple, ends)), up)
+        left, right = (np.array(astuple(end)) for end in ends)
+        bets = _Bets(left, right, up)
         pieces = np.stack([shares[:-1], shares[1:]], axis=1)
         for piece in pieces if up else pieces[::-1, ::-1]:
             found = bets.first(piece, limit)
@@ -41,11 +42,11 @@ def find_first_unrefuted(
 
 
 class _Bets:
-    """The bets of one side between two values, where the wagers' fields are one and two (6, M)."""
+    """The bets of one side between two values; left and right (6, M) are the fields there."""
 
-    def __init__(self, one: Array, two: Array, up: bool):
-        self.one, self.two, self.up = one, two, up
-        self.rounding = betting.rounding(Increments(*np.maximum(np.abs(one), np.abs(two))))
+    def __init__(self, left: Array, right: Array, up: bool) -> None:
+        self.left, self.right, self.up = left, right, up
+        self.rounding = betting.rounding(Increments(*np.maximum(np.abs(left), np.abs(right))))
 
     def first(self, piece: Array, limit: float) -> float | None:
         """The first value that is not refuted, on the way from one end of a piece to the other."""
@@ -79,4 +80,4 @@ class _Bets:
         return -value - offset, high + offset, most + offset
 
     def _at(self, share: float) -> Array:
-        return (1 - share) * self.one + share * self.two
+        return np.asarray((1 - share) * self.left + share * self.right)

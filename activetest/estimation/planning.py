@@ -7,14 +7,14 @@ from activetest.intervals import betting
 from activetest.nouns.estimate import Estimate, Increments
 from activetest.nouns.rows import Array
 
-# Futures of a gate that are played, draws at a time, and the most that are looked at.
+# Simulated futures of a gate, draws at a time, and the most draws of one.
 _FUTURES, _BLOCK, _HORIZON = 200, 50, 10_000
 
 
 def plan_half_width(
-    estimate: Estimate, *, half_width: float, wanted: float, size: int, level: float
+    estimate: Estimate, *, half_width: float, goal: float, size: int, level: float
 ) -> int:
-    """Labels still to buy until the half-width of a fixed interval has fallen to `wanted`.
+    """Labels still to buy until the half-width of a fixed interval has fallen to `goal`.
 
     estimate     one mean (d = 1) and its M terms; its interval now has this half-width
     size         items of the pool
@@ -25,16 +25,16 @@ def plan_half_width(
     terms agree, widths fall in proportion to labels, as without a hit. Raises ValueError for a
     width that is not above zero.
     """
-    if not wanted > 0:
+    if not goal > 0:
         raise ValueError("a half-width is above zero")
-    if half_width <= wanted or estimate.exact:
+    if half_width <= goal or estimate.exact:
         return 0
     terms, mean = estimate.terms[:, 0], estimate.mean[0]
     used = len(terms)
     left = size - np.arange(used, dtype=float)
     spread = ((terms - mean) * size / left) ** 2
     if not spread.any():
-        return min(int(np.ceil(used * (half_width / wanted - 1))), size - used)
+        return min(int(np.ceil(used * (half_width / goal - 1))), size - used)
     latest = spread[used // 2 :].mean() or spread.mean()
     excess = half_width / _half_width(spread, size, level)[-1] - 1
     limit = used
@@ -42,7 +42,7 @@ def plan_half_width(
         limit = min(2 * limit, size)
         widths = _half_width(np.append(spread, np.full(limit - used, latest)), size, level)
         widths *= 1 + excess * np.sqrt(used / np.arange(1, limit + 1))
-        enough = np.flatnonzero(widths[used:] <= wanted)
+        enough = np.flatnonzero(widths[used:] <= goal)
         if len(enough):
             return int(enough[0]) + 1
     return size - used

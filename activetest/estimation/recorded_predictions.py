@@ -33,7 +33,7 @@ class RecordedPredictions:
         member (D,) is 1.0 in the group; the column -1 stands for whether an item can be answered,
         which is imputed as certain.
         """
-        # A round that knows nothing of the group predicted nothing of it.
+        # A round that recorded nothing about the group predicts nothing.
         member = member * (self.count[self.round, group] > 0)
         certain = np.column_stack([self.imputed, np.ones(len(member))])
         guess = certain[:, columns] * member[:, None]
@@ -54,21 +54,23 @@ class RecordedPredictions:
 def collect_recorded(
     log: Log, statistics: Sequence[Statistic], groups: Sequence
 ) -> RecordedPredictions:
-    """What the rounds say; zeros, as without a surrogate, where they know nothing of it."""
+    """What the rounds recorded; zeros, as without a surrogate, where they recorded nothing."""
     history, names = log.history, [each.name for each in statistics]
     imputed = np.zeros((len(log.rows), len(names)))
     sums = np.zeros((len(history), len(groups), len(names)))
     count = np.zeros((len(history), len(groups)))
     for place, each in enumerate(history):
         here = log.round == each.number
-        rows = [each.groups.index(one.name) if one.name in each.groups else -1 for one in groups]
-        told, rows = np.flatnonzero(np.array(rows) >= 0), [row for row in rows if row >= 0]
-        count[place, told] = each.count[rows]
+        rows = [
+            each.groups.index(group.name) if group.name in each.groups else -1 for group in groups
+        ]
+        known, rows = np.flatnonzero(np.array(rows) >= 0), [row for row in rows if row >= 0]
+        count[place, known] = each.count[rows]
         for column, name in enumerate(names):
             if name in each.statistics:
                 at = each.statistics.index(name)
                 imputed[here, column] = each.imputed[:, at]
-                sums[place, told, column] = each.imputed_sum[rows, at]
+                sums[place, known, column] = each.imputed_sum[rows, at]
     numbers = np.array([each.number for each in history], np.int64)
     return RecordedPredictions(
         round=np.searchsorted(numbers, log.round),

@@ -1,7 +1,7 @@
 """Predictions of past rounds, for statistics or groups that they did not record.
 
-Whatever a surrogate predicted before a draw serves the draw, an older one too: so the surrogates of
-rounds 1, 2, 4, 8, ... are asked, each for all rounds until the next, in one pass over the pool.
+Any prediction made before a draw serves that draw, also one of an older surrogate: so those of
+rounds 1, 2, 4, 8, ... predict, each for all rounds until the next, in one pass over the pool.
 """
 
 from collections.abc import Sequence
@@ -11,20 +11,22 @@ import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import Log, Round
-from activetest.nouns.rows import Array
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import list_known_before, restore_surrogate
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 
 
-def repredict(log: Log, cache, statistics: tuple[Statistic, ...]) -> Log:
-    """The log with rounds that say something about all these statistics, for every group.
+def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> Log:
+    """The log with predictions of every round for all these statistics and every group.
 
     Rounds that recorded them for all groups stay as they are, and so do those of older versions and
     those whose items were deterministic, for estimates need nothing from them.
     """
     names, groups = {each.name for each in statistics}, list_group_names(cache)
-    # A round without aims was drawn by an older version, whose surrogates cannot be asked any more.
+    # A round without objectives was drawn by an older version, whose surrogate cannot be restored.
     lacking = {
         each.number
         for each in log.history
@@ -49,14 +51,16 @@ def _find_source(number: int, history: Sequence[Round]) -> Round:
     return source if source.objectives else history[number - 1]
 
 
-def _sum_over_pool(cache, sources: dict[int, Round], statistics) -> dict[int, Array]:
+def _sum_over_pool(
+    cache: PoolView, sources: dict[int, Round], statistics: tuple[Statistic, ...]
+) -> dict[int, Array]:
     """{number: (G, T + 1)} sums of what each surrogate expects of every row of the pool.
 
     The last column counts rows.
     """
     surrogates = {number: restore_surrogate(each, cache) for number, each in sources.items()}
 
-    def on_piece(piece):
+    def on_piece(piece: tuple[int, int]) -> list[Array]:
         rows = cache.rows(*piece)
         return [_sum_expectations(each, cache, rows, statistics) for each in surrogates.values()]
 
@@ -65,35 +69,43 @@ def _sum_over_pool(cache, sources: dict[int, Round], statistics) -> dict[int, Ar
     sums = map_reduce(
         cache.chunks(),
         on_piece,
-        lambda one, more: [a + b for a, b in zip(one, more, strict=True)],
+        lambda left, right: [a + b for a, b in zip(left, right, strict=True)],
     )
     return dict(zip(surrogates, sums, strict=True))
 
 
-def _sum_expectations(surrogate, cache, rows, statistics) -> Array:
+def _sum_expectations(
+    surrogate: Surrogate, cache: PoolView, rows: Rows, statistics: tuple[Statistic, ...]
+) -> Array:
     """(G, T + 1) sums over rows of what a surrogate expects, and their number."""
     terms = [*surrogate.expected(rows, statistics), np.ones(len(rows.index))]
     return sum_by_group(cache, rows.codes, terms)
 
 
 def _repredict_round(
-    each: Round, log: Log, cache, source: Round, wholes, statistics, groups
+    round: Round,
+    log: Log,
+    cache: PoolView,
+    source: Round,
+    wholes: dict[int, Array],
+    statistics: tuple[Statistic, ...],
+    groups: tuple[str, ...],
 ) -> Round:
     """The round, with the predictions of the source's surrogate where it has none of its own.
 
     What it recorded for all these groups stays: no number depends on what else is asked for.
     """
     surrogate = restore_surrogate(source, cache)
-    known = cache.take(list_known_before(log, each.number))
+    known = cache.take(list_known_before(log, round.number))
     left = wholes[source.number] - _sum_expectations(surrogate, cache, known, statistics)
-    drawn = surrogate.expected(cache.take(each.rows), statistics).T.astype(float)
-    names = tuple(one.name for one in statistics)
-    if each.groups == groups:
-        for name in set(names) & set(each.statistics):
-            new, old = names.index(name), each.statistics.index(name)
-            drawn[:, new], left[:, new] = each.imputed[:, old], each.imputed_sum[:, old]
+    drawn = surrogate.expected(cache.take(round.rows), statistics).T.astype(float)
+    names = tuple(each.name for each in statistics)
+    if round.groups == groups:
+        for name in set(names) & set(round.statistics):
+            new, old = names.index(name), round.statistics.index(name)
+            drawn[:, new], left[:, new] = round.imputed[:, old], round.imputed_sum[:, old]
     return replace(
-        each,
+        round,
         statistics=names,
         groups=groups,
         imputed=drawn,

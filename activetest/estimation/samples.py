@@ -16,7 +16,9 @@ from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Sample
 from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
 from activetest.rounds.group_sums import list_group_names
@@ -53,12 +55,12 @@ class Evidence:
     steps                  (M,) places of those among them that were drawn, not deterministic
     whole                  False where the answered beginning of an unfinished first round is used
     drawn                  the D rows drawn
-    stats, supplied_stats   (D, T + 1) and (B, T + 1); zeros unless the item is labelled
-    supplied                the B rows supplied
+    stats, supplied_stats  (D, T + 1) and (B, T + 1); zeros unless the item is labelled
+    supplied               the B rows supplied
     statistics             (T,) what the columns are
     groups                 the whole pool first
     surrogate              the one that knows every label
-    foresight              what the rounds predicted
+    recorded               what the rounds predicted
     """
 
     log: Log
@@ -71,27 +73,29 @@ class Evidence:
     supplied: Rows
     statistics: tuple[Statistic, ...]
     groups: tuple[Group, ...]
-    surrogate: object
+    surrogate: Surrogate
     recorded: RecordedPredictions
 
 
 def collect_evidence(
     log: Log,
-    cache,
+    cache: PoolView,
     choices: Choices,
     metrics: Sequence[Metric],
     *,
     seed: int,
     predict_again: bool = True,
-    surrogate=None,
+    surrogate: Surrogate | None = None,
 ) -> Evidence:
-    """Everything that samples of these metrics need, looked up once.
+    """Everything that samples of these metrics need, collected once.
 
-    surrogate is what surrogate_of gives, where that is at hand. What rounds did not record is
-    predicted again with their own surrogates, unless `again` is False: the metrics that need it are
-    then estimated without.
+    surrogate is what get_surrogate gives, where that is at hand. What rounds did not record is
+    predicted again with their own surrogates, unless `predict_again` is False: the metrics that
+    need it are then estimated without.
     """
-    statistics = tuple({each.name: each for one in metrics for each in one.statistics}.values())
+    statistics = tuple(
+        {each.name: each for metric in metrics for each in metric.statistics}.values()
+    )
     if predict_again:
         log = repredict(log, cache, statistics)
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
@@ -134,13 +138,15 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     place = [each.name for each in evidence.groups].index(group.name)
     imputed, imputed_sum, left = evidence.recorded.of(place, member, columns)
     _, _, remaining = evidence.recorded.of(0, np.ones(len(member)), [])
-    known, known_brought = log.status != PENDING, log.supplied_status != PENDING
-    total = stats[known].sum(axis=0) + supplied[known_brought].sum(axis=0)
-    unknown = group.size - int(member[known].sum() + supplied_member[known_brought].sum())
+    known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
+    total = stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
+    unknown = group.size - int(member[known].sum() + supplied_member[known_supplied].sum())
 
     def expect(weights: Array) -> tuple[Array, Array]:
         rows = evidence.drawn[steps]
-        objective = combine_statistics(metric.statistics, weights[: len(metric.statistics)])
+        objective = combine_statistics(
+            metric.statistics, weights[: len(metric.statistics)].tolist()
+        )
         mean, variance = moments(evidence.surrogate.beliefs(rows, (objective,)))
         # A last statistic, whether an item can be answered, is taken to be certain.
         mean = mean[0] + weights[len(metric.statistics) :].sum()
@@ -170,12 +176,14 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     )
 
 
-def known_weights(log: Log, size: int, inside: Array, supplied_inside: Array):
-    """(M,) positions and labels of labelled items, and what each weighs in an estimate.
+def known_weights(
+    log: Log, size: int, inside: Array, supplied_inside: Array
+) -> tuple[Array, Array, Array]:
+    """(M,) positions and labels of labelled items, and their weights in an estimate.
 
     The weights are those that LURE gives to known items: a draw weighs w / q, and every item w for
-    each draw after it, w as in Sample. inside (D,) and brought_inside (B,) are 0 for items to leave
-    out.
+    each draw after it, w as in Sample. inside (D,) and supplied_inside (B,) are 0 for items to
+    leave out.
     """
     count, _ = count_usable_draws(log)
     steps = np.flatnonzero(~log.deterministic[:count])
@@ -191,20 +199,22 @@ def known_weights(log: Log, size: int, inside: Array, supplied_inside: Array):
         # Everything is known, and every item counts alike.
         drawn, supplied = np.ones(len(drawn)), np.ones(len(supplied))
     drawn, supplied = drawn * inside, supplied * supplied_inside
-    some, more = log.status == LABELLED, log.supplied_status == LABELLED
-    return *list_labelled(log), np.concatenate([drawn[some], supplied[more]])
+    labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
+    return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
 
 
-def _label_variance(evidence, metric: Metric, weights: Array, member, supplied_member) -> float:
-    """Variance of the weighted sum that labels of several annotators leave, N^2 times too large."""
+def _label_variance(
+    evidence: Evidence, metric: Metric, weights: Array, member: Array, supplied_member: Array
+) -> float:
+    """N^2 times the variance of the weighted sum that labels of several annotators leave."""
     log, size = evidence.log, evidence.groups[0].size
-    if log.soft is None:
+    if log.soft is None or log.supplied_soft is None:
         return 0.0
     _, _, shares = known_weights(log, size, member, supplied_member)
-    some, more = log.status == LABELLED, log.supplied_status == LABELLED
-    outputs = [evidence.drawn.outputs[some], evidence.supplied.outputs[more]]
-    soft = np.concatenate([log.soft[some], log.supplied_soft[more]])
-    objective = combine_statistics(metric.statistics, weights[: len(metric.statistics)])
+    labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
+    outputs = [evidence.drawn.outputs[labelled], evidence.supplied.outputs[supplied]]
+    soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
+    objective = combine_statistics(metric.statistics, weights[: len(metric.statistics)].tolist())
     # A label may also be of a class that is none of the pool's.
     soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
     tables = np.concatenate(
@@ -222,13 +232,15 @@ def _label_variance(evidence, metric: Metric, weights: Array, member, supplied_m
     return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
 
 
-def _statistics_of_labelled(rows: Rows, labels: Array, status: Array, statistics) -> Array:
+def _statistics_of_labelled(
+    rows: Rows, labels: Array, status: Array, statistics: tuple[Statistic, ...]
+) -> Array:
     """(R, T + 1) statistics of labelled rows and a 1; zeros for the others."""
     stats = np.zeros((len(labels), len(statistics) + 1))
-    told = status == LABELLED
-    if told.any():
-        stats[told, :-1] = observe_statistics(rows[told], labels[told], statistics)
-        stats[told, -1] = 1
+    known = status == LABELLED
+    if known.any():
+        stats[known, :-1] = observe_statistics(rows[known], labels[known], statistics)
+        stats[known, -1] = 1
     return stats
 
 
@@ -239,14 +251,16 @@ def _sum_supplied_before(log: Log, supplied: Array) -> Array:
     return sums[np.searchsorted(log.supplied_round[order], log.round, side="right")]
 
 
-def list_groups(cache) -> tuple[Group, ...]:
+def list_groups(cache: PoolView) -> tuple[Group, ...]:
     """The whole pool, then every value of every group column: the order in which rounds record."""
     groups, recorded = [Group("", cache.size)], list_group_names(cache)
     for column, (name, values) in enumerate(
         zip(cache.group_names, cache.group_values, strict=True)
     ):
 
-        def sizes(piece, column=column, values=values):
+        def sizes(
+            piece: tuple[int, int], column: int = column, values: list[str] = values
+        ) -> Array:
             return np.bincount(cache.rows(*piece).codes[:, column], minlength=len(values))
 
         counts = map_reduce(cache.chunks(), sizes, np.add)
@@ -260,7 +274,8 @@ def list_groups(cache) -> tuple[Group, ...]:
 def _lure_weights(size: int, used: int) -> Array:
     """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
 
-    Brought and deterministic items do not count: weights that reacted to them would react to labels.
+    Supplied and deterministic items do not count: weights that reacted to them would react to
+    labels.
     """
     ahead = size - np.arange(used, dtype=float)
     # The last of all N draws knows everything: its term is the exact mean.

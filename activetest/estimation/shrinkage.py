@@ -1,4 +1,4 @@
-"""Groups drawn towards what is expected of them, by as much as their estimates are in doubt."""
+"""Empirical-Bayes shrinkage: group estimates move towards their expectation, by their variance."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from activetest.nouns.rows import Array
 
 
 def shrink(estimates: Array, variances: Array, expected: Array | float) -> Array:
-    """(G,) estimates of the groups of one column, each drawn towards what is expected of it.
+    """(G,) estimates of the groups of one column, each moved towards what is expected of it.
 
     estimates   (G,) values; NaN where there is none
     variances   (G,) their sampling variances V: 0 where the value is known, NaN or infinite where
@@ -22,9 +22,9 @@ def shrink(estimates: Array, variances: Array, expected: Array | float) -> Array
     """
     expected = np.broadcast_to(np.asarray(expected, float), np.shape(estimates))
     estimates, variances = np.asarray(estimates, float), np.asarray(variances, float)
-    told = np.isfinite(estimates) & np.isfinite(variances)
-    distance = np.where(told, estimates - expected, 0.0)
-    measured = told & (variances > 0)
+    known = np.isfinite(estimates) & np.isfinite(variances)
+    distance = np.where(known, estimates - expected, 0.0)
+    measured = known & (variances > 0)
     between = _between(distance[measured], variances[measured])
     kept = between / (between + np.where(measured, variances, 1.0))
     return expected + np.where(measured, kept, 1.0) * distance

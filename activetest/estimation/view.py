@@ -1,4 +1,4 @@
-"""One look at a log: every value and interval that is asked for, from evidence gathered once."""
+"""The view of a log: every value and interval of its metrics, from evidence collected once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +15,8 @@ from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Increments, Interval, Sample
 from activetest.nouns.log import Log
+from activetest.nouns.pool import PoolView
+from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
 
@@ -27,13 +29,13 @@ OWN_VIEW = "ase"
 class View:
     """A log, seen by the choices of a study.
 
-    evidence     gathered for the metrics
-    imputation   the surrogate's own view of the rest; None where nobody asks for it
+    evidence     collected for the metrics
+    imputation   the surrogate's own view of the rest; None where it is not needed
     metrics      {title: the metric}, curves linearised around what is known of the whole pool
     """
 
     log: Log
-    cache: object
+    cache: PoolView
     choices: Choices
     seed: int
     evidence: Evidence
@@ -82,7 +84,7 @@ class View:
     def bet_on_metric(
         self, metric: Metric, level: float, group: Group, threshold: float
     ) -> tuple[Increments, Interval, tuple[float, float]]:
-        """Wagers on the metric being at least a threshold, its interval, and its certain range.
+        """Increments about the metric being at least a threshold, its interval, and possible range.
 
         Raises NotEstimable.
         """
@@ -95,8 +97,8 @@ def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:
     """Why there is no estimate from draws where items have no probabilities."""
     if any(each.deterministic and each.allocation for each in log.history):
         return NotEstimable(
-            "items were drawn between groups without a floor, and an estimate needs at least 2 that "
-            f"were drawn with known probabilities ({drawn} so far)",
+            "items were drawn between groups without a floor, and an estimate needs at least 2 "
+            f"that were drawn with known probabilities ({drawn} so far)",
             "read the groups or ase, or give every item a chance: activetest init POOL --floor 0.1",
         )
     return NotEstimable(
@@ -112,7 +114,7 @@ def is_model_based(estimator: str) -> bool:
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:
-    """The metric's range, as far as what is known leaves it possible."""
+    """The range of the metric that what is known leaves possible."""
     count = len(metric.statistics)
     if count and sample.unknown == 0:
         answered = sample.total[count:].sum() if len(sample.total) > count else sample.size
@@ -127,17 +129,17 @@ def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:
 
 def build_view(
     log: Log,
-    cache,
+    cache: PoolView,
     choices: Choices,
     metrics: Sequence[Metric],
     *,
     seed: int,
     own_view: bool,
-    surrogate=None,
+    surrogate: Surrogate | None = None,
 ) -> View:
-    """The view of these metrics; own_view asks the surrogate about the rest of the pool as well.
+    """The view of these metrics; own_view adds the surrogate's beliefs about the rest of the pool.
 
-    surrogate is what rounds_learn.surrogate_of gives, where that is at hand.
+    surrogate is what rounds.fit.get_surrogate gives, where that is at hand.
     """
     refined = {
         metric.title: linearise_curve(metric, log, cache) if metric.refine else metric
@@ -150,20 +152,24 @@ def build_view(
     return View(log, cache, choices, seed, evidence, imputation, refined)
 
 
-def linearise_curve(metric: Metric, log: Log, cache, group: Group | None = None) -> Metric:
+def linearise_curve(
+    metric: Metric, log: Log, cache: PoolView, group: Group | None = None
+) -> Metric:
     """A curve's metric as one mean, linear around what the labels say.
 
-    Where all were deterministic their labels say nothing about the pool: then around what the surrogate of
-    the last round believes.
+    Where all items were deterministic their labels say nothing about the pool: then around what the
+    surrogate of the last round believes.
     """
+    if metric.refine is None:
+        raise ValueError(f"{metric.title} is no area under a curve")
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     inside = (Group("", cache.size) if group is None else group).membership
     rows, labels, weights = samples.known_weights(
         log, cache.size, inside(drawn.codes), inside(supplied.codes)
     )
     if group is None and not weights.any() and log.deterministic.any():
-        made = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
+        refined = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
     else:
-        made = metric.refine(cache.take(rows).outputs, labels, weights)
-    statistics = tuple(replace(each, name=metric.title) for each in made.statistics)
-    return replace(made, statistics=statistics)
+        refined = metric.refine(cache.take(rows).outputs, labels, weights)
+    statistics = tuple(replace(each, name=metric.title) for each in refined.statistics)
+    return replace(refined, statistics=statistics)

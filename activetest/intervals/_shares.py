@@ -27,9 +27,9 @@ def binomial_limits(
 ) -> tuple[float, float]:
     """Lower and upper limit of a share: Clopper and Pearson's at a size that Student's t shrinks.
 
-    half takes Jeffreys' in their place, which add half a draw to either side (Brown, Cai and
-    DasGupta 2001). Where no label of the rarer kind was seen (minority_count 0), only what was expected
-    speaks against the nearer bound, and it stays in.
+    jeffreys takes Jeffreys' in their place, which add half a draw to either side (Brown, Cai and
+    DasGupta 2001). Where no label of the rarer kind was seen (minority_count 0), the nearer bound
+    stays in: no label is evidence against it.
     """
     tail = (1 - level) / 2
     size *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2

@@ -4,6 +4,8 @@ In the brackets, in any order, separated by commas, each at most once: equal-wid
 equal-count, and a number of bins (15 unless given).
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from activetest.errors import ChoiceError
@@ -59,10 +61,7 @@ def add_bins_to_name(name: str, argument: str | None) -> str:
 def statistics_of_bins(word: str, edges: Array) -> tuple[Statistic, ...]:
     """(B,) the statistic of that word, such as right_in or true_in:3, in each bin."""
     # str of a single-precision number has as many digits as tell it from its neighbours.
-    return tuple(
-        statistic(f"{word}:{low!s}:{high!s}")
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
-    )
+    return tuple(statistic(f"{word}:{low!s}:{high!s}") for low, high in pairwise(edges))
 
 
 def _split_parts(argument: str) -> list[str]:

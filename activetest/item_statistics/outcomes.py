@@ -5,6 +5,7 @@ three numbers: the value when right, and mean and variance of the value over the
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def _fill_cells(
     shape = (len(places), len(pred))
     mean = np.empty(shape, np.float32)
     square = np.empty(shape if spread is not None else (0, 0), np.float32)
-    for code, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for code, (start, stop) in enumerate(pairwise(bounds)):
         mean[:, start:stop] = tables[:, code] @ weights[:, start:stop]
         if spread is not None:
             square[:, start:stop] = tables[:, code] ** 2 @ weights[:, start:stop]

@@ -112,10 +112,9 @@ def describe_pool(
     """
     classes = tuple(pool.get("classes", ())) if cache is None else cache.classes
     positive = pool.get("positive")
+    code = None
     if len(classes) == 2:
         code = classes.index(positive) if positive in classes else 1
-    else:
-        code = None
     return Facts(
         task=pool["task"],
         classes=classes,

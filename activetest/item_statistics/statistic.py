@@ -69,8 +69,8 @@ def statistic(name: str) -> Statistic:
     """
     word, *texts = name.split(":")
     make: Maker = _MAKERS.get(word) or catalog.load("statistics", word).make
-    made: Statistic = make(name, *map(json.loads, texts))
-    return made
+    found: Statistic = make(name, *map(json.loads, texts))
+    return found
 
 
 def combine_statistics(statistics: Sequence[Statistic], weights: Sequence[float]) -> Statistic:

@@ -32,9 +32,10 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
             "ask for ece, or for fewer bins as in classwise-ece[5]",
         )
     edges = [calibration.find_edges(name, facts, argument, code) for code in range(classes)]
+    in_bins = calibration.statistics_of_bins
     statistics = (
-        *chain(*(calibration.statistics_of_bins(f"true_in:{c}", each) for c, each in enumerate(edges))),
-        *chain(*(calibration.statistics_of_bins(f"prob_in:{c}", each) for c, each in enumerate(edges))),
+        *chain(*(in_bins(f"true_in:{code}", each) for code, each in enumerate(edges))),
+        *chain(*(in_bins(f"prob_in:{code}", each) for code, each in enumerate(edges))),
     )
 
     def distance(mean: Array) -> Array:

@@ -19,9 +19,9 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """
     names = facts.classes
     cells = {
-        f"{true} as {said}": f"cell:{row}:{column}"
+        f"{true} as {predicted}": f"cell:{row}:{column}"
         for row, true in enumerate(names)
-        for column, said in enumerate(names)
+        for column, predicted in enumerate(names)
     }
     if argument in cells:
         cells = {argument: cells[argument]}

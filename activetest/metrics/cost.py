@@ -23,4 +23,5 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
             "activetest init POOL --costs costs.csv",
         )
     # The name carries the whole matrix: a round stays what it was when the costs change.
-    return (linear_metric("cost", statistic(f"cost:{json.dumps(facts.costs, separators=(',', ':'))}")),)
+    costs = json.dumps(facts.costs, separators=(",", ":"))
+    return (linear_metric("cost", statistic(f"cost:{costs}")),)

@@ -1,1 +1,1 @@
-"""What a round knew, and how it drew: shared by sampling and estimation."""
+"""Rounds: fitting, objectives, scores and draws, shared by sampling and estimation."""

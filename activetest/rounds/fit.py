@@ -1,4 +1,4 @@
-"""What a round knows: the labels there are, and what the surrogate makes of them."""
+"""Fitting: the labels that a round knows, and the surrogate fitted to them."""
 
 from collections.abc import Container
 from dataclasses import replace
@@ -10,7 +10,9 @@ from activetest.errors import PoolChanged
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log, Round
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
 
 # Rows of the pool that stand in for training rows.
@@ -25,7 +27,7 @@ def find_free_items(log: Log, size: int) -> Array:
     return free
 
 
-def get_surrogate(log: Log, cache, choices: Choices, *, seed: int):
+def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> Surrogate:
     """The surrogate that the next round would have: fitted now, or an earlier one still in use."""
     number = len(log.history) + 1
     earlier = find_reusable_round(log, choices, cache.unavailable)
@@ -39,7 +41,7 @@ def find_reusable_round(
 ) -> Round | None:
     """The last round, where its surrogate is not due to be fitted again.
 
-    Of surrogates that are lost none can be used again: see Cache.
+    A surrogate whose files are missing cannot be used again: see Cache.unavailable.
     """
     if choices.refit == "every" or not log.history or choices.surrogate in unavailable:
         return None
@@ -52,34 +54,37 @@ def find_reusable_round(
 
 
 def is_refit_due(refit: str, then: int, now: int) -> bool:
-    """Whether a surrogate that knew `then` labels is to be fitted again to `now`."""
+    """Whether a surrogate fitted to `then` labels is due to be fitted again to `now`."""
     if refit == "every":
         return True
     return now >= (max(2 * then, 1) if refit == "doubling" else then + int(refit))
 
 
-def restore_surrogate(each: Round, cache):
-    """The surrogate of a round. Raises PoolChanged where what its beliefs rest on is no more."""
-    name = each.choices["surrogate"]
+def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
+    """The surrogate of a round. Raises PoolChanged where a file that it rests on has changed."""
+    name = round.choices["surrogate"]
     if name in cache.unavailable:
         raise PoolChanged(
             cache.unavailable[name],
-            "restore it; what the rounds recorded can be reported without, with fixed intervals",
+            "restore it; report --interval fixed needs only what the rounds recorded",
         )
-    return catalog.load("surrogates", name).restore(each.params)
+    surrogate: Surrogate = catalog.load("surrogates", name).restore(round.params)
+    return surrogate
 
 
 def list_known_before(log: Log, number: int) -> Array:
-    """(K,) pool positions of everything that was drawn before a round, or that it knew besides."""
+    """(K,) pool positions of everything that was drawn before a round, or supplied before it."""
     return np.concatenate(
         [log.rows[log.round < number], log.supplied_rows[log.supplied_round <= number]]
     )
 
 
-def fit_surrogate(log: Log, cache, choices: Choices, *, rng: np.random.Generator):
+def fit_surrogate(
+    log: Log, cache: PoolView, choices: Choices, *, rng: np.random.Generator
+) -> Surrogate:
     """The chosen surrogate, fitted to every label that is known."""
-    rows, labels = list_labelled(log)
-    rows = cache.take(rows)
+    positions, labels = list_labelled(log)
+    rows = cache.take(positions)
     # A few thousand predictions give their scale well enough for a prior.
     scale = (
         1.0
@@ -99,10 +104,11 @@ def fit_surrogate(log: Log, cache, choices: Choices, *, rng: np.random.Generator
             else ()
         ),
     )
-    return catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
+    surrogate: Surrogate = catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
+    return surrogate
 
 
-def _take_background(cache) -> Rows:
+def _take_background(cache: PoolView) -> Rows:
     return cache.take(np.linspace(0, cache.size - 1, min(_BACKGROUND_ROWS, cache.size)).astype(int))
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.pool.groups import name_of
 
 
-def list_group_names(cache) -> tuple[str, ...]:
+def list_group_names(cache: PoolView) -> tuple[str, ...]:
     """(G,) "" for the whole pool, then a name for every value of every group column."""
     named = (
         name_of(column, value)
@@ -18,7 +19,7 @@ def list_group_names(cache) -> tuple[str, ...]:
     return ("", *named)
 
 
-def sum_by_group(cache, codes: Array, terms: Sequence[Array]) -> Array:
+def sum_by_group(cache: PoolView, codes: Array, terms: Sequence[Array]) -> Array:
     """(G, terms) sums of (R,) terms, over all rows and each group; codes as in Rows."""
     sums = [np.array([term.sum(dtype=float) for term in terms])[None]]
     for column, values in enumerate(cache.group_values):

@@ -1,4 +1,4 @@
-"""What a round's draws aim at: for each metric, the weighted sum of statistics that moves it.
+"""The objectives of a round: for each metric, the weighted sum of statistics that it follows.
 
 A metric of several means changes with its items like gradient . h (Sawade 2010; Marchant and
 Rubinstein 2021): draws that estimate the mean of that sum well estimate the metric well.
@@ -14,21 +14,23 @@ from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics, statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, Objective
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import list_labelled, observe_statistics
 
-# Rows behind the shape of a curve that draws aim at.
+# Rows that determine the shape of a curve that is an objective.
 _SHAPE_ROWS = 4096
 
 
-def list_recorded_statistics(choices: Choices, cache) -> tuple[Statistic, ...]:
+def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statistic, ...]:
     """(T,) statistics of the configured metrics, each once: what rounds record sums of."""
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    wanted = (choices.metric, *choices.also, *choices.metrics)
+    specifications = (choices.metric, *choices.also, *choices.metrics)
     found = {
         each.name: each
-        for name in wanted
+        for name in specifications
         for metric in specification.find_metrics(name, facts)
         for each in metric.statistics
     }
@@ -36,14 +38,14 @@ def list_recorded_statistics(choices: Choices, cache) -> tuple[Statistic, ...]:
 
 
 def linearise_objective(objective: Objective) -> Statistic:
-    """What an aim weighs together, as one statistic."""
+    """The weighted sum of an objective, as one statistic."""
     return combine_statistics([statistic(name) for name in objective.statistics], objective.weights)
 
 
 def find_objectives(
-    log: Log, cache, surrogate, choices: Choices, free: Array
+    log: Log, cache: PoolView, surrogate: Surrogate, choices: Choices, free: Array
 ) -> tuple[Objective, ...]:
-    """One aim per metric, with a total of 0 yet; free (N,) as in rounds.unseen.
+    """One objective per metric, its total still 0; free (N,) as in fit.find_free_items.
 
     The gradient is taken where the surrogate believes the means to be: one more pass, for metrics
     of several means only.
@@ -75,17 +77,21 @@ def _make_objective(metric: Metric, means: dict[str, float]) -> Objective:
     return Objective(names, tuple(map(float, weights)), 0.0)
 
 
-def _linearise_curve(metric: Metric, classes: tuple[str, ...], cache, surrogate) -> Metric:
+def _linearise_curve(
+    metric: Metric, classes: tuple[str, ...], cache: PoolView, surrogate: Surrogate
+) -> Metric:
     """A curve's metric as one mean, linear around what the surrogate believes."""
+    if metric.refine is None or metric.class_name is None:
+        raise ValueError(f"{metric.title} is no curve of one class")
     outputs, labels, weights = expand_beliefs(cache, surrogate)
     code = classes.index(metric.class_name)
     refined = metric.refine(outputs, labels, weights)
     return replace(
-        refined, statistics=(approximate_influence(refined, code, outputs.probs[:, code]),)
+        refined, statistics=(approximate_influence(refined, code, outputs.known_probs[:, code]),)
     )
 
 
-def expand_beliefs(cache, surrogate) -> tuple[Outputs, Array, Array]:
+def expand_beliefs(cache: PoolView, surrogate: Surrogate) -> tuple[Outputs, Array, Array]:
     """Outputs, labels and weights that stand for the pool as the surrogate sees it.
 
     Some of its rows, each once for every class, weighted by how probable that is.
@@ -102,11 +108,11 @@ def expand_beliefs(cache, surrogate) -> tuple[Outputs, Array, Array]:
 
 
 def _estimate_means(
-    log: Log, cache, surrogate, statistics: tuple[Statistic, ...], free: Array
+    log: Log, cache: PoolView, surrogate: Surrogate, statistics: tuple[Statistic, ...], free: Array
 ) -> dict:
     """{name: mean over the pool}, of known labels as they are and of expectations for the rest."""
 
-    def on_piece(piece):
+    def on_piece(piece: tuple[int, int]) -> Array:
         mean = surrogate.expected(cache.rows(*piece), statistics)
         return mean[:, free[slice(*piece)]].sum(axis=1, dtype=float)
 

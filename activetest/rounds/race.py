@@ -13,10 +13,10 @@ from activetest.pool.hashing import uniforms
 
 
 def mix_scores(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
-    """(R,) probabilities of the first pick, and (K,) the sum of squares of each kind of score.
+    """(R,) probabilities of the first draw, and (K,) the sum of squares of each kind of score.
 
     scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero. Raises
-    ValueError for scores that are negative or not finite. See blended.
+    ValueError for scores that are negative or not finite. See blend_scores.
     """
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
@@ -40,19 +40,21 @@ def sharpen_scores(scores: Array, peaks: Array, power: float) -> Array:
 
 
 def blend_scores(scores: Array, free: Array, floor: float, totals: Array, count: int) -> Array:
-    """(R,) weights of some rows, from what scores (K,) and free rows came to over the pool.
+    """(R,) weights of rows, from the totals (K,) of scores and the count of free rows in the pool.
 
     All kinds of scores are scaled to a mean square of one, and the mean of their squares is blended
     with one: sqrt((1 - floor^2) score^2 + floor^2). Where a score is the root of an expected
-    square, as the optimal one is, this is the best one when, with probability floor^2, what is
-    believed of a row means nothing and it is like any other of the pool. In the first draw no row
+    square, as the optimal one is, this is the best one when, with probability floor^2, the beliefs
+    about a row are uninformative and it is like any other of the pool. In the first draw no row
     is less likely than floor / count, for no mean exceeds its root mean square. Where no score is
     above zero every free row is as likely as another.
     """
-    some = totals > 0
-    if not some.any():
+    scored = totals > 0
+    if not scored.any():
         return free.astype(float)
-    squares = np.square(scores.T[..., some], dtype=float) @ (count / totals[some]) / some.sum()
+    squares = (
+        np.square(scores.T[..., scored], dtype=float) @ (count / totals[scored]) / scored.sum()
+    )
     return np.where(free, np.sqrt((1 - floor**2) * squares + floor**2), 0.0)
 
 
@@ -62,7 +64,7 @@ def draw_by_race(hashes: Array, weight: Array, count: int, *, seed: int, stream:
     hashes (R,) of the rows' ids, weight (R,). Rows of weight zero never win: where fewer than
     count have any, all of those are drawn.
     """
-    count = min(count, np.count_nonzero(weight))
+    count = min(count, int(np.count_nonzero(weight)))
     with np.errstate(divide="ignore"):
         keys = -np.log(uniforms(hashes, seed, stream)) / weight
         # About count keys are below count over the sum of all weights: seldom fewer than count

@@ -1,4 +1,4 @@
-"""How much a round wants each row: the acquisition's scores of what the surrogate believes."""
+"""Scores of rows: the acquisition, applied to what the surrogate believes."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,7 @@ from activetest import catalog
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import make_generator
 
 # Members that acquisitions which need them are shown, and numbers at a time that they make.
@@ -15,11 +16,11 @@ _MEMBERS, _NUMBERS = 100, 2**20
 
 
 def make_scorer(
-    surrogate, choices: Choices, *, seed: int, number: int
+    surrogate: Surrogate, choices: Choices, *, seed: int, number: int
 ) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
-    """score(rows, targets) -> (A, R) for a round: one line per target.
+    """score(rows, linearised) -> (A, R) for a round: one line per objective.
 
-    A row's scores do not depend on the rows beside it: they can be computed again, in other chunks.
+    A row's scores do not depend on other rows: they can be computed again, in other chunks.
     """
     acquisition = catalog.load("acquisition", choices.acquisition)
     members = (
@@ -39,8 +40,8 @@ def make_scorer(
             strips = [rows[start : start + strip] for start in starts]
             known = {"members": members}
         scores = [
-            [acquisition.score(surrogate.beliefs(strip, (one,), **known)) for strip in strips]
-            for one in linearised
+            [acquisition.score(surrogate.beliefs(strip, (each,), **known)) for strip in strips]
+            for each in linearised
         ]
         return np.stack([np.concatenate(parts) for parts in scores])
 

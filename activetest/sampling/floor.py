@@ -1,6 +1,6 @@
-"""How much of a draw's probability to spread evenly, for bets to be worth most.
+"""The floor that makes an anytime-valid interval narrowest.
 
-What a bettor can lose on one draw is bounded by the least likely item, so that scores which serve a
+The loss of a bet on one draw is bounded by the least likely item, so that scores which serve a
 fixed interval best can be too uneven for an anytime-valid one; most so where errors are rare.
 """
 
@@ -10,7 +10,9 @@ from activetest.intervals.betting import expected_width
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 
@@ -21,8 +23,8 @@ _AHEAD = 200
 
 
 def choose_floor(
-    cache,
-    surrogate,
+    cache: PoolView,
+    surrogate: Surrogate,
     statistic: Statistic,
     scores: Array,
     free: Array,
@@ -30,18 +32,18 @@ def choose_floor(
     *,
     drawn: int,
 ) -> float:
-    """The floor with which an anytime-valid interval for the target's mean should be narrowest.
+    """The floor that should make an anytime-valid interval for the mean of the statistic narrowest.
 
-    scores (K, N) of the acquisition, free (N,) as in rounds.unseen, drawn the number of draws so
-    far. It follows from what the surrogate believes, and so is known before the draw. The interval
-    is looked at halfway and at the end of the budget, and the floor is the one that does best
-    against even draws where it does worse. Without bounds on what an item can cost there is no
-    such interval, and the floor stays as it was chosen.
+    scores (K, N) of the acquisition, free (N,) as in fit.find_free_items, drawn the number of draws
+    so far. It follows from what the surrogate believes, and so is known before the draw. Widths are
+    compared with those of even draws halfway and at the end of the budget, and the floor with the
+    smallest larger one of the two ratios is taken. Without bounds on what an item can cost there is
+    no such interval, and the floor stays as it was chosen.
     """
     if not np.isfinite([statistic.lower, statistic.upper]).all():
         return choices.floor
 
-    def on_piece(piece):
+    def on_piece(piece: tuple[int, int]) -> list[Array]:
         rows = cache.rows(*piece)
         mean, variance = moments(surrogate.beliefs(rows, (statistic,)))
         return [
@@ -50,7 +52,7 @@ def choose_floor(
             )
         ]
 
-    parts = np.hstack(map_reduce(cache.chunks(), on_piece, lambda one, more: one + more))
+    parts = np.hstack(map_reduce(cache.chunks(), on_piece, lambda left, right: left + right))
     mean, variance, *ends = parts[:, free].astype(float)
     last = choices.budget or max(_AHEAD, 2 * drawn)
 

@@ -1,6 +1,6 @@
-"""From a log to the next draws: learn from the labels, score what is left, race.
+"""From a log to the next draws: fit the surrogate, score what is left, draw by race.
 
-`next` and `simulate` both call plan.
+`next` and `simulate` both call plan_round.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +12,9 @@ from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Allocation, Log, Objective, Round
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import find_free_items, find_reusable_round, get_surrogate, list_labelled
@@ -37,16 +39,16 @@ class RoundState:
     statistics    (T,) whose expectations are recorded
     imputed_sum   (G, T) sums of the expectations over free rows
     count         (G,) free rows
-    objectives          what draws aim at
-    weight      (N,) probability of the first draw; 0 where a row is not free
-    fit_round       number of the round whose surrogate this is
-    fit_labels          labels it fit_labels
-    allocation        where it is chosen between groups: the weights of their rows
+    objectives    what the draws are to estimate
+    weight        (N,) probability of the first draw; 0 where a row is not free
+    fit_round     number of the round whose surrogate this is
+    fit_labels    number of labels that it was fitted to
+    allocation    where the round chooses between groups: the weights of their rows
     """
 
     number: int
     choices: Choices
-    surrogate: object
+    surrogate: Surrogate
     statistics: tuple[Statistic, ...]
     imputed_sum: Array
     count: Array
@@ -58,30 +60,42 @@ class RoundState:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether every row that is left has a chance: else probabilities of draws say nothing."""
+        """Whether every row that is left can be drawn: else draws have no usable probabilities."""
         if self.allocation:
             return self.choices.floor > 0
         return self.choices.selection == "draw"
 
 
 def plan_round(
-    log: Log, cache, choices: Choices, *, seed: int, count: int, surrogate=None
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    *,
+    seed: int,
+    count: int,
+    surrogate: Surrogate | None = None,
 ) -> Round:
     """The next round: up to count draws, their probabilities, and the sums estimates will need.
 
-    Deterministic in (log, pool, choices, seed, count). surrogate is what surrogate_of gives, where
+    Deterministic in (log, pool, choices, seed, count). surrogate is what get_surrogate gives, where
     that is at hand. Raises NotEstimable when nothing is left to draw.
     """
-    frozen = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
+    state = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
     choose = race.take_top if choices.selection == "top" else race.draw_by_race
-    drawn = choose(cache.hashes, frozen.weight, count, seed=seed, stream=frozen.number)
-    return record_round(frozen, drawn, cache)
+    drawn = choose(cache.hashes, state.weight, count, seed=seed, stream=state.number)
+    return record_round(state, drawn, cache)
 
 
 def prepare_round(
-    log: Log, cache, choices: Choices, *, seed: int, count: int = 1, surrogate=None
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    *,
+    seed: int,
+    count: int = 1,
+    surrogate: Surrogate | None = None,
 ) -> RoundState:
-    """What the labels so far say about every row, for a batch of `count`.
+    """The state of the next round, for a batch of `count`.
 
     Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
     floor, would never draw some of it: no estimate could be unbiased then. A choice between groups
@@ -99,14 +113,14 @@ def prepare_round(
     score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
     linearised = tuple(map(linearise_objective, objectives))
 
-    def on_piece(piece):
+    def on_piece(piece: tuple[int, int]) -> tuple[Array, list[Array]]:
         start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
         terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
         return sum_by_group(cache, rows.codes, terms), [score(rows, linearised)] if score else []
 
     sums, scores = map_reduce(
-        cache.chunks(), on_piece, lambda one, more: (one[0] + more[0], one[1] + more[1])
+        cache.chunks(), on_piece, lambda left, right: (left[0] + right[0], left[1] + right[1])
     )
     allocation = None
     if between:
@@ -138,8 +152,8 @@ def prepare_round(
 
 def _weigh_by_scores(
     scores: Array,
-    cache,
-    surrogate,
+    cache: PoolView,
+    surrogate: Surrogate,
     choices: Choices,
     objectives: tuple[Objective, ...],
     free: Array,
@@ -148,7 +162,7 @@ def _weigh_by_scores(
 ) -> tuple[Choices, tuple[Objective, ...], Array]:
     """The choices with the floor that is used, the objectives with their totals, and (N,) weights.
 
-    scores (A, N) of the acquisition for every aim. Raises ChoiceError as freeze does.
+    scores (A, N) of the acquisition for every objective. Raises ChoiceError as prepare_round does.
     """
     needs_members = catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
     if needs_members and not scores[:, free].any():
@@ -176,7 +190,7 @@ def _weigh_by_scores(
     top = choices.selection == "top"
     weight, totals = race.mix_scores(scores, free, 0.0 if top else choices.floor)
     if top:
-        # Whoever takes the top scores means to leave the others out.
+        # Rows below the top are left out on purpose.
         weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)
     if never := np.count_nonzero(free & (weight == 0)):
         raise ChoiceError(
@@ -190,23 +204,23 @@ def _weigh_by_scores(
     return choices, objectives, weight
 
 
-def record_round(frozen: RoundState, drawn: Array, cache) -> Round:
+def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
     """The round in which the rows `drawn` came in this order."""
-    mean = frozen.surrogate.expected(cache.take(drawn), frozen.statistics)
-    sure = frozen.has_probabilities
+    mean = state.surrogate.expected(cache.take(drawn), state.statistics)
+    known = state.has_probabilities
     return Round(
-        number=frozen.number,
+        number=state.number,
         rows=drawn,
-        prob=race.draw_probabilities(frozen.weight, drawn) if sure else np.full(len(drawn), np.nan),
-        choices=asdict(frozen.choices),
-        params=frozen.surrogate.params(),
-        statistics=tuple(each.name for each in frozen.statistics),
+        prob=race.draw_probabilities(state.weight, drawn) if known else np.full(len(drawn), np.nan),
+        choices=asdict(state.choices),
+        params=state.surrogate.params(),
+        statistics=tuple(each.name for each in state.statistics),
         groups=list_group_names(cache),
         imputed=mean.T.astype(float),
-        imputed_sum=frozen.imputed_sum,
-        count=frozen.count,
-        objectives=frozen.objectives,
-        fit_round=frozen.fit_round,
-        fit_labels=frozen.fit_labels,
-        allocation=frozen.allocation,
+        imputed_sum=state.imputed_sum,
+        count=state.count,
+        objectives=state.objectives,
+        fit_round=state.fit_round,
+        fit_labels=state.fit_labels,
+        allocation=state.allocation,
     )

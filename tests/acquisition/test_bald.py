@@ -16,8 +16,8 @@ def beliefs(draws) -> Beliefs:
 
 def test_it_is_the_entropy_of_the_mean_less_the_mean_of_entropies():
     draws = np.random.default_rng(1).dirichlet(np.ones(4), size=(5, 30))
-    wanted = entropy(draws.mean(axis=0), axis=1) - entropy(draws, axis=2).mean(axis=0)
-    np.testing.assert_allclose(bald.score(beliefs(draws)), wanted, atol=1e-12)
+    expected = entropy(draws.mean(axis=0), axis=1) - entropy(draws, axis=2).mean(axis=0)
+    np.testing.assert_allclose(bald.score(beliefs(draws)), expected, atol=1e-12)
 
 
 def test_members_that_agree_have_nothing_to_tell_however_unsure_they_are():

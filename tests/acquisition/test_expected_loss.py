@@ -9,7 +9,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Outputs, Rows
 from activetest.surrogates import model
-from activetest.surrogates._gaussian import over_nodes
+from activetest.surrogates._gaussian import node_beliefs
 
 
 def rows(outputs: Outputs) -> Rows:
@@ -36,7 +36,7 @@ def test_with_zero_one_loss_it_is_the_probability_of_an_error():
 def test_for_a_gaussian_and_squared_loss_it_is_squared_distance_plus_variance():
     """Active Testing, eq. (12)."""
     pred, mean, variance = np.array([1.0, 2.0]), np.array([0.5, 2.0]), np.array([0.3, 4.0])
-    beliefs = over_nodes(rows(Outputs(pred)), mean, variance, (statistic("squared"),))
+    beliefs = node_beliefs(rows(Outputs(pred)), mean, variance, (statistic("squared"),))
     assert expected_loss.score(beliefs) == approx((pred - mean) ** 2 + variance)
 
 

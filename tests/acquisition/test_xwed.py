@@ -22,19 +22,19 @@ def test_with_unit_losses_it_is_bald():
 def test_it_is_the_paper_s_weighted_difference_of_entropies():
     losses = np.random.default_rng(3).exponential(size=(40, 3))
     mean = DRAWS.mean(axis=0)
-    wanted = -(losses * xlogy(mean, mean)).sum(axis=1)
-    wanted += (losses * xlogy(DRAWS, DRAWS)).sum(axis=2).mean(axis=0)
-    np.testing.assert_allclose(xwed.score(beliefs(losses)), wanted, atol=1e-12)
+    expected = -(losses * xlogy(mean, mean)).sum(axis=1)
+    expected += (losses * xlogy(DRAWS, DRAWS)).sum(axis=2).mean(axis=0)
+    np.testing.assert_allclose(xwed.score(beliefs(losses)), expected, atol=1e-12)
 
 
 def test_outcomes_that_cost_nothing_do_not_count():
     one_sided = np.zeros((40, 3))
     one_sided[:, 1] = 2.0
-    wanted = 2 * bald.disagreement(DRAWS)[:, 1]
-    np.testing.assert_allclose(xwed.score(beliefs(one_sided)), wanted)
+    expected = 2 * bald.disagreement(DRAWS)[:, 1]
+    np.testing.assert_allclose(xwed.score(beliefs(one_sided)), expected)
 
 
 def test_probabilities_of_zero_and_one_have_finite_scores():
     certain = np.stack([np.eye(3), np.eye(3)[[1, 2, 0]]])
-    made = Beliefs(certain.mean(axis=0), np.full((1, 3, 3), 30.0), draws=certain)
-    assert np.isfinite(xwed.score(made)).all()
+    scores = Beliefs(certain.mean(axis=0), np.full((1, 3, 3), 30.0), draws=certain)
+    assert np.isfinite(xwed.score(scores)).all()

@@ -53,9 +53,9 @@ def found(pool, log: Log, metric, level: float = 0.9, *, group: int = 0, limits=
 def left_standing(pool, log: Log, metric, level: float, values, group: int = 0) -> np.ndarray:
     """Which of the values no bettor has refuted, with bets made for each of them."""
     evidence = gathered(pool, log, metric)
-    made = compute_increments_at(evidence, pool, metric, evidence.groups[group], values, seed=2)
+    interval = compute_increments_at(evidence, pool, metric, evidence.groups[group], values, seed=2)
     limit = np.log(2 / (1 - level))
-    largest = [max(side.max() for side in betting.log_e_values(one, 0.0)) for one in made]
+    largest = [max(side.max() for side in betting.log_e_values(one, 0.0)) for one in interval]
     return values[np.array(largest) < limit]
 
 
@@ -72,12 +72,12 @@ def test_a_ratios_interval_is_that_of_the_values_that_exact_bets_leave_standing(
     Those bets are others and as fair, so either may refute a little more: see test_inversion.
     """
     log, metric = drawn(pool, truth, *[10] * 5), metric_of(pool, name)
-    made = found(pool, log, metric, 0.6, group=group)
+    interval = found(pool, log, metric, 0.6, group=group)
     values = np.linspace(0.001, 0.999, 300)
     open_ = left_standing(pool, log, metric, 0.6, values, group)
     assert len(open_)
-    assert abs(open_.min() - made.lower) < 0.02
-    assert abs(made.upper - open_.max()) < 0.02
+    assert abs(open_.min() - interval.lower) < 0.02
+    assert abs(interval.upper - open_.max()) < 0.02
 
 
 def test_a_mean_agrees_with_its_form_as_a_ratio(pool, truth):
@@ -142,12 +142,12 @@ def test_it_holds_the_truth_at_every_look(pool, truth, name, hopeless):
             names = ("rows", "prob", "round", "status", "labels")
             parts = {one: getattr(log, one)[:look] for one in names}
             now = replace(log, **parts, history=log.history[: look // 10])
-            made = found(pool, now, metric, level, limits=ends)
-            held &= made.lower <= true <= made.upper
+            interval = found(pool, now, metric, level, limits=ends)
+            held &= interval.lower <= true <= interval.upper
         misses += not held
     assert misses <= 30 * 0.5 + 4 * (30 * 0.25) ** 0.5
     # A bettor who knew nothing would leave everything standing.
-    assert made.upper - made.lower < 0.8 * (ends[1] - ends[0])
+    assert interval.upper - interval.lower < 0.8 * (ends[1] - ends[0])
 
 
 def test_it_never_widens_where_what_is_certain_stays(pool, truth):
@@ -173,8 +173,8 @@ def test_the_higher_the_level_the_wider_it_is(pool, truth):
 
 def test_what_is_known_for_certain_needs_no_bet(pool, truth):
     log = drawn(pool, truth, 10)
-    made = found(pool, log, metric_of(pool, "error"), limits=(0.25, 0.25))
-    assert (made.lower, made.upper, made.method) == (0.25, 0.25, "exact")
+    interval = found(pool, log, metric_of(pool, "error"), limits=(0.25, 0.25))
+    assert (interval.lower, interval.upper, interval.method) == (0.25, 0.25, "exact")
 
 
 @pytest.mark.parametrize("name", ["error", "f1[dog]", "mcc", "ece"])
@@ -197,10 +197,10 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
     choices = Choices("interval-coverage", ("mse",), "residual", interval="anytime")
     log = play_rounds(pool, truth, *[(choices, 20)] * 3, seed=2)
     evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
-    (made,) = compute_increments_at(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
-    assert (made.most - made.least) * size == approx(size - np.arange(60))
-    assert (made.low <= made.value + 1e-9).all()
-    assert (made.value <= made.high + 1e-9).all()
+    (interval,) = compute_increments_at(evidence, pool, metric, evidence.groups[0], [0.0], seed=2)
+    assert (interval.most - interval.least) * size == approx(size - np.arange(60))
+    assert (interval.low <= interval.value + 1e-9).all()
+    assert (interval.value <= interval.high + 1e-9).all()
     true = evaluate(metric, pool.rows(0, size).outputs, truth)
     interval = confidence_sequence(
         evidence, pool, metric, evidence.groups[0], 0.95, (0.0, 1.0), seed=2
@@ -210,8 +210,8 @@ def test_a_label_that_is_a_value_can_be_any_value(tmp_path):
 
 def test_before_the_first_draw_everything_is_possible(pool, truth):
     for name in ("error", "recall[dog]"):
-        made = found(pool, Log.empty(), metric_of(pool, name))
-        assert (made.lower, made.upper) == (0, 1)
+        interval = found(pool, Log.empty(), metric_of(pool, name))
+        assert (interval.lower, interval.upper) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,10 @@ class Study:
 
     def bets(self, metric, group: int, value: float):
         evidence = collect_evidence(self.log, self.pool, self.choices, [metric], seed=1)
-        (made,) = compute_increments_at(
+        (increments,) = compute_increments_at(
             evidence, self.pool, metric, evidence.groups[group], [value], seed=1
         )
-        return made
+        return increments
 
 
 def enumerated(study: Study, metric, group: int, value: float, classes: list[int]) -> dict:
@@ -124,15 +124,15 @@ def enumerated(study: Study, metric, group: int, value: float, classes: list[int
 
 def check(study: Study, metric, group: int, value: float, classes=(0, 1, 2)) -> None:
     """The increments are the enumeration's, and X has the conditional mean theta - offset."""
-    made = study.bets(metric, group, value)
+    increments = study.bets(metric, group, value)
     exact = enumerated(study, metric, group, value, list(classes))
     for name in ("value", "low", "high", "offset", "least", "most"):
-        assert getattr(made, name) == approx(exact[name], rel=1e-4, abs=1e-6), name
-    assert exact["theta"] - made.offset == approx(exact["mean"], rel=1e-4, abs=1e-6)
-    assert (made.low <= made.value + 1e-6).all()
-    assert (made.value <= made.high + 1e-6).all()
-    assert (made.least - 1e-6 <= exact["theta"] - made.offset).all()
-    assert (exact["theta"] - made.offset <= made.most + 1e-6).all()
+        assert getattr(increments, name) == approx(exact[name], rel=1e-4, abs=1e-6), name
+    assert exact["theta"] - increments.offset == approx(exact["mean"], rel=1e-4, abs=1e-6)
+    assert (increments.low <= increments.value + 1e-6).all()
+    assert (increments.value <= increments.high + 1e-6).all()
+    assert (increments.least - 1e-6 <= exact["theta"] - increments.offset).all()
+    assert (exact["theta"] - increments.offset <= increments.most + 1e-6).all()
 
 
 def metric_of(pool, name: str):
@@ -199,11 +199,11 @@ def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
     between = {"acquisition": "thompson", "question": "identify", "floor": 0.1}
     study = Study(pool, truth, replace(ERROR, **between)).draw(4)
     (first,) = study.log.history
-    for shares in (
+    for allocation in (
         replace(first.allocation, group="ink"),
         replace(first.allocation, weight=(0.1,)),
     ):
-        study.log = replace(study.log, history=(replace(first, shares=shares),))
+        study.log = replace(study.log, history=(replace(first, allocation=allocation),))
         with pytest.raises(NotEstimable, match="which no longer exist"):
             study.bets(metric_of(pool, "error"), 0, 0.0)
 
@@ -211,8 +211,8 @@ def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
 def test_when_all_is_drawn_the_last_draw_has_one_item(pool, truth):
     study = Study(pool, truth, ERROR).draw(7).draw(5)
     check(study, metric_of(pool, "error"), 0, 0.0)
-    made = study.bets(metric_of(pool, "error"), 0, 0.0)
-    assert made.most[-1] - made.least[-1] == approx(1 / SIZE)
+    increments = study.bets(metric_of(pool, "error"), 0, 0.0)
+    assert increments.most[-1] - increments.least[-1] == approx(1 / SIZE)
 
 
 def test_a_started_round_counts_as_far_as_it_is_answered(pool, truth):
@@ -251,8 +251,8 @@ def test_a_label_of_a_class_that_was_never_predicted_is_possible(tmp_path, calle
 
 def test_without_a_draw_there_is_nothing_to_bet_on(pool, truth):
     for study in (Study(pool, truth, ERROR).bring(3), Study(pool, truth, ERROR).pick(3)):
-        made = study.bets(metric_of(pool, "error"), 0, 0.0)
-        assert len(made.value) == len(made.most) == 0
+        increments = study.bets(metric_of(pool, "error"), 0, 0.0)
+        assert len(increments.value) == len(increments.most) == 0
 
 
 @pytest.mark.parametrize(

@@ -60,29 +60,29 @@ def numeric(smooth, mean) -> np.ndarray:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_a_function_of_means_has_the_variance_of_its_linear_part(pool, truth, name, estimator):
     sample, metric = of(pool, drawn(pool, truth, 15, 15), name)
-    made = estimate.estimate_metric(sample, metric, estimator)
+    estimated = estimate.estimate_metric(sample, metric, estimator)
     means = catalog.load("estimators", estimator).estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = numeric(metric.smooth, inside)
-    assert made.value == made.estimate.mean[0] == approx(metric.smooth(inside))
-    assert made.estimate.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
-    assert made.estimate.terms[:, 0] == approx(
-        made.value + (means.terms - inside) @ slope, abs=1e-4
+    assert estimated.value == estimated.estimate.mean[0] == approx(metric.smooth(inside))
+    assert estimated.estimate.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
+    assert estimated.estimate.terms[:, 0] == approx(
+        estimated.value + (means.terms - inside) @ slope, abs=1e-4
     )
-    assert made.estimate.guess[:, 0] == approx(means.guess @ slope, rel=1e-3, abs=1e-6)
-    assert (made.slope, made.several) == (1.0, True)
+    assert estimated.estimate.guess[:, 0] == approx(means.guess @ slope, rel=1e-3, abs=1e-6)
+    assert (estimated.slope, estimated.several) == (1.0, True)
 
 
 def test_a_map_of_one_mean_keeps_the_mean_and_says_how_steep_it_is(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, 15, 15), "accuracy")
-    made = estimate.estimate_metric(sample, metric, "doubly-robust")
+    estimated = estimate.estimate_metric(sample, metric, "doubly-robust")
     error = estimate.estimate_metric(
         *of(pool, drawn(pool, truth, 15, 15), "error"), "doubly-robust"
     )
-    assert made.value == approx(1 - error.value)
-    assert made.estimate.mean == approx(error.estimate.mean)
-    assert made.estimate.variance == approx(error.estimate.variance)
-    assert (made.slope, made.several) == (approx(-1), False)
+    assert estimated.value == approx(1 - error.value)
+    assert estimated.estimate.mean == approx(error.estimate.mean)
+    assert estimated.estimate.variance == approx(error.estimate.variance)
+    assert (estimated.slope, estimated.several) == (approx(-1), False)
 
 
 def test_accuracy_as_the_sum_of_hits_is_accuracy(pool, truth):
@@ -124,7 +124,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
     """
     log = drawn(pool, truth, 15, 15, choices=MODEL)
     sample, metric = of(pool, log, name, group, choices=MODEL)
-    made = estimate.estimate_metric(sample, metric, "doubly-robust").estimate
+    estimated = estimate.estimate_metric(sample, metric, "doubly-robust").estimate
     means = catalog.load("estimators", "doubly-robust").estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = np.ones(1) if len(inside) == 1 else numeric(metric.smooth, inside)
@@ -134,7 +134,7 @@ def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):
     expected = (outputs.probs * residual**2).sum(axis=1) * sample.inside
     q, w = sample.prob, sample.weights
     exact = (w**2 * (1 / q - 1) / q) @ expected / sample.size**2
-    assert made.model_variance == approx(exact, rel=1e-3)
+    assert estimated.model_variance == approx(exact, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", ["error", "brier"])
@@ -161,18 +161,18 @@ def test_on_average_over_the_draws_it_is_the_sum_over_all_that_could_be_drawn(tm
 def test_labels_are_counted_by_how_much_they_pull(pool, truth):
     log = drawn(pool, truth, 15, 15)
     sample, metric = of(pool, log, "error")
-    made = estimate.estimate_metric(sample, metric, "lure").estimate
+    estimated = estimate.estimate_metric(sample, metric, "lure").estimate
     wrong = sample.stats[:, 0] == 1
     inverse = 1 / sample.prob
     value = [inverse[side].sum() ** 2 / (inverse[side] ** 2).sum() for side in (wrong, ~wrong)]
-    assert made.minority_count == approx(min(wrong.sum(), (~wrong).sum()))
-    assert made.weighted_minority_count == approx(min(value))
-    assert made.weighted_minority_count < made.minority_count
+    assert estimated.minority_count == approx(min(wrong.sum(), (~wrong).sum()))
+    assert estimated.weighted_minority_count == approx(min(value))
+    assert estimated.weighted_minority_count < estimated.minority_count
     # Hits pull F1 up; false alarms and misses pull it down; everything else leaves it alone.
     sample, metric = of(pool, log, "f1[dog]")
     hits, *errors = sample.stats.sum(axis=0)
-    made = estimate.estimate_metric(sample, metric, "lure").estimate
-    assert 0 < made.minority_count <= min(hits, sum(errors)) * (1 + 1e-9)
+    estimated = estimate.estimate_metric(sample, metric, "lure").estimate
+    assert 0 < estimated.minority_count <= min(hits, sum(errors)) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("rarer", ["wrong", "right"])
@@ -181,29 +181,29 @@ def test_draws_outside_a_group_are_not_counted_in_it(pool, truth, rarer):
     if rarer == "right":
         truth = np.where(truth == pred, (pred + 1) % 3, pred).astype(float)
     sample, metric = of(pool, drawn(pool, truth, 15, 15), "error", 1)
-    made = estimate.estimate_metric(sample, metric, "lure").estimate
+    estimated = estimate.estimate_metric(sample, metric, "lure").estimate
     counts = [(sample.inside * (sample.stats[:, 0] == label)).sum() for label in (0, 1)]
     assert np.argmin(counts) == (rarer == "wrong")
-    assert made.minority_count == approx(min(counts))
+    assert estimated.minority_count == approx(min(counts))
 
 
 def test_labels_that_all_pull_one_way_say_nothing_of_the_other(pool):
     log = drawn(pool, pool.rows(0, SIZE).outputs.pred.astype(float), 15)
-    made = estimate.estimate_metric(*of(pool, log, "error"), "doubly-robust").estimate
-    assert made.minority_count == made.weighted_minority_count == 0
-    assert made.model_variance > 0
+    estimated = estimate.estimate_metric(*of(pool, log, "error"), "doubly-robust").estimate
+    assert estimated.minority_count == estimated.weighted_minority_count == 0
+    assert estimated.model_variance > 0
 
 
 def test_one_uniform_draw_has_the_variance_of_the_metrics_linear_part(pool, truth):
     """Of uniform draws: the plain variance around the mean."""
     log = drawn(pool, truth, 30, choices=replace(CHOICES, acquisition="uniform", floor=1.0))
     sample, metric = of(pool, log, "f1[dog]")
-    made = estimate.estimate_metric(sample, metric, "lure").estimate
+    estimated = estimate.estimate_metric(sample, metric, "lure").estimate
     slope = numeric(metric.smooth, sample.stats.mean(axis=0))
     weights = 1 / sample.prob
     pull = (sample.stats - sample.stats.mean(axis=0)) @ slope
-    assert made.one_draw == approx(weights @ pull**2 / weights.sum(), rel=1e-3)
-    assert made.one_draw == approx((pull**2).mean(), rel=0.3)
+    assert estimated.one_draw == approx(weights @ pull**2 / weights.sum(), rel=1e-3)
+    assert estimated.one_draw == approx((pull**2).mean(), rel=0.3)
 
 
 # --- declined items
@@ -213,28 +213,30 @@ def test_a_mean_over_answerable_items_is_a_ratio_of_two_means(pool, truth):
     log = drawn(pool, truth, 15, 15, declined=4)
     sample, metric = of(pool, log, "error")
     means = catalog.load("estimators", "lure").estimate(sample)
-    made = estimate.estimate_metric(sample, metric, "lure")
+    estimated = estimate.estimate_metric(sample, metric, "lure")
     whole, answered = means.mean
     assert answered < 1
-    assert made.value == approx(whole / answered)
+    assert estimated.value == approx(whole / answered)
     slope = np.array([1 / answered, -whole / answered**2])
-    assert made.estimate.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
-    assert made.estimate.terms[:, 0] == approx(made.value + (means.terms - means.mean) @ slope)
-    assert made.estimate.inside.sum() == 22
-    assert (made.estimate.limits[:, 0] == [0, 1]).all()
+    assert estimated.estimate.variance[0, 0] == approx(slope @ means.variance @ slope, rel=1e-3)
+    assert estimated.estimate.terms[:, 0] == approx(
+        estimated.value + (means.terms - means.mean) @ slope
+    )
+    assert estimated.estimate.inside.sum() == 22
+    assert (estimated.estimate.limits[:, 0] == [0, 1]).all()
 
 
 @pytest.mark.parametrize("estimator", ["lure", "doubly-robust"])
 def test_a_ratio_of_means_does_not_mind_what_cannot_be_answered(pool, truth, estimator):
     """F1 has counts above and below the line: the share of answerable items cancels."""
     sample, metric = of(pool, drawn(pool, truth, 15, 15, declined=4), "f1[dog]")
-    made = estimate.estimate_metric(sample, metric, estimator)
+    estimated = estimate.estimate_metric(sample, metric, estimator)
     means = catalog.load("estimators", estimator).estimate(sample)
     inside = np.clip(means.mean, *means.limits)
     slope = numeric(metric.smooth, inside[:3])
-    assert made.value == approx(metric.smooth(inside[:3]))
+    assert estimated.value == approx(metric.smooth(inside[:3]))
     variance = slope @ means.variance[:3, :3] @ slope
-    assert made.estimate.variance[0, 0] == approx(variance, rel=1e-3)
+    assert estimated.estimate.variance[0, 0] == approx(variance, rel=1e-3)
 
 
 def test_without_an_answer_there_is_no_value(pool, truth):
@@ -251,10 +253,10 @@ def test_without_an_answer_there_is_no_value(pool, truth):
 @pytest.mark.parametrize("name", [*SEVERAL, "error", "log-loss", "ece"])
 def test_when_everything_is_known_the_value_is_the_truth(pool, truth, name, group, estimator):
     sample, metric = of(pool, drawn(pool, truth, 40, 20), name, group)
-    made, rows = estimate.estimate_metric(sample, metric, estimator), pool.rows(0, SIZE)
+    estimated, rows = estimate.estimate_metric(sample, metric, estimator), pool.rows(0, SIZE)
     here = np.flatnonzero((rows.codes[:, 0] == group - 1) | (group == 0))
-    assert made.value == approx(evaluate(metric, rows[here].outputs, truth[here]), rel=1e-6)
+    assert estimated.value == approx(evaluate(metric, rows[here].outputs, truth[here]), rel=1e-6)
     if estimator != "ase":
-        interval = estimate.build_interval(made, 0.95, group=group > 0)
+        interval = estimate.build_interval(estimated, 0.95, group=group > 0)
         assert interval.method == "exact"
-        assert interval.lower == interval.upper == approx(made.value)
+        assert interval.lower == interval.upper == approx(estimated.value)

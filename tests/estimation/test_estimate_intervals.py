@@ -261,7 +261,7 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
         estimate.add_imputation(sample, metric, imputation), metric, "ase"
     )
     assert 0 < result.value < 1
-    with pytest.raises(NotEstimable, match="no posterior"):
+    with pytest.raises(NotEstimable, match="no valid posterior"):
         estimate.build_interval(result, 0.8)
 
 
@@ -284,8 +284,8 @@ def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
 
 def test_the_surrogates_own_view_has_no_draws_behind_it(pool, truth):
     sample, metric = of(pool, drawn(pool, truth, CLASSES, 20), CLASSES, "mcc")
-    told = replace(sample, surrogate=sample.total * 1.0, posterior=np.tile(sample.total, (3, 1)))
-    result = estimate.estimate_metric(told, metric, "ase")
+    known = replace(sample, surrogate=sample.total * 1.0, posterior=np.tile(sample.total, (3, 1)))
+    result = estimate.estimate_metric(known, metric, "ase")
     assert len(result.estimate.terms) == len(result.estimate.weights) == 0
     assert result.estimate.model_variance == 0
     assert result.estimate.freedom == np.inf

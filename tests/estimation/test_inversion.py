@@ -44,7 +44,7 @@ def sums(count: int, *, seed: int, strange: float = 0.0):
     return at
 
 
-def refuted(made: list[Increments], value: float, limit: float, *, up: bool) -> bool:
+def refuted(increments: list[Increments], value: float, limit: float, *, up: bool) -> bool:
     """Whether bets on one value refute it: its piece's outcome_values, and ranges from chords."""
     places = (len(GRID) - 1) * inversion._PIECES
     piece = min(int(value * places), places - 1)
@@ -52,7 +52,7 @@ def refuted(made: list[Increments], value: float, limit: float, *, up: bool) -> 
 
     def between(t: float) -> Increments:
         share = (t - GRID[cell]) * (len(GRID) - 1)
-        one, two = made[cell], made[cell + 1]
+        one, two = increments[cell], increments[cell + 1]
         parts = ((1 - share) * getattr(one, name) + share * getattr(two, name) for name in NAMES)
         return Increments(*parts)
 
@@ -73,11 +73,11 @@ def refuted(made: list[Increments], value: float, limit: float, *, up: bool) -> 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_value_up_to_the_end_is_refuted_and_the_next_is_not(up, strange, seed):
     at = sums(60, seed=seed, strange=strange)
-    made = [at(value) for value in GRID]
+    increments = [at(value) for value in GRID]
     for limit in np.log([2.0, 5.0, 40.0]):
-        end = find_first_unrefuted(GRID, made, limit, up=up)
+        end = find_first_unrefuted(GRID, increments, limit, up=up)
         values = np.linspace(0, 1, 1001)
-        open_ = values[[not refuted(made, value, limit, up=up) for value in values]]
+        open_ = values[[not refuted(increments, value, limit, up=up) for value in values]]
         if end is None:
             assert not len(open_)
             continue
@@ -85,7 +85,7 @@ def test_every_value_up_to_the_end_is_refuted_and_the_next_is_not(up, strange, s
         if len(open_):
             assert end <= open_[0] if up else open_[-1] <= end
         nearby = end + (1 if up else -1) * np.array([0, 1e-7, 2e-7])
-        assert any(not refuted(made, min(max(one, 0), 1), limit, up=up) for one in nearby)
+        assert any(not refuted(increments, min(max(one, 0), 1), limit, up=up) for one in nearby)
 
 
 def test_a_value_that_stands_between_refuted_ones_is_found():
@@ -96,28 +96,30 @@ def test_a_value_that_stands_between_refuted_ones_is_found():
     """
     signs = np.repeat([1.0, -1.0], [40, 120])
     nothing, one = np.zeros(160), np.ones(160)
-    made = [Increments(signs * (7 / 16 - t), -one, one, nothing, -one, one) for t in GRID]
+    increments = [Increments(signs * (7 / 16 - t), -one, one, nothing, -one, one) for t in GRID]
     limit = np.log(2)
     values = np.linspace(0, 1, 4001)
-    open_ = values[[not refuted(made, value, limit, up=True) for value in values]]
+    open_ = values[[not refuted(increments, value, limit, up=True) for value in values]]
     assert not set(GRID) & set(open_)
     assert 0.375 < open_.min() < 7 / 16 < open_.max() < 0.5
-    end = find_first_unrefuted(GRID, made, limit, up=True)
+    end = find_first_unrefuted(GRID, increments, limit, up=True)
     assert open_.min() - 1 / 4000 <= end <= open_.min()
 
 
 @pytest.mark.parametrize("up", [True, False])
 def test_without_draws_nothing_is_refuted(up):
-    made = [Increments(*np.empty((6, 0)))] * len(GRID)
-    assert find_first_unrefuted(GRID, made, np.log(2), up=up) == (0 if up else 1)
+    increments = [Increments(*np.empty((6, 0)))] * len(GRID)
+    assert find_first_unrefuted(GRID, increments, np.log(2), up=up) == (0 if up else 1)
 
 
 def test_more_draws_never_bring_a_value_back():
     at, ends = sums(200, seed=3, strange=2.0), []
     for count in range(10, 201, 10):
         whole = [at(value) for value in GRID]
-        made = [Increments(*(getattr(one, name)[:count] for name in NAMES)) for one in whole]
-        ends.append([find_first_unrefuted(GRID, made, np.log(40), up=up) for up in (True, False)])
+        increments = [Increments(*(getattr(one, name)[:count] for name in NAMES)) for one in whole]
+        ends.append(
+            [find_first_unrefuted(GRID, increments, np.log(40), up=up) for up in (True, False)]
+        )
     lower, upper = np.array(ends).T
     assert (np.diff(lower) >= -1e-7).all()
     assert (np.diff(upper) <= 1e-7).all()

@@ -47,40 +47,40 @@ def increments(values) -> Increments:
 
 
 def test_a_width_that_is_reached_needs_nothing_more():
-    made = estimate(np.tile([0, 1], 20), 1000)
-    assert planning.plan_half_width(made, half_width=0.1, wanted=0.1, size=1000, level=0.9) == 0
+    estimated = estimate(np.tile([0, 1], 20), 1000)
+    assert planning.plan_half_width(estimated, half_width=0.1, goal=0.1, size=1000, level=0.9) == 0
 
 
 def test_half_the_width_takes_four_times_the_labels():
     """Of a pool so large, and of an interval that is Student's, that nothing else matters."""
-    made, size = estimate(np.tile([0, 1, 0], 200), 10**7), 10**7
-    now = t.ppf(0.95, 599) * made.variance[0, 0] ** 0.5
-    more = planning.plan_half_width(made, half_width=now, wanted=now / 2, size=size, level=0.9)
+    estimated, size = estimate(np.tile([0, 1, 0], 200), 10**7), 10**7
+    now = t.ppf(0.95, 599) * estimated.variance[0, 0] ** 0.5
+    more = planning.plan_half_width(estimated, half_width=now, goal=now / 2, size=size, level=0.9)
     assert more == approx(1800, rel=0.01)
 
 
 def test_a_small_pool_is_known_sooner():
     """The variance of uniform draws is that of one over M, times the share that is left."""
     values, size = np.tile([0, 1, 0], 40), 400
-    made = estimate(values, size)
-    now = t.ppf(0.975, 119) * made.variance[0, 0] ** 0.5
-    more = planning.plan_half_width(made, half_width=now, wanted=now / 2, size=size, level=0.95)
+    estimated = estimate(values, size)
+    now = t.ppf(0.975, 119) * estimated.variance[0, 0] ** 0.5
+    more = planning.plan_half_width(estimated, half_width=now, goal=now / 2, size=size, level=0.95)
     # (1/M - 1/400) has to fall to a quarter of what it is at 120.
     assert 120 + more == approx(1 / ((1 / 120 - 1 / 400) / 4 + 1 / 400), rel=0.03)
-    tiny = planning.plan_half_width(made, half_width=now, wanted=1e-9, size=size, level=0.95)
+    tiny = planning.plan_half_width(estimated, half_width=now, goal=1e-9, size=size, level=0.95)
     assert tiny == 280
 
 
 def test_without_any_hit_it_falls_with_the_labels():
-    made = estimate(np.zeros(60), 10_000)
-    more = planning.plan_half_width(made, half_width=0.03, wanted=0.01, size=10_000, level=0.95)
+    estimated = estimate(np.zeros(60), 10_000)
+    more = planning.plan_half_width(estimated, half_width=0.03, goal=0.01, size=10_000, level=0.95)
     assert more == 120
 
 
 def test_a_half_width_has_to_be_above_zero():
     with pytest.raises(ValueError, match="above zero"):
         planning.plan_half_width(
-            estimate([0, 1, 0], 10), half_width=0.1, wanted=0.0, size=10, level=0.95
+            estimate([0, 1, 0], 10), half_width=0.1, goal=0.0, size=10, level=0.95
         )
 
 
@@ -92,7 +92,7 @@ def test_planned_labels_are_about_those_that_it_then_takes(rate):
         values = (rng.random(size) < rate) * 1.0
         now = half(values[:100], size)
         planned = planning.plan_half_width(
-            estimate(values[:100], size), half_width=now, wanted=0.6 * now, size=size, level=0.95
+            estimate(values[:100], size), half_width=now, goal=0.6 * now, size=size, level=0.95
         )
         needed = next(m for m in range(105, size, 5) if half(values[:m], size) <= 0.6 * now) - 100
         ratios.append(planned / needed)

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.estimation.repredict import known_before, repredict, restored
+from activetest.estimation.repredict import repredict
 from activetest.item_statistics import specification
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.rounds.fit import fit_surrogate, make_generator
+from activetest.rounds.fit import (
+    fit_surrogate,
+    list_known_before,
+    make_generator,
+    restore_surrogate,
+)
 from tests.makers import play_rounds, supply_first
 
 SIZE, ROUNDS = 40, 7
@@ -100,7 +105,7 @@ def test_recalled_predictions_are_those_of_a_surrogate_that_knew_its_sources_lab
     mean, _ = moments(surrogate.beliefs(rows, statistics))
     assert one.imputed == approx(mean[:, one.rows].T, rel=1e-5, abs=1e-9)
     free = np.ones(SIZE, bool)
-    free[known_before(log, number)] = False
+    free[list_known_before(log, number)] = False
     for place, code in enumerate((None, 0, 1)):
         inside = free & (True if code is None else rows.codes[:, 0] == code)
         assert one.imputed_sum[place] == approx(mean[:, inside].sum(axis=1), rel=1e-4, abs=1e-6)
@@ -169,7 +174,7 @@ def test_recalling_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, tru
 def test_a_round_knew_the_draws_before_it_and_the_labels_supplied_by_then(pool, truth):
     log = played(pool, truth, FEW)
     for number in range(1, ROUNDS + 1):
-        known = set(known_before(log, number))
+        known = set(list_known_before(log, number))
         assert known.isdisjoint(log.history[number - 1].rows)
         assert len(known) == 3 * (number - 1) + 4 * (number >= 3) + 4 * (number >= 6)
         assert SIZE - len(known) == log.history[number - 1].count[0]
@@ -179,7 +184,7 @@ def test_a_rounds_surrogate_comes_back_as_it_was(pool, truth):
     log = played(pool, truth, FEW)
     for each in log.history:
         mean, _ = moments(
-            restored(each, pool).beliefs(pool.take(each.rows), (statistic("zero_one"),))
+            restore_surrogate(each, pool).beliefs(pool.take(each.rows), (statistic("zero_one"),))
         )
         assert each.imputed[:, 0] == approx(mean[0], rel=1e-6)
 
@@ -192,5 +197,7 @@ def test_rounds_of_an_older_version_are_left_alone_and_later_ones_ask_themselves
     again = repredict(aged, pool, statistics_of(pool, "f1[dog]"))
     assert again.history[:5] == tuple(old)
     for each in again.history[5:]:
-        asked = restored(each, pool).expected(pool.take(each.rows), statistics_of(pool, "f1[dog]"))
+        asked = restore_surrogate(each, pool).expected(
+            pool.take(each.rows), statistics_of(pool, "f1[dog]")
+        )
         np.testing.assert_allclose(each.imputed, asked.T)

@@ -151,8 +151,8 @@ def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     more = supply_first(log, pool, truth, 20)
     declined = drawn(log, pool, truth, 12, status=DECLINED)
     for each in (log, more, declined):
-        made = estimate.estimate_metric(of(each, pool), ERROR, "lure")
-        assert made.estimate.minority_count == approx(min(wrong, 12 - wrong))
+        estimated = estimate.estimate_metric(of(each, pool), ERROR, "lure")
+        assert estimated.estimate.minority_count == approx(min(wrong, 12 - wrong))
 
 
 # --- declined items
@@ -163,11 +163,11 @@ def test_the_estimate_is_about_the_items_that_can_be_answered(pool, truth):
     log = drawn(Log.empty(), pool, truth, 20, acquisition="uniform")
     status = np.where(np.arange(20) < 8, DECLINED, LABELLED)
     log = replace(log, status=status, labels=np.where(status == LABELLED, log.labels, np.nan))
-    made = estimate.estimate_metric(of(log, pool), ERROR, "lure")
+    estimated = estimate.estimate_metric(of(log, pool), ERROR, "lure")
     answered = log.rows[8:]
     wrong = truth[answered] != pool.take(answered).outputs.pred
-    assert made.value == made.estimate.mean[0] == approx(wrong.mean())
-    assert made.estimate.inside.sum() == 12
+    assert estimated.value == estimated.estimate.mean[0] == approx(wrong.mean())
+    assert estimated.estimate.inside.sum() == 12
 
 
 def test_supplied_labels_do_not_speak_for_draws_that_were_all_declined(pool, truth):
@@ -185,8 +185,8 @@ def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
     log = supply_first(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
     rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
     wrong = observe_statistics(pool.take(rows), labels, ERROR.statistics)[:, 0]
-    made = estimate.estimate_metric(of(log, pool), ERROR, "lure")
-    assert weights @ wrong / SIZE == approx(made.value)
+    estimated = estimate.estimate_metric(of(log, pool), ERROR, "lure")
+    assert weights @ wrong / SIZE == approx(estimated.value)
     # The last four came after every draw: no term knows them.
     assert (weights == 0).sum() == 4
 

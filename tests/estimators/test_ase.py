@@ -38,9 +38,9 @@ def test_it_adds_what_is_known_to_what_the_surrogate_expects():
 
 
 def test_its_spread_is_that_of_the_members():
-    made = ase.estimate(TOLD)
-    assert made.draws[:, 0] == approx([0.2, 0.3, 0.4])
-    assert made.variance[0, 0] == approx(0.01)
+    estimated = ase.estimate(TOLD)
+    assert estimated.draws[:, 0] == approx([0.2, 0.3, 0.4])
+    assert estimated.variance[0, 0] == approx(0.01)
 
 
 def test_how_the_labels_were_drawn_does_not_matter():
@@ -49,10 +49,16 @@ def test_how_the_labels_were_drawn_does_not_matter():
 
 
 def test_it_has_no_terms_for_intervals_that_need_draws():
-    made = ase.estimate(TOLD)
-    assert len(made.terms) == len(made.guess) == len(made.weights) == len(made.inside) == 0
-    assert made.model_variance == 0
-    assert made.freedom == np.inf
+    estimated = ase.estimate(TOLD)
+    assert (
+        len(estimated.terms)
+        == len(estimated.guess)
+        == len(estimated.weights)
+        == len(estimated.inside)
+        == 0
+    )
+    assert estimated.model_variance == 0
+    assert estimated.freedom == np.inf
 
 
 def test_without_the_surrogates_view_it_does_not_exist():

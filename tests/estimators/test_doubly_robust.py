@@ -48,9 +48,9 @@ def pool(seed: int = 2):
 
 def test_a_perfect_surrogate_makes_every_step_the_truth():
     truth = np.random.default_rng(3).normal(size=SIZE)
-    made = doubly_robust.estimate(sample(truth, truth))
-    assert made.terms[:, 0] == approx(np.full(DRAWS, truth.mean()))
-    assert made.variance[0, 0] == approx(0, abs=1e-25)
+    estimated = doubly_robust.estimate(sample(truth, truth))
+    assert estimated.terms[:, 0] == approx(np.full(DRAWS, truth.mean()))
+    assert estimated.variance[0, 0] == approx(0, abs=1e-25)
 
 
 def test_its_first_step_is_the_textbook_formula():
@@ -65,12 +65,12 @@ def test_it_says_what_it_took_every_item_to_be():
     """A surrogate that cannot tell items apart: its guess for one is its guess for each."""
     truth, _ = pool()
     one = sample(truth, np.full(SIZE, 0.3))
-    made = doubly_robust.estimate(one)
-    rest = one.left[:, None] * made.guess
-    steps = one.known_sum + rest + (one.stats - made.guess) / one.prob[:, None]
-    assert made.terms == approx(steps / SIZE)
-    assert made.guess[0] == approx(0.3)
-    assert np.ptp(made.guess) > 0.01
+    estimated = doubly_robust.estimate(one)
+    rest = one.left[:, None] * estimated.guess
+    steps = one.known_sum + rest + (one.stats - estimated.guess) / one.prob[:, None]
+    assert estimated.terms == approx(steps / SIZE)
+    assert estimated.guess[0] == approx(0.3)
+    assert np.ptp(estimated.guess) > 0.01
 
 
 def test_a_guess_does_not_depend_on_its_own_label_or_on_later_ones():

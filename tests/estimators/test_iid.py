@@ -33,9 +33,9 @@ UNIFORM = Sample(
 
 
 def test_it_is_the_plain_mean_and_equals_lure():
-    made = iid.estimate(UNIFORM)
-    assert made.mean[0] == approx(3 / 5)
-    assert made.mean == approx(lure.estimate(UNIFORM).mean)
+    estimated = iid.estimate(UNIFORM)
+    assert estimated.mean[0] == approx(3 / 5)
+    assert estimated.mean == approx(lure.estimate(UNIFORM).mean)
 
 
 def test_draws_that_were_not_uniform_are_refused_with_a_hint():

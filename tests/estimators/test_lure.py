@@ -56,9 +56,9 @@ def test_draws_in_proportion_to_the_statistic_are_exact():
     truth = np.random.default_rng(2).random(SIZE) + 0.1
     rows = np.array([3, 7, 20, 4, 5])
     left = truth.sum() - (np.cumsum(truth[rows]) - truth[rows])
-    made = lure.estimate(sample(truth, rows, truth[rows] / left))
-    assert made.terms[:, 0] == approx(np.full(5, truth.mean()))
-    assert made.variance[0, 0] == approx(0, abs=1e-25)
+    estimated = lure.estimate(sample(truth, rows, truth[rows] / left))
+    assert estimated.terms[:, 0] == approx(np.full(5, truth.mean()))
+    assert estimated.variance[0, 0] == approx(0, abs=1e-25)
 
 
 def test_a_step_does_not_depend_on_later_labels():
@@ -85,10 +85,10 @@ def test_several_means_are_each_by_itself_and_their_covariance_is_that_of_every_
         first,
         **{name: np.hstack([getattr(first, name), getattr(second, name)]) for name in names},
     )
-    made, weights = lure.estimate(both), np.array([2.0, -0.5])
-    assert made.mean == approx([lure.estimate(first).mean[0], lure.estimate(second).mean[0]])
+    estimated, weights = lure.estimate(both), np.array([2.0, -0.5])
+    assert estimated.mean == approx([lure.estimate(first).mean[0], lure.estimate(second).mean[0]])
     summed = replace(first, **{name: (getattr(both, name) @ weights)[:, None] for name in names})
-    assert weights @ made.variance @ weights == approx(lure.estimate(summed).variance[0, 0])
+    assert weights @ estimated.variance @ weights == approx(lure.estimate(summed).variance[0, 0])
 
 
 def test_it_takes_every_item_to_be_nothing():

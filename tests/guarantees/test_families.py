@@ -230,8 +230,8 @@ def test_surrogates_come_back_from_their_parameters(name, kind):
     surrogate = fitted(name, kind)
     params = surrogate.params()
     kept = {name: part for name, part in params.items() if isinstance(part, np.ndarray)}
-    told = {name: part for name, part in params.items() if name not in kept}
-    again = catalog.load("surrogates", name).restore(json.loads(json.dumps(told)) | kept)
+    plain = {name: part for name, part in params.items() if name not in kept}
+    again = catalog.load("surrogates", name).restore(json.loads(json.dumps(plain)) | kept)
     one, other = (each.beliefs(pool_rows(kind), statistics_of(kind)) for each in (again, surrogate))
     np.testing.assert_array_equal(one.probs, other.probs)
     np.testing.assert_array_equal(one.outcome_values, other.outcome_values)

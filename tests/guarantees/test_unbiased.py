@@ -241,10 +241,10 @@ def test_when_everything_is_drawn_the_estimate_is_the_truth(pool, truth, estimat
     while len(log.rows) < SIZE:
         log = answered(log, plan.plan_round(log, pool, CHOICES, seed=5, count=4), truth)
     evidence = samples.collect_evidence(log, pool, CHOICES, [metric], seed=1)
-    made = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, estimator)
-    assert made.estimate.exact
-    assert made.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
-    assert made.estimate.variance[0, 0] == 0
+    estimated = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, estimator)
+    assert estimated.estimate.exact
+    assert estimated.value == np.mean(truth != pool.rows(0, SIZE).outputs.pred)
+    assert estimated.estimate.variance[0, 0] == 0
 
 
 def test_lure_is_the_formula_of_the_paper(pool, truth):
@@ -259,8 +259,8 @@ def test_lure_is_the_formula_of_the_paper(pool, truth):
     m = np.arange(1, labels + 1)
     v = 1 + (size - labels) / (size - m) * (1 / ((size - m + 1) * log.prob) - 1)
     evidence = samples.collect_evidence(log, pool, choices, [metric], seed=1)
-    made = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, "lure")
-    assert made.value == pytest.approx(np.mean(v * losses))
+    estimated = estimate.estimate_metric(samples.build_sample(evidence, metric), metric, "lure")
+    assert estimated.value == pytest.approx(np.mean(v * losses))
 
 
 def test_doubly_robust_with_nothing_imputed_is_lure(pool, truth):

@@ -267,7 +267,7 @@ def test_the_width_to_be_expected_is_about_the_width_that_comes():
     for floor in (0.35, 1.0):
         score = np.sqrt(guesses * (1 - guesses))
         strength = (1 - floor) * score / score.sum() + floor / 4000
-        told = betting.expected_width(
+        known = betting.expected_width(
             guesses,
             guesses * (1 - guesses),
             np.array([np.zeros(4000), np.ones(4000)]),
@@ -280,4 +280,4 @@ def test_the_width_to_be_expected_is_about_the_width_that_comes():
             stats = (rng.random(4000) < guesses) * 1.0
             rows = np.argsort(rng.exponential(size=4000) / strength)[:200]
             widths.append(np.diff(ends(build_increments(stats, guesses, strength, rows)))[0])
-        assert told == approx(np.mean(widths), rel=0.25)
+        assert known == approx(np.mean(widths), rel=0.25)

@@ -55,10 +55,10 @@ def test_when_everything_is_known_it_is_the_error_itself():
 
 def test_one_bin_far_from_its_claim_gets_students_t():
     """Nothing is folded there: the error is the gap, up to its sign."""
-    made = study([1.0], [0.9], [0.2], draws=400, seed=2)
-    found = calibration.interval(made, 0.9)
-    gap = 0.9 - made.mean[0]
-    half = t.ppf(0.95, made.freedom) * found.variance**0.5
+    estimated = study([1.0], [0.9], [0.2], draws=400, seed=2)
+    found = calibration.interval(estimated, 0.9)
+    gap = 0.9 - estimated.mean[0]
+    half = t.ppf(0.95, estimated.freedom) * found.variance**0.5
     assert found.variance == approx(0.2 * 0.8 / 400, rel=0.15)
     assert found.upper == approx(gap + half, rel=1e-6)
     # The lower end trusts no smaller variance than the claim's.
@@ -69,9 +69,9 @@ def test_without_miscalibration_the_estimated_sum_is_what_noise_makes_it():
     """The mean of 10 folded normals; debiased, little of it is left."""
     sums, levelled = [], []
     for seed in range(60):
-        made = study(TEN, CLAIMS, CLAIMS, draws=200, seed=seed)
-        sums.append(np.abs(made.mean[:10] - made.mean[10:]).sum())
-        levelled.append(calibration.remove_bias(made))
+        estimated = study(TEN, CLAIMS, CLAIMS, draws=200, seed=seed)
+        sums.append(np.abs(estimated.mean[:10] - estimated.mean[10:]).sum())
+        levelled.append(calibration.remove_bias(estimated))
     noise = np.sqrt(0.1 * CLAIMS * (1 - CLAIMS) / 200)
     assert np.mean(sums) == approx(foldnorm.mean(0, scale=noise).sum(), rel=0.05)
     assert np.mean(levelled) < 0.65 * np.mean(sums)
@@ -79,12 +79,12 @@ def test_without_miscalibration_the_estimated_sum_is_what_noise_makes_it():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_holds_the_debiased_error_and_the_estimated_one_and_widens_with_the_level(seed):
-    made = study(TEN, CLAIMS, CLAIMS - 0.05, draws=80, seed=seed)
-    total = np.abs(made.mean[:10] - made.mean[10:]).sum()
+    estimated = study(TEN, CLAIMS, CLAIMS - 0.05, draws=80, seed=seed)
+    total = np.abs(estimated.mean[:10] - estimated.mean[10:]).sum()
     widths = []
     for level in (0.5, 0.8, 0.95):
-        found = calibration.interval(made, level)
-        assert 0 <= found.lower <= calibration.remove_bias(made) <= total <= found.upper
+        found = calibration.interval(estimated, level)
+        assert 0 <= found.lower <= calibration.remove_bias(estimated) <= total <= found.upper
         widths.append(found.upper - found.lower)
     assert widths == sorted(widths)
 
@@ -99,55 +99,55 @@ def test_more_draws_narrow_it():
 
 def test_the_gap_between_overall_shares_bounds_it_from_below():
     """Every bin claims 0.3 too much: the sum of the gaps needs no bins to be seen."""
-    made = study(TEN, CLAIMS, CLAIMS - 0.3, draws=60, seed=5)
-    overall = abs((made.mean[:10] - made.mean[10:]).sum())
-    assert 0.06 < calibration.interval(made, 0.95).lower < overall
+    estimated = study(TEN, CLAIMS, CLAIMS - 0.3, draws=60, seed=5)
+    overall = abs((estimated.mean[:10] - estimated.mean[10:]).sum())
+    assert 0.06 < calibration.interval(estimated, 0.95).lower < overall
 
 
 def test_a_bin_that_no_draw_fell_into_is_as_noisy_as_its_claim_makes_it():
     share = np.append(np.full(9, 0.11), 0.01)
-    made = next(
-        made
-        for made in (study(share, CLAIMS, CLAIMS, draws=40, seed=seed) for seed in range(99))
-        if not made.guess[:, 19].any()
+    estimated = next(
+        estimated
+        for estimated in (study(share, CLAIMS, CLAIMS, draws=40, seed=seed) for seed in range(99))
+        if not estimated.guess[:, 19].any()
     )
-    found = calibration.interval(made, 0.95)
+    found = calibration.interval(estimated, 0.95)
     without = replace(
-        made,
-        mean=np.delete(made.mean, [9, 19]),
-        terms=np.delete(made.terms, [9, 19], axis=1),
-        guess=np.delete(made.guess, [9, 19], axis=1),
+        estimated,
+        mean=np.delete(estimated.mean, [9, 19]),
+        terms=np.delete(estimated.terms, [9, 19], axis=1),
+        guess=np.delete(estimated.guess, [9, 19], axis=1),
     )
     assert found.variance > calibration.interval(without, 0.95).variance
 
 
 def test_rounding_outside_a_bin_is_no_draw_in_it():
     """A surrogate of single precision expects a claim of next to nothing where there is none."""
-    made = study(TEN, CLAIMS, CLAIMS, draws=100, seed=6)
-    rounded = replace(made, guess=np.where(made.guess == 0, 1e-8, made.guess))
-    one, other = (calibration.interval(each, 0.95) for each in (made, rounded))
+    estimated = study(TEN, CLAIMS, CLAIMS, draws=100, seed=6)
+    rounded = replace(estimated, guess=np.where(estimated.guess == 0, 1e-8, estimated.guess))
+    one, other = (calibration.interval(each, 0.95) for each in (estimated, rounded))
     assert (other.lower, other.upper) == approx((one.lower, one.upper), abs=1e-5)
 
 
 def test_errors_that_no_draw_has_met_yet_leave_doubt():
     """Twenty draws that were all right do not refute a claim of 95 %."""
-    made = study([0.5, 0.5], [0.93, 0.97], [1.0, 1.0], draws=20, seed=6)
-    found = calibration.interval(made, 0.95)
+    estimated = study([0.5, 0.5], [0.93, 0.97], [1.0, 1.0], draws=20, seed=6)
+    found = calibration.interval(estimated, 0.95)
     assert found.lower == 0
     assert found.upper > 0.06
 
 
 def test_declined_items_leave_the_error_over_those_that_can_be_answered():
     """Half of the pool can be answered, and there every gap is what it was."""
-    made = study(TEN, CLAIMS, CLAIMS - 0.1, draws=300, seed=7)
+    estimated = study(TEN, CLAIMS, CLAIMS - 0.1, draws=300, seed=7)
     answered = np.full((300, 1), 0.5)
     halved = replace(
-        made,
-        mean=np.append(made.mean / 2, 0.5),
-        terms=np.hstack([made.terms / 2, answered]),
-        guess=np.hstack([made.guess, answered]),
+        estimated,
+        mean=np.append(estimated.mean / 2, 0.5),
+        terms=np.hstack([estimated.terms / 2, answered]),
+        guess=np.hstack([estimated.guess, answered]),
     )
-    one, other = (calibration.interval(each, 0.95) for each in (made, halved))
+    one, other = (calibration.interval(each, 0.95) for each in (estimated, halved))
     assert other.lower == approx(one.lower, abs=0.01)
     assert other.upper == approx(one.upper, abs=0.01)
 
@@ -167,7 +167,7 @@ def test_declined_items_leave_the_error_over_those_that_can_be_answered():
 def test_it_holds_the_truth(rate, draws):
     truth, held = error(TEN, CLAIMS, rate), 0
     for seed in range(300):
-        made = study(TEN, CLAIMS, rate, draws=draws, seed=1000 * draws + seed)
-        found = calibration.interval(made, 0.95)
+        estimated = study(TEN, CLAIMS, rate, draws=draws, seed=1000 * draws + seed)
+        found = calibration.interval(estimated, 0.95)
         held += found.lower <= truth <= found.upper
     assert held / 300 >= 0.93

@@ -48,17 +48,19 @@ def test_estimation_errors_add_nothing_on_average():
 def test_the_interval_holds_the_truth_as_often_as_it_says():
     right = np.array([0.45, 0.75, 0.9])
     truth = (SHARE * (right - CLAIM / SHARE) ** 2).sum()
-    made = [calibration_squared.interval(estimate(right, seed=seed), 0.9) for seed in range(300)]
-    held = np.mean([one.lower <= truth <= one.upper for one in made])
+    interval = [
+        calibration_squared.interval(estimate(right, seed=seed), 0.9) for seed in range(300)
+    ]
+    held = np.mean([one.lower <= truth <= one.upper for one in interval])
     assert held > 0.9 - 3 * (0.09 / 300) ** 0.5
 
 
 def test_what_is_known_is_exact():
     one = replace(estimate([0.5, 0.5, 0.5], exact=True))
     truth = ((one.mean[:3] - CLAIM) ** 2 / SHARE).sum()
-    made = calibration_squared.interval(one, 0.95)
-    assert made.lower == made.upper == approx(truth)
-    assert made.method == "exact"
+    interval = calibration_squared.interval(one, 0.95)
+    assert interval.lower == interval.upper == approx(truth)
+    assert interval.method == "exact"
 
 
 def test_the_estimate_lies_inside_and_a_higher_level_is_wider():

@@ -23,17 +23,17 @@ def posterior(draws: np.ndarray) -> Estimate:
 
 
 def test_its_ends_are_equal_tails():
-    made = credible.interval(posterior(np.linspace(0, 1, 1001)), 0.9)
-    assert (made.lower, made.upper) == approx((0.05, 0.95))
+    interval = credible.interval(posterior(np.linspace(0, 1, 1001)), 0.9)
+    assert (interval.lower, interval.upper) == approx((0.05, 0.95))
 
 
 def test_for_a_gaussian_posterior_they_are_those_of_the_normal():
     draws = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-    made = credible.interval(posterior(draws), 0.95)
-    assert (made.lower, made.upper) == approx((-1.95996, 1.95996), rel=1e-3)
+    interval = credible.interval(posterior(draws), 0.95)
+    assert (interval.lower, interval.upper) == approx((-1.95996, 1.95996), rel=1e-3)
 
 
 def test_it_needs_no_symmetry():
     draws = np.random.default_rng(1).exponential(size=4000)
-    made = credible.interval(posterior(draws), 0.95)
-    assert made.upper - draws.mean() > 2 * (draws.mean() - made.lower)
+    interval = credible.interval(posterior(draws), 0.95)
+    assert interval.upper - draws.mean() > 2 * (draws.mean() - interval.lower)

@@ -38,8 +38,8 @@ def estimate(
 
 
 def ends(one: Estimate, level: float = 0.95):
-    made = delta_beta.interval(one, level)
-    return made.lower, made.upper
+    interval = delta_beta.interval(one, level)
+    return interval.lower, interval.upper
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])

@@ -32,8 +32,8 @@ def estimate(
 
 
 def ends(one: Estimate, level: float = 0.95):
-    made = gamma.interval(one, level)
-    return made.lower, made.upper
+    interval = gamma.interval(one, level)
+    return interval.lower, interval.upper
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
@@ -72,10 +72,10 @@ def test_the_fewer_labels_pull_the_mean_the_wider_it_is():
 
 
 def test_a_surrogate_that_expects_more_widens_the_interval():
-    made = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=20, expected=0.3), 0.95)
-    assert made.variance == approx(0.2)
-    made = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=19, expected=0.3), 0.95)
-    assert made.variance == 0.3
+    interval = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=20, expected=0.3), 0.95)
+    assert interval.variance == approx(0.2)
+    interval = gamma.interval(estimate(2.0, 0.1, draws=20, minority_count=19, expected=0.3), 0.95)
+    assert interval.variance == 0.3
 
 
 def test_without_a_loss_that_was_seen_everything_possible_is():

@@ -31,8 +31,8 @@ def estimate(value: float, variance: float, *, inside: int = MANY, expected: flo
 
 
 def ends(one: Estimate, level: float = 0.95):
-    made = group_beta.interval(one, level)
-    return made.lower, made.upper
+    interval = group_beta.interval(one, level)
+    return interval.lower, interval.upper
 
 
 @pytest.mark.parametrize("value", [0.015, 0.985])
@@ -95,5 +95,5 @@ def test_draws_that_agree_leave_a_width():
 
 
 def test_where_nothing_else_is_possible_the_value_is_exact():
-    made = group_beta.interval(replace(estimate(0.3, 0.1), limits=np.full((2, 1), 0.3)), 0.95)
-    assert (made.lower, made.upper, made.method) == (0.3, 0.3, "exact")
+    interval = group_beta.interval(replace(estimate(0.3, 0.1), limits=np.full((2, 1), 0.3)), 0.95)
+    assert (interval.lower, interval.upper, interval.method) == (0.3, 0.3, "exact")

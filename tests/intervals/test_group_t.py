@@ -25,8 +25,10 @@ GROUP = Estimate(
 @pytest.mark.parametrize(("inside", "freedom"), [(50, 49), (12, 11), (3, 2), (2, 2), (0, 2)])
 def test_degrees_of_freedom_are_the_draws_inside_less_one_and_at_least_two(inside, freedom):
     group = replace(GROUP, inside=np.repeat([1.0, 0.0], [inside, 50 - inside]))
-    made = group_t.interval(group, 0.95)
-    assert (made.lower, made.upper) == approx(t.interval(0.95, freedom, loc=0.4, scale=0.04))
+    interval = group_t.interval(group, 0.95)
+    assert (interval.lower, interval.upper) == approx(
+        t.interval(0.95, freedom, loc=0.4, scale=0.04)
+    )
 
 
 def test_the_variance_is_never_less_than_the_surrogate_expects():
@@ -36,5 +38,5 @@ def test_the_variance_is_never_less_than_the_surrogate_expects():
 
 
 def test_what_is_known_bounds_the_interval():
-    made = group_t.interval(replace(GROUP, limits=np.array([[0.38], [0.41]])), 0.95)
-    assert (made.lower, made.upper) == (0.38, 0.41)
+    interval = group_t.interval(replace(GROUP, limits=np.array([[0.38], [0.41]])), 0.95)
+    assert (interval.lower, interval.upper) == (0.38, 0.41)

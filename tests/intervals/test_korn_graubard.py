@@ -29,8 +29,8 @@ def estimate(mean: float, variance: float, *, draws: int = MANY, rare: int = 100
 
 
 def ends(one: Estimate, level: float = 0.95):
-    made = korn_graubard.interval(one, level)
-    return made.lower, made.upper
+    interval = korn_graubard.interval(one, level)
+    return interval.lower, interval.upper
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
@@ -66,11 +66,11 @@ def test_accuracy_gets_the_mirror_image_of_error(mean, rare):
 def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind():
     """Then the interval is no narrower than that of as many uniform draws."""
     uniform = 0.02 * 0.98 / 100
-    made = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=0), 0.95)
-    assert made.variance == approx(uniform)
+    interval = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=0), 0.95)
+    assert interval.variance == approx(uniform)
     believed = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=20), 0.95)
     assert believed.variance == approx(uniform / 50)
-    assert believed.upper < made.upper
+    assert believed.upper < interval.upper
 
 
 def test_trust_in_the_observed_variance_grows_with_the_labels_of_the_rarer_kind():

@@ -26,8 +26,8 @@ def estimate(observed: float, expected: float, *, draws: int = 30, rare: int = 2
 
 
 def test_where_the_surrogate_agrees_it_is_students_t():
-    made = shrunk_t.interval(estimate(0.04, 0.04, draws=25), 0.9)
-    assert (made.lower, made.upper) == approx(t.interval(0.9, 24, loc=2, scale=0.2))
+    interval = shrunk_t.interval(estimate(0.04, 0.04, draws=25), 0.9)
+    assert (interval.lower, interval.upper) == approx(t.interval(0.9, 24, loc=2, scale=0.2))
 
 
 def test_the_surrogate_counts_as_twenty_draws():
@@ -36,8 +36,8 @@ def test_the_surrogate_counts_as_twenty_draws():
 
 
 def test_draws_that_agree_by_chance_leave_the_surrogates_doubt():
-    made = shrunk_t.interval(estimate(0.0, 0.1), 0.95)
-    assert made.lower < 2 < made.upper
+    interval = shrunk_t.interval(estimate(0.0, 0.1), 0.95)
+    assert interval.lower < 2 < interval.upper
 
 
 def test_many_draws_outweigh_the_surrogate():
@@ -53,6 +53,6 @@ def test_while_errors_are_few_the_variance_is_at_least_the_surrogates():
 def test_what_is_known_bounds_the_interval_and_holds_the_estimate_inside():
     """Nearly everything is known: an estimate below what the known labels sum to is moved up."""
     one = replace(estimate(0.04, 0.04), limits=np.array([[2.5], [np.inf]]))
-    made = shrunk_t.interval(one, 0.95)
-    assert made.lower == 2.5
-    assert made.upper > 2.5
+    interval = shrunk_t.interval(one, 0.95)
+    assert interval.lower == 2.5
+    assert interval.upper > 2.5

@@ -41,16 +41,16 @@ def row_weights(scores, free, floor: float) -> np.ndarray:
 
 def test_scores_of_a_mean_square_of_one_and_the_floor_are_added_in_quadrature():
     free = np.array([True, True, True, False])
-    made = row_weights(np.array([3.0, 1.0, 0.0, 9.0]), free, 0.4)
+    first_prob = row_weights(np.array([3.0, 1.0, 0.0, 9.0]), free, 0.4)
     squares = np.array([9.0, 1.0, 0.0]) * 3 / 10
     exact = np.sqrt(0.84 * squares + 0.16)
-    assert made == pytest.approx([*(exact / exact.sum()), 0])
-    assert made.sum() == pytest.approx(1)
+    assert first_prob == pytest.approx([*(exact / exact.sum()), 0])
+    assert first_prob.sum() == pytest.approx(1)
 
 
 def test_without_a_floor_rows_are_drawn_in_proportion_to_their_scores():
-    made = row_weights(np.array([3.0, 1.0, 0.0]), np.ones(3, bool), 0.0)
-    assert made == pytest.approx([0.75, 0.25, 0])
+    first_prob = row_weights(np.array([3.0, 1.0, 0.0]), np.ones(3, bool), 0.0)
+    assert first_prob == pytest.approx([0.75, 0.25, 0])
 
 
 @pytest.mark.parametrize("floor", [0.01, 0.35, 0.9])
@@ -62,10 +62,10 @@ def test_no_row_is_less_likely_than_the_floor_whatever_the_scores(floor, kinds):
         scores = rng.random((kinds, 300)) ** power * 10.0 ** rng.integers(-9, 9, (kinds, 1))
         scores[:, rng.random(300) < 0.2] = 0
         free = rng.random(300) < 0.7
-        made, _ = mix_scores(scores, free, floor)
-        assert made[free].min() * free.sum() >= floor * (1 - 1e-12)
-        assert (made[~free] == 0).all()
-        assert made.sum() == pytest.approx(1)
+        first_prob, _ = mix_scores(scores, free, floor)
+        assert first_prob[free].min() * free.sum() >= floor * (1 - 1e-12)
+        assert (first_prob[~free] == 0).all()
+        assert first_prob.sum() == pytest.approx(1)
 
 
 def test_where_one_row_has_all_of_the_score_the_floor_shrinks_with_the_pool():
@@ -73,10 +73,10 @@ def test_where_one_row_has_all_of_the_score_the_floor_shrinks_with_the_pool():
     for count in (10, 1000, 100_000):
         scores = np.zeros(count)
         scores[0] = 1.0
-        made = row_weights(scores, np.ones(count, bool), 0.35)
+        first_prob = row_weights(scores, np.ones(count, bool), 0.35)
         top = np.sqrt((1 - 0.35**2) * count + 0.35**2)
-        assert made[0] / made[1] == pytest.approx(top / 0.35)
-        assert made[1] * count >= 0.35
+        assert first_prob[0] / first_prob[1] == pytest.approx(top / 0.35)
+        assert first_prob[1] * count >= 0.35
 
 
 @pytest.mark.parametrize(("scores", "floor"), [([5.0, 1.0, 2.0], 1.0), ([0.0, 0.0, 0.0], 0.0)])
@@ -92,8 +92,8 @@ def test_scores_that_are_no_scores_are_refused(wrong):
 
 def test_the_score_of_a_row_that_is_not_free_does_not_matter():
     free = np.array([True, True, False])
-    made = row_weights(np.array([1.0, 1.0, np.nan]), free, 0.0)
-    assert made == pytest.approx([0.5, 0.5, 0])
+    first_prob = row_weights(np.array([1.0, 1.0, np.nan]), free, 0.0)
+    assert first_prob == pytest.approx([0.5, 0.5, 0])
 
 
 def test_single_precision_scores_of_a_large_pool_sum_to_one():
@@ -105,13 +105,13 @@ def test_every_kind_of_score_counts_alike_whatever_its_unit():
     """The root mean square of what each alone would give, all of the same mean square."""
     scores = np.random.default_rng(3).random((3, 20)) * [[1e-9], [1.0], [1e9]]
     free = np.arange(20) % 5 > 0
-    made, totals = mix_scores(scores, free, 0.3)
+    first_prob, totals = mix_scores(scores, free, 0.3)
     assert totals == pytest.approx((scores[:, free] ** 2).sum(axis=1))
     alone = [row_weights(one, free, 0.3) for one in scores]
     even = [one / np.sqrt((one[free] ** 2).mean()) for one in alone]
     together = np.sqrt(np.mean(np.square(even), axis=0))
-    assert made == pytest.approx(together / together.sum())
-    assert made.sum() == pytest.approx(1)
+    assert first_prob == pytest.approx(together / together.sum())
+    assert first_prob.sum() == pytest.approx(1)
 
 
 def test_a_kind_of_score_that_is_nowhere_above_zero_has_no_say():
@@ -237,8 +237,8 @@ def test_mixing_is_a_bijection_and_leaves_its_input_alone():
 @pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
 def test_powers_of_scores_do_not_depend_on_the_unit_of_the_loss(unit):
     scores = np.array([[0.5, 1.0, 2.0]], np.float32) * np.float32(unit)
-    made = sharpen_scores(scores, scores.max(axis=1), 16.0)
-    np.testing.assert_allclose(made, [[0.25**16, 0.5**16, 1.0]], rtol=1e-5)
+    first_prob = sharpen_scores(scores, scores.max(axis=1), 16.0)
+    np.testing.assert_allclose(first_prob, [[0.25**16, 0.5**16, 1.0]], rtol=1e-5)
 
 
 def test_scores_without_a_peak_stay_zero():

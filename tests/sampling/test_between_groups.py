@@ -166,15 +166,15 @@ def test_groups_that_are_not_there_are_named(pool):
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "wanted"),
+    ("text", "values", "expected"),
     [
         ("a,b", ["a", "b", "c"], ("a", "b")),
         ("a,b,c", ["a", "b,c"], ("a", "b,c")),
         ("a,b,c", ["a,b", "c", "d"], ("a,b", "c")),
     ],
 )
-def test_a_pair_may_hold_commas(text, values, wanted):
-    assert between_groups.parse_compared_groups(text, values, "place") == wanted
+def test_a_pair_may_hold_commas(text, values, expected):
+    assert between_groups.parse_compared_groups(text, values, "place") == expected
 
 
 @pytest.mark.parametrize(
