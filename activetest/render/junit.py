@@ -9,6 +9,7 @@ from activetest.render import _words as words
 REPORTS_ONLY = True
 NEEDS_GATES = True
 
+
 def render(report: Report) -> str:
     """One test suite with one case per gate, in the order asked.
 

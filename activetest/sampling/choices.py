@@ -49,7 +49,7 @@ def check_choices(
     for field in fields(Choices):
         if field.name not in entries and field.default is MISSING:
             raise ChoiceError(f"{where}: {field.name} is missing", "activetest init sets it again")
-    choices = Choices(**{key: _frozen(value) for key, value in entries.items()})
+    choices = Choices(**{key: _to_tuples(value) for key, value in entries.items()})
     _check_names(choices, pool, where)
     _check_acquisition(choices, pool, where, simulated)
     check_question(choices, pool, where)
@@ -65,7 +65,8 @@ def _check_names(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
             specification.find_metrics(name, facts)
     except ChoiceError as error:
         raise type(error)(f"{where}: {error.problem}", error.hint) from error
-    reason = specification.why_not_bettable(specification.find_objective_metric(choices.metric, facts))
+    metric = specification.find_objective_metric(choices.metric, facts)
+    reason = specification.why_not_bettable(metric)
     if choices.interval == Interval.ANYTIME and reason:
         raise ChoiceError(
             f"{where}: draws cannot serve anytime-valid intervals here, for {reason}",
@@ -153,8 +154,8 @@ def _check_acquisition(
         )
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
 def _is_name(value: Any) -> bool:

@@ -72,8 +72,7 @@ def test_an_estimation_says_its_expected_error(answer, answered):
     open_ended = replace(answer, question="estimate", decided=None, probability=None)
     written = plain(answered(open_ended))
     assert (
-        "\nExpected error of the groups' accuracy: 0.04 (root mean square over items).\n"
-        in written
+        "\nExpected error of the groups' accuracy: 0.04 (root mean square over items).\n" in written
     )
 
 
