@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
-from activetest.cli.app import app, main
+from activetest.cli import help
+from activetest.cli.app import main
 from activetest.nouns.report import RENAMED_KEYS
 from activetest.study.study import Study
 
@@ -222,7 +222,7 @@ def test_pages_are_plain():
 # --- in what users see
 
 
-COMMANDS = sorted(typer.main.get_command(app).commands)
+COMMANDS = sorted(help.COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from typer import Option
@@ -19,7 +19,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 # The parser's errors have no public name that all versions of typer share.
-_UsageError = typer.BadParameter.__base__
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS)
 _INTERRUPTED = 130
 

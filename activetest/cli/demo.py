@@ -104,10 +104,9 @@ def _answer() -> None:
 
 def _truth() -> float:
     """The share of the whole pool on which the model is wrong."""
-    from activetest.cache import cache
     from activetest.study.study import Study
 
-    pool = cache.open_cache(Study.open().folder / "cache")
+    pool = Study.open().cache(auxiliary=False)
     rows, key = pool.rows(0, pool.size), _key()
     called = (pool.classes[code] for code in rows.outputs.pred)
     answers = (key[item] for item in pool.ids(rows.index))

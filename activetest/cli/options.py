@@ -143,7 +143,8 @@ def with_choices(*, simulated: bool = False) -> Callable[[Callable], Callable]:
             for each in signature.parameters.values()
             if each.kind != inspect.Parameter.VAR_KEYWORD
         ]
-        command.__signature__ = inspect.Signature([*own, *_parameters(simulated)])
+        options = inspect.Signature([*own, *_parameters(simulated)])
+        vars(command)["__signature__"] = options
         return command
 
     return decorate

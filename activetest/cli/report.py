@@ -98,7 +98,7 @@ def report(
 
 def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     """Every gate: a comma after the number of one begins the next."""
-    found = []
+    found: list[str] = []
     for text in texts:
         gates = _GATE.findall(text)
         found += gates if ",".join(gates) == text else [text]

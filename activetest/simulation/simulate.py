@@ -121,7 +121,13 @@ def simulate(
             )
             plan = replace(plan, strategies=fitting)
             names = {each.surrogate for each in plan.strategies}
-            built = auxiliary.attach_auxiliary(built, opened, names, **given.files)
+            built = auxiliary.attach_auxiliary(
+                built,
+                opened,
+                names,
+                train=given.files["train"],
+                other_models=given.files["other_models"],
+            )
             tasks = list(product(range(len(plan.strategies)), range(runs)))
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])
@@ -193,7 +199,8 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
     metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
         return dict(play_study(built, truth, plan, choices, metrics, seed))
-    log, found, surrogate = Log.empty(), {}, None
+    found: RunNumbers = {}
+    log, surrogate = Log.empty(), None
     for budget in plan.budgets:
         while len(log.rows) < budget:
             count = min(plan.batch, budget - len(log.rows))

@@ -83,7 +83,10 @@ def test_choices_between_groups_have_neither_a_top_nor_a_power():
         (["--acquisition", "thompson"], "'thompson' chooses between groups"),
         (["--prior-strength", "3"], "--prior-strength has no effect without a question"),
         (["--rope", "0.1"], "--rope has no effect without a question"),
-        (["--question", "identify", "--rope", "0.1"], "--rope has no effect on the question identify"),
+        (
+            ["--question", "identify", "--rope", "0.1"],
+            "--rope has no effect on the question identify",
+        ),
         (["--question", "identify", "--worst", "3"], "--worst 3: 'predicted' has 3 groups"),
         (["--group", "place"], "--group has no effect without a question"),
         (["--question", "identify", "--worst", "4"], "--worst 4: 'predicted' has 3 groups"),

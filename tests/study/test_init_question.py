@@ -1,4 +1,4 @@
-"""A study with a question about groups: what init takes and says, and what next, status and report make of it."""
+"""A study with a question about groups: what the commands take and say."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -119,8 +119,8 @@ def test_init_says_what_is_asked_in_plain_words(pool_file, capsys):
     )
     task = ("--question", "compare", "--compare", "cat,dog", "--acquisition", "uniform")
     assert read_draws_line(capsys, *task, "--prior", "uniform", "--prior-strength", "4") == (
-        "draws: uniform for accuracy, surrogate agreement; question: compare cat and dog of predicted "
-        "by accuracy, rope 0.05, uniform prior with the weight of 4 labels, floor 0.35"
+        "draws: uniform for accuracy, surrogate agreement; question: compare cat and dog of "
+        "predicted by accuracy, rope 0.05, uniform prior with the weight of 4 labels, floor 0.35"
     )
     task = ("--question", "estimate", "--metric", "confusion", "--acquisition", "thompson")
     assert read_draws_line(capsys, *task, "--prior", "informative", "--prior-strength", "1") == (
