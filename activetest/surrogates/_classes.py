@@ -1,8 +1,8 @@
-"""Surrogates that have a probability for every class: what several of them share."""
+"""Ensembles whose members give every class a probability."""
 
 import threading
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation, moments
 from activetest.nouns.rows import Array, Rows
 
-# Members asked at a time, for all rows: their probabilities must fit in memory.
-_TOGETHER = 10
+# Members evaluated at a time, for all rows: their probabilities must fit in memory.
+_BLOCK = 10
 
 
 class Members(Protocol):
@@ -20,24 +20,25 @@ class Members(Protocol):
     size                E
     probs(rows)         (R, C) mean over all members
     draws(rows, which)  (K, R, C) of the members with these numbers (K,)
-    params()            enough to make them again: JSON-ready values and arrays
+    params()            JSON-ready values and arrays from which they can be restored
     """
 
-    size: int
+    @property
+    def size(self) -> int: ...
 
     def probs(self, rows: Rows) -> Array: ...
 
     def draws(self, rows: Rows, which: Array) -> Array: ...
 
-    def params(self) -> dict: ...
+    def params(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The surrogate that a set of members makes: beliefs are the mean of the members'.
+    """The surrogate that averages the probabilities of its members.
 
-    last remembers what each thread asked about last: a round asks twice about the same rows, and
-    members may be slow.
+    last keeps the latest rows of each thread and their probabilities, since rounds evaluate the
+    same rows twice and members may be slow.
     """
 
     members: Members
@@ -45,21 +46,21 @@ class Ensemble:
 
     @property
     def note(self) -> str | None:
-        """What else to know about the members, in a few words."""
+        """A short remark about the members for the report, if they have one."""
         return getattr(self.members, "note", None)
 
-    def params(self) -> dict:
-        """Those of the members."""
+    def params(self) -> dict[str, Any]:
+        """The parameters of the members."""
         return self.members.params()
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
-        """Outcomes are the classes; draws (K, R, C) are those of the distinct members asked for."""
+        """Outcomes are the classes; draws (K, R, C) are those of the distinct members."""
         if members is None:
-            return over_classes(rows, self._probs(rows), statistics)
+            return class_beliefs(rows, self._probs(rows), statistics)
         draws = self.members.draws(rows, np.unique(members))
-        return over_classes(rows, draws.mean(axis=0), statistics, draws)
+        return class_beliefs(rows, draws.mean(axis=0), statistics, draws)
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
@@ -76,9 +77,9 @@ class Ensemble:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         distinct, place = np.unique(members, return_inverse=True)
         sums = []
-        for some in np.array_split(distinct, max(len(distinct) // _TOGETHER, 1)):
-            for probs in self.members.draws(rows, some):
-                parts = moments(over_classes(rows, probs, statistics))
+        for block in np.array_split(distinct, max(len(distinct) // _BLOCK, 1)):
+            for probs in self.members.draws(rows, block):
+                parts = moments(class_beliefs(rows, probs, statistics))
                 sums.append([part.sum(axis=1) for part in parts])
         mean, variance = np.moveaxis(np.array(sums), 1, 0)
         return mean[place], variance[place]
@@ -90,9 +91,9 @@ class Ensemble:
         return self.last.probs
 
 
-def over_classes(
+def class_beliefs(
     rows: Rows, probs: Array, statistics: tuple[Statistic, ...], draws: Array | None = None
 ) -> Beliefs:
-    """Outcomes are the classes: probs (R, C), outcome_values (T, R, C) what each class would make of it."""
+    """Outcomes are the classes: probs (R, C), outcome_values (T, R, C)."""
     outcome_values = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
     return Beliefs(probs.astype(float), outcome_values, draws=draws)

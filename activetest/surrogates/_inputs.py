@@ -1,9 +1,8 @@
-"""What surrogates that learn from features see of a row, and which labels they learn from.
+"""Inputs and labels of the surrogates that learn from features.
 
-With training rows they stand on their own, as in the papers: features in, labels out. Nobody who
-only has predictions has such rows; then the black box's own outputs are inputs too, and what it
-says about some rows of the pool counts as a few labels, so that without any label the surrogate is
-about the black box.
+With training rows they predict labels from features, as in the papers. Without training rows the
+black box's outputs are inputs too, and its predictions for a background sample of the pool count as
+a few labels: without any label the surrogate then approximates the black box.
 """
 
 from dataclasses import dataclass
@@ -13,24 +12,24 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._box import log_probs, sharpness, softmax
-from activetest.surrogates._gaussian import GUESS
-from activetest.surrogates._thinning import together
+from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
+from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE
+from activetest.surrogates._thinning import thin_training_rows
 
-# With more classes than this, probabilities of single classes are not inputs.
+# With more classes than this, the probabilities of classes are not inputs.
 _MOST_CLASSES = 30
-# What the black box says about the rows of the sketch weighs as much as this many labels.
+# Labels that the whole background sample counts as.
 BACKGROUND_WEIGHT = 20.0
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What to learn from.
+    """Rows to learn from.
 
-    inputs    (M, W) float32, see inputs
-    labels    (M,) class codes, or values; where outputs is true, values are label minus prediction
-    weights   (M,) how much each counts
-    outputs   the black box's outputs are among the inputs
+    inputs    (M, W) float32, see input_columns
+    labels    (M,) class codes, or values; if outputs is true, values are label minus prediction
+    weights   (M,) of the rows, in labels
+    outputs   whether the black box's outputs are among the inputs
     """
 
     inputs: Array
@@ -39,55 +38,65 @@ class TrainingData:
     outputs: bool
 
 
-def training_data(
+def prepare_training_data(
     training: TrainingSet, *, rng: np.random.Generator, most: int | None = None
 ) -> TrainingData:
-    """Training rows and labels of the pool; without training rows, the sketch stands in for them.
+    """Training rows, or else the background sample, and then the labelled rows of the pool.
 
-    At most `most` rows, see together. Labels of no known class are left out. Raises ChoiceError for
-    training rows without features.
+    At most `most` rows, see thin_training_rows. Labels outside the classes are left out.
+    Raises ChoiceError for training rows without features.
     """
-    outputs = training.train is None
-    if not outputs and training.rows.features is None:
+    train = training.train
+    if train is not None and training.rows.features is None:
         raise ChoiceError(
             "training rows are of use only where the pool has features",
             "name them with --features, or leave --train out",
         )
-    if outputs:
-        begin, first = inputs(training.background, outputs=True), _said(training, rng)
-        weights = np.full(len(first), BACKGROUND_WEIGHT / len(first))
-    else:
-        begin, first = training.train.features, training.train.labels
-        weights = np.ones(len(first))
     labels = training.labels
-    if outputs and not training.classes:
-        labels = labels - training.rows.outputs.pred
-    before, told = (
+    if train is None:
+        background = require_background(training)
+        first_inputs = input_columns(background, outputs=True)
+        first_labels = _draw_background_labels(training, background, rng)
+        weights = np.full(len(first_labels), BACKGROUND_WEIGHT / len(first_labels))
+        if not training.classes:
+            labels = labels - training.rows.outputs.pred
+    else:
+        first_inputs, first_labels = train.features, train.labels
+        weights = np.ones(len(first_labels))
+    first, labelled = (
         np.flatnonzero(each >= 0) if training.classes else np.arange(len(each))
-        for each in (first, labels)
+        for each in (first_labels, labels)
     )
     if most is not None:
-        before, told = together(before, told, most)
-    lines = [begin[before], inputs(training.rows[told], outputs=outputs)]
+        first, labelled = thin_training_rows(first, labelled, most)
+    labelled_inputs = input_columns(training.rows[labelled], outputs=train is None)
+    inputs = np.concatenate([first_inputs[first], labelled_inputs])
     kind = np.intp if training.classes else float
     return TrainingData(
-        np.concatenate(lines).astype(np.float32, copy=False),
-        np.concatenate([first[before], labels[told]]).astype(kind),
-        np.concatenate([weights[before], np.ones(len(told))]),
-        outputs,
+        inputs.astype(np.float32, copy=False),
+        np.concatenate([first_labels[first], labels[labelled]]).astype(kind),
+        np.concatenate([weights[first], np.ones(len(labelled))]),
+        train is None,
     )
 
 
-def inputs(rows: Rows, *, outputs: bool) -> Array:
-    """(R, W) float32 features and, where asked, what the black box says in comparable units."""
+def require_background(training: TrainingSet) -> Rows:
+    """The background sample. Raises ValueError if the training set has none."""
+    if training.background is None:
+        raise ValueError("without training rows, surrogates need a background sample")
+    return training.background
+
+
+def input_columns(rows: Rows, *, outputs: bool) -> Array:
+    """(R, W) float32 features and, with outputs, the black box's outputs on a similar scale."""
     parts = [] if rows.features is None else [rows.features]
     if outputs:
-        parts.append(_outputs(rows))
+        parts.append(_black_box_columns(rows))
     return np.ascontiguousarray(np.hstack(parts), np.float32)
 
 
-def _outputs(rows: Rows) -> Array:
-    """(R, W) log-probabilities of classes; the design's columns where classes are many."""
+def _black_box_columns(rows: Rows) -> Array:
+    """(R, W) log-probabilities of classes; with many classes, the columns of the design."""
     probs = rows.outputs.probs
     if probs is not None and probs.shape[1] <= _MOST_CLASSES:
         return np.log(np.maximum(probs, 1e-4)) / 3 + 1
@@ -97,19 +106,24 @@ def _outputs(rows: Rows) -> Array:
     return rows.design
 
 
-def _said(training: TrainingSet, rng: np.random.Generator) -> Array:
-    """(R,) labels of the sketch's rows, drawn from what the black box says about them.
+def _draw_background_labels(
+    training: TrainingSet, background: Rows, rng: np.random.Generator
+) -> Array:
+    """(R,) labels of the background rows, drawn from the black box's predictions.
 
-    Classes are drawn as surely as the labels so far say that the black box deserves.
+    Classes are drawn from its probabilities, as sharp as the labels so far suggest.
     """
-    outputs = training.background.outputs
+    outputs = background.outputs
     if training.classes:
         if outputs.probs is None:
             return outputs.pred
-        told = training.labels >= 0
-        said = log_probs(training.rows[told], training.classes)
-        sure = sharpness(said, training.labels[told].astype(np.intp))
-        steps = np.cumsum(softmax(sure * log_probs(training.background, training.classes)), axis=1)
-        return (rng.random((len(steps), 1)) * steps[:, -1:] > steps).sum(axis=1)
-    scale = np.sqrt(GUESS) * training.scale if outputs.std is None else outputs.std
-    return rng.normal(0, scale, len(outputs.pred))
+        labelled = training.labels >= 0
+        logits = log_probs(training.rows[labelled], training.classes)
+        sharpness = fit_sharpness(logits, training.labels[labelled].astype(np.intp))
+        probs = softmax(sharpness * log_probs(background, training.classes))
+        edges = np.cumsum(probs, axis=1)
+        return (rng.random((len(edges), 1)) * edges[:, -1:] > edges).sum(axis=1)
+    deviation = (
+        np.sqrt(RESIDUAL_VARIANCE_SHARE) * training.scale if outputs.std is None else outputs.std
+    )
+    return rng.normal(0, deviation, len(outputs.pred))

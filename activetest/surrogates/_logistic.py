@@ -1,46 +1,48 @@
-"""Bayesian logistic regression when how far to trust the prior is itself unknown."""
+"""Bayesian logistic regression, averaged over priors of different widths."""
 
 import numpy as np
 
 from activetest.nouns.rows import Array
 
-# Rows whose outer products are held at a time: they stay in the processor's cache.
+# Rows whose outer products are computed at a time: they stay in the processor's cache.
 _BLOCK = 512
 
 
 def sigmoid(logits: Array) -> Array:
-    """(...,) logistic function; overflow in exp means 0, and that is right."""
+    """(...,) logistic function; where exp overflows the result is 0, as it should be."""
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-logits))
 
 
-def averaged(design: Array, right: Array, mean: Array, deviations: Array) -> tuple[Array, Array]:
-    """(D,) mean and (D, D) covariance of the posterior over all priors, each as likely as another.
+def average_posterior(
+    design: Array, right: Array, mean: Array, deviations: Array
+) -> tuple[Array, Array]:
+    """(D,) mean and (D, D) covariance of the posterior, averaged over equally likely priors.
 
-    Of a mixture of Gaussians, weighted by Laplace's evidence (MacKay 1992; Tierney and Kadane
-    1986). Arguments as in laplace, which fits them.
+    The posterior is a mixture of Gaussians, weighted by Laplace's evidence (MacKay 1992; Tierney
+    and Kadane 1986). Arguments as in fit_laplace.
     """
-    modes, covariances, evidence = laplace(design, right, mean, deviations)
+    modes, covariances, evidence = fit_laplace(design, right, mean, deviations)
     weights = np.exp(evidence - evidence.max())
     weights /= weights.sum()
-    middle = weights @ modes
+    mean_mode = weights @ modes
     covariance = np.tensordot(weights, covariances, 1)
-    return middle, covariance + (modes - middle).T @ (weights[:, None] * (modes - middle))
+    return mean_mode, covariance + (modes - mean_mode).T @ (weights[:, None] * (modes - mean_mode))
 
 
-def laplace(
+def fit_laplace(
     design: Array, right: Array, mean: Array, deviations: Array
 ) -> tuple[Array, Array, Array]:
     """(W, D) modes and (W, D, D) inverse Hessians of log-posteriors, and (W,) log evidence.
 
-    design (M, D), right (M,); mean (D,) of all priors, deviations (W, D), one line for each. By
-    Newton's method, side by side. Halving steps until the objective falls is what keeps separable
-    and heavy-tailed designs from diverging.
+    design (M, D), right (M,); mean (D,) of all priors, deviations (W, D) of each. Newton's
+    method for all priors at once, with steps halved until the objective decreases, so that
+    separable and heavy-tailed designs do not diverge.
     """
     precision = deviations**-2
     weights = np.tile(mean, (len(deviations), 1))
 
-    def objective(weights):
+    def objective(weights: Array) -> Array:
         logits = weights @ design.T
         prior = 0.5 * (precision * (weights - mean) ** 2).sum(axis=1)
         return np.logaddexp(0, logits).sum(axis=1) - logits @ right + prior
@@ -49,31 +51,31 @@ def laplace(
     for _ in range(100):
         probs = sigmoid(weights @ design.T)
         gradient = (probs - right) @ design + precision * (weights - mean)
-        hessian = _curvature(design, probs * (1 - probs))
+        hessian = _sum_outer_products(design, probs * (1 - probs))
         hessian += precision[:, :, None] * np.eye(len(mean))
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         decrement = (gradient * step).sum(axis=1)
-        moving = decrement >= 1e-10
-        if not moving.any():
+        active = decrement >= 1e-10
+        if not active.any():
             break
-        size = np.where(moving, 1.0, 0.0)
+        step_size = np.where(active, 1.0, 0.0)
         while True:
-            moved = objective(weights - size[:, None] * step)
-            high = (moved > value - 0.25 * size * decrement) & (size > 1e-6)
-            if not high.any():
+            trial = objective(weights - step_size[:, None] * step)
+            too_high = (trial > value - 0.25 * step_size * decrement) & (step_size > 1e-6)
+            if not too_high.any():
                 break
-            size[high] /= 2
-        weights, value = weights - size[:, None] * step, moved
+            step_size[too_high] /= 2
+        weights, value = weights - step_size[:, None] * step, trial
     evidence = -value - 0.5 * np.linalg.slogdet(hessian)[1] - np.log(deviations).sum(axis=1)
     return weights, np.linalg.inv(hessian), evidence
 
 
-def _curvature(design: Array, bends: Array) -> Array:
-    """(W, D, D) sums over rows of design (M, D) of bend times outer product, bends (W, M)."""
-    size = design.shape[1]
-    total = np.zeros((len(bends), size**2))
+def _sum_outer_products(design: Array, curvature: Array) -> Array:
+    """(W, D, D) sums over rows of design (M, D) of curvature (W, M) times the outer product."""
+    columns = design.shape[1]
+    total = np.zeros((len(curvature), columns**2))
     for start in range(0, len(design), _BLOCK):
         block = design[start : start + _BLOCK]
         outer = (block[:, :, None] * block[:, None, :]).reshape(len(block), -1)
-        total += bends[:, start : start + _BLOCK] @ outer
-    return total.reshape(-1, size, size)
+        total += curvature[:, start : start + _BLOCK] @ outer
+    return total.reshape(-1, columns, columns)

@@ -1,19 +1,21 @@
-"""Fewer rows to learn from, where a method's cost grows too fast with their number."""
+"""A subset of the training rows, for methods whose cost grows fast with their number."""
 
 import numpy as np
 
 from activetest.nouns.rows import Array
 
 
-def together(before: Array, told: Array, most: int) -> tuple[Array, Array]:
-    """At most that many positions of both: evenly spaced ones of those before, and all those told.
+def thin_training_rows(background: Array, labelled: Array, most: int) -> tuple[Array, Array]:
+    """At most `most` positions in all: evenly spaced background rows and all labelled ones.
 
-    Only where those told alone are too many are they thinned, too.
+    Labelled rows are thinned only if they alone are too many.
     """
-    return before[spaced(len(before), max(most - len(told), 0))], told[spaced(len(told), most)]
+    return background[evenly_spaced(len(background), max(most - len(labelled), 0))], labelled[
+        evenly_spaced(len(labelled), most)
+    ]
 
 
-def spaced(size: int, most: int) -> Array:
-    """Positions of at most that many of `size` rows, evenly spaced."""
+def evenly_spaced(size: int, most: int) -> Array:
+    """Positions of at most `most` of `size` rows, evenly spaced."""
     count = min(size, most)
     return np.arange(count) * size // max(count, 1)

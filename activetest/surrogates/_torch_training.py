@@ -6,42 +6,46 @@ torch.Generator of our own, so that torch's global state is neither read nor wri
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.surrogates._network import Network
-from activetest.surrogates._network_votes import LOG_VARIANCES, temperature
+from activetest.surrogates._network_members import LOG_VARIANCES, fit_temperature
 
-# Larger steps and fewer of them than in ASE, appendix D.3: there 1e-4 and at most 500 epochs.
+# Larger steps and fewer epochs than in ASE, appendix D.3, which has 1e-4 and at most 500.
 _LEARNING_RATE = 3e-3
 _MOST_EPOCHS = 200
-# Epochs without a better validation loss that end the training, ten as there; and so many steps:
-# where rows are few, ten epochs are hardly any.
+# Training ends after this many epochs and steps without a better validation loss. Ten epochs as in
+# ASE; with few rows, ten epochs are only a few steps.
 _PATIENCE, _PATIENT_STEPS = 10, 250
-# Share of the rows that is held out, at most so many; with fewer rows than this none are.
+# Share of the rows that is held out, the most rows that are, and fewer rows than which none are.
 _HELD_OUT, _MOST_HELD_OUT, _FEWEST_ROWS = 0.2, 2000, 10
 
 
 @dataclass(frozen=True)
-class Examples:
-    """What networks learn from: standardised, and split once.
+class NetworkData:
+    """Standardised rows for networks, split into training and held-out rows.
 
     inputs          (M, W) float32, mean 0 and deviation 1 under the weights
     targets         (M,) class codes, or values with mean 0 and deviation 1 under the weights
     weights         (M,) with mean 1
-    learned, held   positions of the rows to learn from, and of those that decide when to stop
+    train_rows      positions of the rows to learn from
+    held_out_rows   positions of the rows for early stopping
     classes         number of classes; 0 for regression
-    center, scale   (W,) what was taken from the inputs, and what they were divided by
+    center, scale   (W,) mean and deviation of the inputs before standardisation
     level, spread   the same of the targets; 0 and 1 for classes
     """
 
     inputs: Array
     targets: Array
     weights: Array
-    learned: Array
-    held: Array
+    train_rows: Array
+    held_out_rows: Array
     classes: int
     center: Array
     scale: Array
@@ -50,48 +54,51 @@ class Examples:
 
     @property
     def outputs(self) -> int:
-        """How many numbers a network puts out: a logit per class, or mean and log-variance."""
+        """Number of outputs of a network: a logit per class, or mean and log-variance."""
         return self.classes or 2
 
     @property
-    def validated(self) -> bool:
-        """Whether the rows held out were not learned from."""
-        return len(self.held) < len(self.inputs)
+    def has_held_out(self) -> bool:
+        """Whether the rows for early stopping are not among the training rows."""
+        return len(self.held_out_rows) < len(self.inputs)
 
 
-def examples(
+def prepare_network_data(
     inputs: Array, labels: Array, weights: Array, classes: int, *, rng: np.random.Generator
-) -> Examples:
-    """Examples of M >= 1 rows; a fifth is held out, or nothing where there are fewer than ten."""
+) -> NetworkData:
+    """Network data of M >= 1 rows; a fifth is held out, or nothing with fewer than ten rows."""
     weights = np.asarray(weights, float) / np.mean(weights)
-    center, scale = _location(inputs, weights)
+    center, scale = _center_and_scale(inputs, weights)
     order = rng.permutation(len(inputs))
-    held = min(int(_HELD_OUT * len(order)), _MOST_HELD_OUT) if len(order) >= _FEWEST_ROWS else 0
-    parts = (order[held:], order[:held]) if held else (order, order)
-    whole = ((inputs - center) / scale).astype(np.float32)
+    held_count = (
+        min(int(_HELD_OUT * len(order)), _MOST_HELD_OUT) if len(order) >= _FEWEST_ROWS else 0
+    )
+    parts = (order[held_count:], order[:held_count]) if held_count else (order, order)
+    standardised = ((inputs - center) / scale).astype(np.float32)
     if classes:
         targets, level, spread = np.asarray(labels).astype(np.int64), 0.0, 1.0
     else:
-        level, spread = _location(np.asarray(labels, float), weights)
-        targets = ((labels - level) / spread).astype(np.float32)
-    return Examples(
-        whole, targets, weights, *parts, classes, center, scale, float(level), float(spread)
+        values = np.asarray(labels, float)
+        level, spread = map(float, _center_and_scale(values, weights))
+        targets = ((values - level) / spread).astype(np.float32)
+    return NetworkData(
+        standardised, targets, weights, *parts, classes, center, scale, level, spread
     )
 
 
-def _location(values: Array, weights: Array) -> tuple[Array, Array]:
-    """Weighted mean and deviation of (M, ...) values; what does not vary has deviation one."""
+def _center_and_scale(values: Array, weights: Array) -> tuple[Array, Array]:
+    """Weighted mean and deviation of (M, ...) values; constant values have deviation one."""
     center = np.average(values, axis=0, weights=weights)
     spread = np.sqrt(np.average((values - center) ** 2, axis=0, weights=weights))
     return center, np.where(spread > 1e-6, spread, 1.0)
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What training left behind.
+class TrainedNetworks:
+    """Trained networks.
 
-    parameters   arrays as they were given, from the epoch with the best validation loss
-    epochs       how many ran
+    parameters   arrays in the order of the first ones, from the epoch with the best validation loss
+    epochs       number of epochs
     device       "cpu", or "cuda" and which
     """
 
@@ -100,8 +107,8 @@ class Trained:
     device: str
 
 
-def load_torch(name: str):
-    """The module torch; raises ChoiceError, with what to install, where there is none."""
+def load_torch(name: str) -> ModuleType:
+    """The module torch. Raises ChoiceError, with what to install, if there is none."""
     try:
         import torch
     except ImportError as error:
@@ -113,31 +120,31 @@ def load_torch(name: str):
     return torch
 
 
-def first_layers(
+def draw_first_layers(
     inputs: int, hidden: tuple[int, ...], outputs: int, count: int, *, rng: np.random.Generator
 ) -> list[Array]:
     """Weights (E, I, O) and bias (E, O) of each layer in turn, after He et al. 2015 (eq. 10).
 
-    The last layer starts small: before it has learned, a network has no opinion.
+    The last layer starts small, so that an untrained network prefers no outcome.
     """
     widths = (inputs, *hidden, outputs)
-    parameters = []
-    for into, out in zip(widths, widths[1:], strict=False):
+    parameters: list[Array] = []
+    for into, out in pairwise(widths):
         deviation = (2 / into) ** 0.5 if len(parameters) < 2 * len(hidden) else 0.1 / into**0.5
         parameters += [deviation * rng.standard_normal((count, into, out)), np.zeros((count, out))]
     return [part.astype(np.float32) for part in parameters]
 
 
-def train(
-    torch,
-    given: Examples,
+def train_networks(
+    torch: Any,
+    data: NetworkData,
     start: list[Array],
-    forward: Callable,
+    forward: Callable[..., Any],
     *,
     rng: np.random.Generator,
-    penalty: Callable | None = None,
+    penalty: Callable[..., Any] | None = None,
     decay: float = 1e-4,
-) -> Trained:
+) -> TrainedNetworks:
     """E networks trained at once, each with shuffles and a stop of its own.
 
     start     the first parameters, each with a leading axis E
@@ -149,52 +156,54 @@ def train(
     seeds = rng.integers(2**63, size=2).tolist()
     generator = torch.Generator(device).manual_seed(seeds[0])
     inputs, targets, weights = (
-        torch.as_tensor(part, device=device)
-        for part in (given.inputs, given.targets, given.weights.astype(np.float32))
+        torch.as_tensor(array, device=device)
+        for array in (data.inputs, data.targets, data.weights.astype(np.float32))
     )
-    learned, held = (torch.as_tensor(part, device=device) for part in (given.learned, given.held))
-    parameters = [torch.tensor(part, device=device, requires_grad=True) for part in start]
+    train_rows, held_out_rows = (
+        torch.as_tensor(array, device=device) for array in (data.train_rows, data.held_out_rows)
+    )
+    parameters = [torch.tensor(array, device=device, requires_grad=True) for array in start]
     optimizer = torch.optim.Adam(parameters, lr=_LEARNING_RATE, weight_decay=decay, fused=True)
-    count, batch = len(start[0]), _batch(len(learned))
-    patience = max(_PATIENCE, _PATIENT_STEPS // -(-len(learned) // batch))
+    count, batch = len(start[0]), _batch_size(len(train_rows))
+    patience = max(_PATIENCE, _PATIENT_STEPS // -(-len(train_rows) // batch))
 
-    def loss(index, generator, learning):
+    def loss(index: Any, generator: Any, learning: bool) -> Any:
         """(E,) mean weighted loss of rows index (E, B)."""
         outputs = forward(parameters, inputs[index], generator, learning)
-        each = _negative_log_likelihood(torch, outputs, targets[index], given.classes)
-        return (each.mean(dim=0) * weights[index]).mean(dim=-1)
+        losses = _negative_log_likelihood(torch, outputs, targets[index], data.classes)
+        return (losses.mean(dim=0) * weights[index]).mean(dim=-1)
 
-    best = [part.detach().clone() for part in parameters]
-    lowest, since = torch.full((count,), torch.inf, device=device), 0
+    best = [array.detach().clone() for array in parameters]
+    lowest_loss, stale_epochs = torch.full((count,), torch.inf, device=device), 0
     epochs = 0
-    while since < patience and epochs < _MOST_EPOCHS:
+    while stale_epochs < patience and epochs < _MOST_EPOCHS:
         epochs += 1
-        keys = torch.rand((count, len(learned)), generator=generator, device=device)
-        for index in learned[keys.argsort(dim=1)].split(batch, dim=1):
+        keys = torch.rand((count, len(train_rows)), generator=generator, device=device)
+        for index in train_rows[keys.argsort(dim=1)].split(batch, dim=1):
             optimizer.zero_grad()
-            # Networks have no parameter in common: the sum trains each by itself.
+            # Networks share no parameters, so that the sum trains each by itself.
             total = loss(index, generator, True).sum()
             (total if penalty is None else total + penalty(parameters)).backward()
             optimizer.step()
         with torch.no_grad():
-            # The same noise in every epoch: what is compared are the parameters.
-            same = torch.Generator(device).manual_seed(seeds[1])
-            value = loss(held.expand(count, -1), same, False)
-            better = value < lowest
-            lowest = torch.where(better, value, lowest)
-            for kept, part in zip(best, parameters, strict=True):
-                kept[better] = part.detach()[better]
-        since = 0 if bool(better.any()) else since + 1
-    name = f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else "cpu"
-    return Trained([part.cpu().numpy() for part in best], epochs, name)
+            # The same noise in every epoch, so that only parameters are compared.
+            noise = torch.Generator(device).manual_seed(seeds[1])
+            validation_loss = loss(held_out_rows.expand(count, -1), noise, False)
+            better = validation_loss < lowest_loss
+            lowest_loss = torch.where(better, validation_loss, lowest_loss)
+            for kept, array in zip(best, parameters, strict=True):
+                kept[better] = array.detach()[better]
+        stale_epochs = 0 if bool(better.any()) else stale_epochs + 1
+    device_name = f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else "cpu"
+    return TrainedNetworks([array.cpu().numpy() for array in best], epochs, device_name)
 
 
-def _batch(count: int) -> int:
-    """Rows per step: few where rows are few, more where an epoch would take too many steps."""
+def _batch_size(count: int) -> int:
+    """Rows per step: 1/16 of the rows, rounded up to a power of two, between 32 and 256."""
     return int(np.clip(2 ** np.ceil(np.log2(max(count, 1) / 16)), 32, 256))
 
 
-def _negative_log_likelihood(torch, outputs, targets, classes: int):
+def _negative_log_likelihood(torch: Any, outputs: Any, targets: Any, classes: int) -> Any:
     """(S, E, B) of outputs (S, E, B, O) and targets (E, B); Gaussian without its constant."""
     if classes:
         logs = outputs.log_softmax(dim=-1)
@@ -204,22 +213,24 @@ def _negative_log_likelihood(torch, outputs, targets, classes: int):
     return 0.5 * (logs + (targets - mean) ** 2 * torch.exp(-logs))
 
 
-def stored(given: Examples, trained: Trained, names: tuple[str, ...], *, outputs: bool) -> dict:
-    """What a ensemble of networks is made from: its parameters and how inputs are read.
+def collect_params(
+    data: NetworkData, trained: TrainedNetworks, names: tuple[str, ...], *, outputs: bool
+) -> dict[str, Any]:
+    """Parameters of an ensemble of networks, and how its inputs are standardised.
 
-    names     what the arrays of a layer are called; named with the layer's number behind
-    outputs   the black box's outputs are among the inputs
+    names     of the arrays of a layer; the layer's number is appended
+    outputs   whether the black box's outputs are among the inputs
     """
     arrays = {
-        f"{names[n % len(names)]}_{n // len(names)}": part
-        for n, part in enumerate(trained.parameters)
+        f"{names[n % len(names)]}_{n // len(names)}": array
+        for n, array in enumerate(trained.parameters)
     }
     return arrays | {
-        "center": given.center,
-        "scale": given.scale,
-        "level": given.level,
-        "spread": given.spread,
-        "classes": given.classes,
+        "center": data.center,
+        "scale": data.scale,
+        "level": data.level,
+        "spread": data.spread,
+        "classes": data.classes,
         "outputs": outputs,
         "temperature": 1.0,
         "epochs": trained.epochs,
@@ -227,15 +238,16 @@ def stored(given: Examples, trained: Trained, names: tuple[str, ...], *, outputs
     }
 
 
-def calibrated(params: dict, network: Network, given: Examples, inputs: Array) -> dict:
-    """The params with the temperature that suits the rows held out; see temperature.
+def calibrate_temperature(
+    params: dict[str, Any], network: Network, data: NetworkData, inputs: Array
+) -> dict[str, Any]:
+    """The params with the temperature that fits the held-out rows; see fit_temperature.
 
-    inputs (M, W) as they were before they were standardised. Where nothing could be held out, the
-    temperature remains 1.
+    inputs (M, W) before standardisation. Without held-out rows the temperature remains 1.
     """
-    if not given.validated:
+    if not data.has_held_out:
         return params
-    parts = [part.copy() for _, part in network.outputs(inputs[given.held])]
-    each = (given.targets[given.held], given.weights[given.held])
-    best = temperature(np.concatenate(parts, axis=2), *each, given.classes)
+    parts = [part.copy() for _, part in network.outputs(inputs[data.held_out_rows])]
+    targets, weights = data.targets[data.held_out_rows], data.weights[data.held_out_rows]
+    best = fit_temperature(np.concatenate(parts, axis=2), targets, weights, data.classes)
     return params | {"temperature": best}

@@ -1,16 +1,17 @@
-"""Agreement: is the black box right here?
+"""Agreement: the probability that the black box is right.
 
-Bayesian logistic regression on its own confidence, its predicted class and the features. Nobody who
-only has predictions has training data, and a model of the classes learned from a few dozen labels
-ruins every estimate built on it. This one models a single bit per item. Its prior is the black box
-itself: with no labels, P(right) is the box's confidence. How far to move from there is learned too:
-the prior's widths are averaged over by their evidence. What an error costs, given that there is
-one, is first what the box's other probabilities say, and then corrected by one learned factor per
-predicted class; which class it is instead, likewise, by the errors seen so far.
+Bayesian logistic regression on the confidence, the predicted class and the features. Users who only
+have predictions have no training data, and a model of all classes that is fitted to a few dozen
+labels makes poor estimates. This surrogate predicts a single bit per item. Its prior is the black
+box itself: without labels, P(right) is the confidence. The widths of the prior are averaged by
+their evidence. The cost of an error, given that there is one, is that of the black box's other
+probabilities, times one fitted factor per predicted class. The true class of an error follows those
+probabilities and the errors observed so far.
 """
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -20,21 +21,21 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._logistic import averaged, sigmoid
+from activetest.surrogates._logistic import average_posterior, sigmoid
 
 TASK = "classification"
 
-# Prior standard deviations that are tried: of the confidence's slope (mean 1) and the intercept, of
-# the features (mean 0). Half decades from "as the black box says" to "anything may be".
+# Prior standard deviations that are averaged: of the confidence's slope (mean 1) and the intercept,
+# and of the features (mean 0), in half decades from almost fixed to almost free.
 _CALIBRATION = (0.1, 0.3, 1.0, 3.0)
 _FEATURES = (0.03, 0.1, 0.3, 1.0)
 # That of a predicted class (mean 0), in units of the first.
 _CLASS = 0.5
-# With more classes than this, predicted classes get no intercepts of their own.
+# With more classes than this, predicted classes have no intercepts.
 _MOST_EFFECTS = 30
-# Pseudo-observations that hold the cost factors at 1, over all classes and for one class.
+# Pseudo-observations that shrink cost factors to 1, over all classes and for one class.
 _COST_PRIOR = 2.0
-# Pseudo-observations behind the black box's own word on which class it is instead.
+# Pseudo-observations of the black box's own probabilities of the true class of an error.
 _CLASS_PRIOR = 3.0
 
 
@@ -52,16 +53,24 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
         )
     rows = training.rows
     effects = training.classes if training.classes <= _MOST_EFFECTS else 0
-    design = _columns_of(rows, effects)
+    design = _design_columns(rows, effects)
     # The column after the effects and the intercept is the logit of the confidence.
-    heads = effects + 1 + (rows.outputs.probs is not None)
+    head_columns = effects + 1 + (rows.outputs.probs is not None)
     mean = np.zeros(design.shape[1])
-    mean[effects + 1 : heads] = 1.0
+    mean[effects + 1 : head_columns] = 1.0
     right = (training.labels == rows.outputs.pred).astype(float)
-    mode, covariance = averaged(design, right, mean, _widths(design.shape[1], effects, heads))
-    cost, noise = _costs(training, right == 0)
+    mode, covariance = average_posterior(
+        design, right, mean, _prior_deviations(design.shape[1], effects, head_columns)
+    )
+    cost, noise = _fit_cost_factors(training, right == 0)
     return Agreement(
-        effects, training.statistics, mode, covariance, cost, noise, _confused(training, right == 0)
+        effects,
+        training.statistics,
+        mode,
+        covariance,
+        cost,
+        noise,
+        _list_confusions(training, right == 0),
     )
 
 
@@ -70,11 +79,11 @@ class Agreement:
     """A posterior of D coefficients: class effects first, then the intercept, then the design.
 
     effects       number of class effects: one per predicted class, or 0 where classes are many
-    learned       (T,) names of the cache's statistics, for which there are factors
+    learned       (T,) names of the cache's statistics, which have factors
     mode          (D,) posterior mode, averaged over the prior's widths
     covariance    (D, D) of a Gaussian around it
     cost, noise   (T, classes) factors on mean and variance of those statistics when wrong
-    confused      (E, 2) predicted and true class of every error seen
+    confused      (E, 2) predicted and true class of every observed error
     """
 
     effects: int
@@ -85,7 +94,7 @@ class Agreement:
     noise: Array
     confused: Array
 
-    def params(self) -> dict:
+    def params(self) -> dict[str, Any]:
         """JSON-ready parameters: the fields, arrays as lists."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
         return {"effects": self.effects, "learned": list(self.learned), **arrays}
@@ -95,17 +104,17 @@ class Agreement:
     ) -> Beliefs:
         """Outcomes [right, wrong] (C = 2), from the posterior mode; draws from the members."""
         wrong = sigmoid(-self._logits(rows, self.mode))
-        right, mean, spread = self._outcomes(rows, statistics)
-        doubts = None if members is None else sigmoid(-self._logits(rows, members.T)).T
+        right, mean, spread = self._outcome_moments(rows, statistics)
+        member_wrong = None if members is None else sigmoid(-self._logits(rows, members.T)).T
         return Beliefs(
-            _columns(1 - wrong, wrong),
-            _columns(right, mean),
-            _columns(np.zeros_like(spread), spread),
-            None if doubts is None else np.stack([1 - doubts, doubts], axis=-1),
+            _stack_outcomes(1 - wrong, wrong),
+            _stack_outcomes(right, mean),
+            _stack_outcomes(np.zeros_like(spread), spread),
+            None if member_wrong is None else np.stack([1 - member_wrong, member_wrong], axis=-1),
         )
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
-        """(T, R) expectation of each statistic: those of the beliefs, without their noise."""
+        """(T, R) expectation of each statistic: as in the beliefs, without their variance."""
         wrong = sigmoid(-self._logits(rows, self.mode))
         right, mean, _ = self._outcomes(rows, statistics, noise=False)
         mean -= right
@@ -122,9 +131,9 @@ class Agreement:
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
         wrong = sigmoid(-self._logits(rows, members.T))
-        right, mean, spread = self._outcomes(rows, statistics)
+        right, mean, spread = self._outcome_moments(rows, statistics)
         gap = mean - right
-        # h is right + gap B, B ~ Bernoulli(wrong), and when wrong has variance `spread` besides.
+        # h is right + gap B with B ~ Bernoulli(wrong), and has variance `spread` when wrong.
         total = right.sum(axis=1, dtype=float) + wrong.T @ gap.T
         return total, wrong.T @ (gap**2 + spread).T - (wrong**2).T @ (gap**2).T
 
@@ -135,79 +144,100 @@ class Agreement:
         return logits + weights[rows.outputs.pred] if self.effects else logits
 
     def _outcomes(
-        self, rows: Rows, statistics, *, noise: bool = True
-    ) -> tuple[Array, Array, Array]:
-        """(T, R) value of each statistic when right, and its mean and variance when wrong."""
-        places = {
+        self, rows: Rows, statistics: tuple[Statistic, ...], *, noise: bool = True
+    ) -> tuple[Array, Array, Array | None]:
+        """(T, R) value of each statistic when right, and its mean and variance when wrong.
+
+        Without noise there are no variances.
+        """
+        factors = {
             t: self.learned.index(each.name)
             for t, each in enumerate(statistics)
             if each.name in self.learned
         }
-        others = None if len(places) == len(statistics) else self.instead(rows)
-        asked = [None if t in places else each for t, each in enumerate(statistics)]
-        right, mean, spread = when_wrong(asked, rows.outputs, others, noise=noise)
-        for t, which in places.items():
+        others = None if len(factors) == len(statistics) else self.error_class_probs(rows)
+        remaining = [None if t in factors else each for t, each in enumerate(statistics)]
+        right, mean, spread = when_wrong(remaining, rows.outputs, others, noise=noise)
+        for t, place in factors.items():
             cost, factor = (
-                one[which].astype(np.float32)[rows.outputs.pred] for one in (self.cost, self.noise)
+                table[place].astype(np.float32)[rows.outputs.pred]
+                for table in (self.cost, self.noise)
             )
-            right[t], mean[t] = rows.right[which], rows.wrong[which] * cost
-            if noise:
-                spread[t] = rows.spread[which] * factor
+            rows_right, rows_wrong, rows_spread = _require_moments(rows)
+            right[t], mean[t] = rows_right[place], rows_wrong[place] * cost
+            if spread is not None:
+                spread[t] = rows_spread[place] * factor
         return right, mean, spread
 
-    def instead(self, rows: Rows) -> Array:
-        """(C, R) probability of each class given an error: the box's word and the errors seen."""
+    def _outcome_moments(
+        self, rows: Rows, statistics: tuple[Statistic, ...]
+    ) -> tuple[Array, Array, Array]:
+        """(T, R) value of each statistic when right, and its mean and variance when wrong."""
+        right, mean, spread = self._outcomes(rows, statistics)
+        if spread is None:
+            raise ValueError("outcomes have no variances")
+        return right, mean, spread
+
+    def error_class_probs(self, rows: Rows) -> Array:
+        """(C, R) probability of each class given an error, from outputs and observed errors."""
         classes = self.cost.shape[1]
         others = other_classes(rows.outputs, classes)
         if not len(self.confused):
             return others
-        seen = np.zeros((classes, classes), np.float32)
-        np.add.at(seen, (self.confused[:, 1], self.confused[:, 0]), 1)
-        # Along the predicted class, as the rows need it.
-        weight = _CLASS_PRIOR + seen.sum(axis=0)
+        counts = np.zeros((classes, classes), np.float32)
+        np.add.at(counts, (self.confused[:, 1], self.confused[:, 0]), 1)
+        # Sums over true classes, for each predicted class.
+        weight = _CLASS_PRIOR + counts.sum(axis=0)
         others *= (_CLASS_PRIOR / weight).astype(others.dtype)[rows.outputs.pred]
-        others += (seen / weight).astype(others.dtype)[:, rows.outputs.pred]
+        others += (counts / weight).astype(others.dtype)[:, rows.outputs.pred]
         return others
 
 
 _ARRAYS = ("mode", "covariance", "cost", "noise", "confused")
 
 
-def restore(params: dict) -> Agreement:
+def restore(params: dict[str, Any]) -> Agreement:
     """The surrogate that params() described."""
     arrays = {name: np.array(params[name], float) for name in _ARRAYS}
     arrays["confused"] = arrays["confused"].reshape(-1, 2).astype(np.intp)
     return Agreement(params["effects"], tuple(params["learned"]), **arrays)
 
 
-def _columns(right: Array, wrong: Array) -> Array:
-    """(..., 2) view in which each outcome is contiguous in memory, and so is arithmetic on it."""
+def _require_moments(rows: Rows) -> tuple[Array, Array, Array]:
+    """(T, R) right, wrong and spread of rows. Raises ValueError for rows of values."""
+    if rows.right is None or rows.wrong is None or rows.spread is None:
+        raise ValueError("rows of values are neither right nor wrong")
+    return rows.right, rows.wrong, rows.spread
+
+
+def _stack_outcomes(right: Array, wrong: Array) -> Array:
+    """(..., 2) view in which the values of each outcome are contiguous in memory."""
     return np.moveaxis(np.stack([right, wrong]), 0, -1)
 
 
-def _columns_of(rows: Rows, effects: int) -> Array:
-    """(R, D) one column per predicted class, the intercept, the rows' design."""
+def _design_columns(rows: Rows, effects: int) -> Array:
+    """(R, D) one column per predicted class, the intercept and the rows' design."""
     one_hot = np.eye(effects)[rows.outputs.pred] if effects else np.empty((len(rows.design), 0))
     return np.column_stack([one_hot, np.ones(len(rows.design)), rows.design.astype(float)])
 
 
-def _widths(size: int, effects: int, heads: int) -> Array:
-    """(W, D) prior standard deviations to try: D = size, of which heads come before features."""
-    tried = np.array(list(product(_CALIBRATION, _FEATURES if size > heads else (1.0,))))
-    deviations = np.where(np.arange(size) < heads, tried[:, :1], tried[:, 1:])
+def _prior_deviations(size: int, effects: int, head_columns: int) -> Array:
+    """(W, D) prior standard deviations: D = size, of which head_columns precede the features."""
+    widths = np.array(list(product(_CALIBRATION, _FEATURES if size > head_columns else (1.0,))))
+    deviations = np.where(np.arange(size) < head_columns, widths[:, :1], widths[:, 1:])
     deviations[:, :effects] *= _CLASS
     return deviations
 
 
-def _confused(training: TrainingSet, wrong: Array) -> Array:
-    """(E, 2) predicted and true class of the errors, wrong (M,) bool; other classes left out."""
+def _list_confusions(training: TrainingSet, wrong: Array) -> Array:
+    """(E, 2) predicted and true class of the errors, wrong (M,) bool; unknown classes left out."""
     pairs = np.column_stack([training.rows.outputs.pred[wrong], training.labels[wrong]]).astype(
         np.intp
     )
     return pairs[pairs[:, 1] >= 0]
 
 
-def _costs(training: TrainingSet, wrong: Array) -> tuple[Array, Array]:
+def _fit_cost_factors(training: TrainingSet, wrong: Array) -> tuple[Array, Array]:
     """(T, classes) factors on the black box's own mean and variance of statistics given an error.
 
     Observed over expected among the errors, wrong (M,) bool: shrunk to 1 over all classes, and to
@@ -218,17 +248,16 @@ def _costs(training: TrainingSet, wrong: Array) -> tuple[Array, Array]:
     cost, noise = np.ones(shape), np.ones(shape)
     for t in range(shape[0]):
         observed = training.stats[wrong, t]
-        expected, spread = (
-            part[t, wrong].astype(float) for part in (training.rows.wrong, training.rows.spread)
-        )
-        cost[t] = _shrunk_ratio(observed, expected, codes, training.classes)
-        noise[t] = _shrunk_ratio(
+        _, rows_wrong, rows_spread = _require_moments(training.rows)
+        expected, spread = (part[t, wrong].astype(float) for part in (rows_wrong, rows_spread))
+        cost[t] = _shrink_ratio(observed, expected, codes, training.classes)
+        noise[t] = _shrink_ratio(
             (observed - cost[t, codes] * expected) ** 2, spread, codes, training.classes
         )
     return cost, noise
 
 
-def _shrunk_ratio(observed: Array, expected: Array, codes: Array, classes: int) -> Array:
+def _shrink_ratio(observed: Array, expected: Array, codes: Array, classes: int) -> Array:
     """(classes,) sum of observed over sum of expected by code, each shrunk to the overall ratio.
 
     The overall ratio is shrunk to 1.

@@ -1,28 +1,30 @@
-"""Deep ensemble: five networks that differ in how they began and in what order they learned.
+"""Deep ensemble: five networks with different first weights and orders of training rows.
 
-Lakshminarayanan et al. 2017; the surrogate that served best in Active Testing (Kossen 2021), 5.2 to
-5.4. Every fit begins anew from the generator it is given, so surrogates of different rounds differ
-by more than the labels bought in between: retraining at intervals implicitly makes an ensemble of
-surrogates, and the one that a round draws with is a Thompson sample from it (Active Testing, 3.4).
-Over many rounds draws are thus spread by many more than five networks; a rare --refit makes them
-fewer.
+Lakshminarayanan et al. 2017; the best surrogate in Active Testing (Kossen 2021), 5.2 to 5.4. Every
+fit starts from new random weights, so that surrogates of different rounds differ by more than the
+labels in between: retraining at intervals makes an implicit ensemble of surrogates, and a round
+draws with a Thompson sample from it (Active Testing, 3.4). Over many rounds the draws therefore
+come from many more than five networks, and from fewer if refits are rare.
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._inputs import training_data
-from activetest.surrogates._network import Network, standardised, stored_layers
-from activetest.surrogates._network_votes import committee
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GaussianEnsemble
+from activetest.surrogates._inputs import prepare_training_data
+from activetest.surrogates._network import Network, standardise_layer, stored_layers
+from activetest.surrogates._network_members import make_ensemble
 from activetest.surrogates._torch_training import (
-    calibrated,
-    examples,
-    first_layers,
+    calibrate_temperature,
+    collect_params,
+    draw_first_layers,
     load_torch,
-    stored,
-    train,
+    prepare_network_data,
+    train_networks,
 )
 
 NEEDS_FEATURES = True
@@ -31,27 +33,33 @@ _MEMBERS, _HIDDEN = 5, (128, 128)
 _NAMES = ("weights", "bias")
 
 
-def fit(training: TrainingSet, *, rng: np.random.Generator):
-    """Networks after training rows (or the sketch) and M labels, of classes or values.
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
+    """Networks after training rows (or the background sample) and M labels, of classes or values.
 
-    Raises ChoiceError where PyTorch is not installed.
+    Raises ChoiceError if PyTorch is not installed.
     """
     torch = load_torch("ensemble")
-    taught = training_data(training, rng=rng)
-    given = examples(taught.inputs, taught.labels, taught.weights, training.classes, rng=rng)
-    start = first_layers(taught.inputs.shape[1], _HIDDEN, given.outputs, _MEMBERS, rng=rng)
-    trained = train(torch, given, start, partial(_forward, torch), rng=rng)
-    params = stored(given, trained, _NAMES, outputs=taught.outputs)
-    return restore(calibrated(params, _network(params), given, taught.inputs))
+    training_rows = prepare_training_data(training, rng=rng)
+    data = prepare_network_data(
+        training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
+    )
+    start = draw_first_layers(
+        training_rows.inputs.shape[1], _HIDDEN, data.outputs, _MEMBERS, rng=rng
+    )
+    trained = train_networks(torch, data, start, partial(_forward, torch), rng=rng)
+    params = collect_params(data, trained, _NAMES, outputs=training_rows.outputs)
+    return restore(
+        calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
+    )
 
 
-def restore(params: dict):
+def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
-    return committee(params, _network(params))
+    return make_ensemble(params, _make_networks(params))
 
 
-def _forward(torch, parameters, inputs, generator, learning):
-    """(1, E, B, O) outputs of every network for inputs of its own, (E, B, W)."""
+def _forward(torch: Any, parameters: list[Any], inputs: Any, generator: Any, learning: bool) -> Any:
+    """(1, E, B, O) outputs of every network for its own inputs (E, B, W)."""
     del generator, learning
     *hidden, (weights, bias) = zip(parameters[::2], parameters[1::2], strict=True)
     for matrix, shift in hidden:
@@ -59,15 +67,15 @@ def _forward(torch, parameters, inputs, generator, learning):
     return torch.baddbmm(bias[:, None], inputs, weights)[None]
 
 
-def _network(params: dict) -> Network:
-    """All members side by side, for inputs as they come."""
+def _make_networks(params: dict[str, Any]) -> Network:
+    """All members side by side, for raw inputs."""
     first, *others = stored_layers(params, _NAMES)
     center, scale = params["center"], params["scale"]
     branches = tuple(
         (
-            standardised((first[0][e], first[1][e]), center, scale),
-            *((weights[e], bias[e]) for weights, bias in others),
+            standardise_layer((first[0][member], first[1][member]), center, scale),
+            *((weights[member], bias[member]) for weights, bias in others),
         )
-        for e in range(len(first[0]))
+        for member in range(len(first[0]))
     )
     return Network((), branches)

@@ -15,8 +15,8 @@ import numpy as np
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
-from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
-from activetest.surrogates._inputs import TrainingData, inputs, training_data
+from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
+from activetest.surrogates._inputs import TrainingData, input_columns, prepare_training_data
 
 NEEDS_FEATURES = True
 
@@ -41,7 +41,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     # Takes a second to load, and whoever only predicts does without.
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    taught = training_data(training, rng=rng, most=_MOST_ROWS)
+    taught = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
     total = taught.weights.sum()
     kind = RandomForestClassifier if training.classes else RandomForestRegressor
     # Rows of the sketch weigh little: a leaf needs as many of them as make one label.
@@ -55,7 +55,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     if training.classes:
         values = _class_probs(trees, grown.classes_, taught, training.classes)
         return Ensemble(ClassTrees(*_nodes(trees), values, taught.outputs))
-    values = _means_and_variances(trees, total, GUESS * training.scale**2)
+    values = _means_and_variances(trees, total, RESIDUAL_VARIANCE_SHARE * training.scale**2)
     return GaussianEnsemble(ValueTrees(*_nodes(trees), values, taught.outputs))
 
 
@@ -101,7 +101,7 @@ class Trees:
 
         Raises ValueError for rows of another width, whose inputs trees would take from one another.
         """
-        columns = inputs(rows, outputs=self.outputs)
+        columns = input_columns(rows, outputs=self.outputs)
         if columns.shape[1] != self.width:
             raise ValueError(f"the forest knows {self.width} inputs, not {columns.shape[1]}")
         for start in range(0, len(columns), _BLOCK):

@@ -3,36 +3,38 @@
 Logistic: posterior mode and Laplace approximation (Spiegelhalter and Lauritzen 1990; MacKay 1992).
 With more than 1,000 coefficients the approximation is block-diagonal, one block for each class.
 Ridge: conjugate normal-inverse-gamma, exact (Bishop 2006, section 3.3). In both the width of the
-prior is the one of a few with the largest evidence, and members are draws from the posterior. With
-training rows they predict labels from features; without, they correct what the black box says.
+prior is chosen from a few by the evidence, and members are draws from the posterior. With training
+rows they predict labels from features; without, they correct the black box's outputs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._box import log_probs, log_sums, sharpness, softmax
+from activetest.surrogates._black_box import fit_sharpness, log_probs, log_sum_exp, softmax
 from activetest.surrogates._classes import Ensemble
-from activetest.surrogates._gaussian import GUESS, GaussianEnsemble
-from activetest.surrogates._inputs import inputs, training_data
+from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
+from activetest.surrogates._inputs import input_columns, prepare_training_data
 
 NEEDS_FEATURES = True
 
-# Prior standard deviations, of what all inputs together add to a logit or, for values, to the
-# prediction in units of the noise: the evidence picks one.
+# Prior standard deviations of the contribution of all inputs to a logit or, for values, to the
+# prediction in units of the noise: the evidence selects one.
 _WIDTHS = (0.3, 1.0, 3.0, 10.0)
-# And of the intercepts: the black box is not far off, but of classes alone nothing is known.
+# Those of the intercepts: small with the black box's probabilities, large without.
 _INTERCEPT_OF_BOX, _INTERCEPT = 0.5, 3.0
-# Rows that the evidence is computed on, and rows that are learned from.
+# Most rows for the evidence, and most rows for the fit.
 _FEW_ROWS, _MOST_ROWS = 2_000, 20_000
-# With more coefficients than this, classes have covariances of their own.
+# With more coefficients than this, every class has its own covariance matrix.
 _MOST_TOGETHER = 1_000
-# Half as many draws again are their mirror images: together their mean is the mode.
+# Half of the members are the mirror images of the others, so that their mean is the mode.
 _MEMBERS = 50
-# Pseudo-observations behind the first guess of the noise.
+# Pseudo-observations of the prior noise.
 _NOISE_PRIOR = 4.0
 
 
@@ -41,26 +43,31 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
     Raises ChoiceError for training rows without features.
     """
-    design, labels, start = _task(training, rng)
+    design, labels, offset = _prepare_data(training, rng)
     outputs = training.train is None
     if not training.classes:
-        return GaussianEnsemble(_ridge(design, labels, training, rng))
-    few = slice(None, None, -(-len(labels) // _FEW_ROWS) or 1)
-    start = np.broadcast_to(start, (len(labels), training.classes))
-    sharp = sharpness(start, labels) if outputs else 1.0
-    start = sharp * start
-    evidences, mode = [], None
+        return GaussianEnsemble(_fit_ridge(design, labels, training, rng))
+    subset = slice(None, None, -(-len(labels) // _FEW_ROWS) or 1)
+    offset = np.broadcast_to(offset, (len(labels), training.classes))
+    sharpness = fit_sharpness(offset, labels) if outputs else 1.0
+    offset = sharpness * offset
+    evidences: list[float] = []
+    mode = None
     for width in _WIDTHS:
-        precision = _precision(design.shape[1], width, outputs)
-        mode = _mode(design[few], labels[few], start[few], precision, mode)
-        evidences.append(_evidence(design[few], labels[few], start[few], precision, mode))
-    # Of equal ones, as they are without labels, the narrowest.
+        precision = _prior_precision(design.shape[1], width, outputs)
+        mode = _find_mode(design[subset], labels[subset], offset[subset], precision, mode)
+        evidences.append(
+            _log_evidence(design[subset], labels[subset], offset[subset], precision, mode)
+        )
+    # The narrowest if several are equal, as they are without labels.
     best = _WIDTHS[int(np.argmax(np.round(evidences, 6)))]
-    precision = _precision(design.shape[1], best, outputs)
-    mode = _mode(design, labels, start, precision, mode)
-    moved = _deviations(design, _probs(design, start, mode), precision, _MEMBERS // 2, rng)
-    members = np.concatenate([mode + moved, mode - moved]).astype(np.float32, order="C")
-    return Ensemble(Logistic(members, sharp, outputs))
+    precision = _prior_precision(design.shape[1], best, outputs)
+    mode = _find_mode(design, labels, offset, precision, mode)
+    deviations = _draw_deviations(
+        design, _class_probs(design, offset, mode), precision, _MEMBERS // 2, rng
+    )
+    members = np.concatenate([mode + deviations, mode - deviations]).astype(np.float32, order="C")
+    return Ensemble(Logistic(members, sharpness, outputs))
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Logistic:
 
     weights     (E, D, C) of the members, the intercept first
     sharpness   of the black box, which multiplies its log-probabilities
-    outputs     they correct those
+    outputs     whether they correct those
     """
 
     weights: Array
@@ -81,27 +88,27 @@ class Logistic:
         """The number of members."""
         return len(self.weights)
 
-    def params(self) -> dict:
-        """The fields."""
+    def params(self) -> dict[str, Any]:
+        """The fields of the dataclass."""
         return {**vars(self), "classes": True}
 
     def probs(self, rows: Rows) -> Array:
         """(R, C) at the posterior mode, which is the mean of the members' coefficients.
 
-        The mean of their probabilities is worse: doubt about many classes at once looks like error.
+        The mean of the probabilities is worse: uncertainty about many classes looks like error.
         """
-        return next(self._each(rows, self.weights.mean(axis=0)[None]))
+        return next(self._predict(rows, self.weights.mean(axis=0)[None]))
 
     def draws(self, rows: Rows, which: Array) -> Array:
-        """(K, R, C) what these members say."""
-        return np.stack(list(self._each(rows, self.weights[which])))
+        """(K, R, C) probabilities of these members."""
+        return np.stack(list(self._predict(rows, self.weights[which])))
 
-    def _each(self, rows: Rows, weights: Array):
-        """(R, C) under one (D, C) after the other."""
-        design, start = _design(rows, self.outputs), np.float32(0)
+    def _predict(self, rows: Rows, weights: Array) -> Iterator[Array]:
+        """(R, C) probabilities under each of the (D, C) coefficients in turn."""
+        design, offset = _design_columns(rows, self.outputs), np.zeros((), np.float32)
         if self.outputs:
-            start = np.float32(self.sharpness) * log_probs(rows, weights.shape[2])
-        return (softmax(design @ each + start) for each in weights)
+            offset = np.float32(self.sharpness) * log_probs(rows, weights.shape[2])
+        return (softmax(design @ each + offset) for each in weights)
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ class Ridge:
     weights      (E, D) coefficients of the members
     noise        (E, 1) variance of the noise of the members
     center       added to every prediction
-    outputs      they predict what the black box's prediction misses
+    outputs      whether they predict label minus prediction
     """
 
     mode: Array
@@ -131,111 +138,113 @@ class Ridge:
         """The number of members."""
         return len(self.weights)
 
-    def params(self) -> dict:
-        """The fields."""
+    def params(self) -> dict[str, Any]:
+        """The fields of the dataclass."""
         return {**vars(self), "classes": False}
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
         """(R,) mean and variance of the predictive Student's t."""
-        design, start = self._seen(rows)
-        doubt = ((design @ self.factor) ** 2).sum(axis=1)
-        return start + design @ self.mode, (1 + doubt) * self.rate / (self.shape - 1)
+        design, offset = self._design_and_offset(rows)
+        uncertainty = ((design @ self.factor) ** 2).sum(axis=1)
+        return offset + design @ self.mode, (1 + uncertainty) * self.rate / (self.shape - 1)
 
     def draws(self, rows: Rows, which: Array) -> tuple[Array, Array]:
         """(K, R) predictions of these members, (K, 1) their noise."""
-        design, start = self._seen(rows)
-        return start + self.weights[which] @ design.T, self.noise[which]
+        design, offset = self._design_and_offset(rows)
+        return offset + self.weights[which] @ design.T, self.noise[which]
 
-    def _seen(self, rows: Rows) -> tuple[Array, Array | float]:
-        design = _design(rows, self.outputs).astype(float)
+    def _design_and_offset(self, rows: Rows) -> tuple[Array, Array | float]:
+        design = _design_columns(rows, self.outputs).astype(float)
         return design, self.center + rows.outputs.pred if self.outputs else self.center
 
 
-def restore(params: dict) -> Ensemble | GaussianEnsemble:
+def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     outputs = bool(params["outputs"])
     if params["classes"]:
         weights = np.asarray(params["weights"], np.float32)
         return Ensemble(Logistic(weights, float(params["sharpness"]), outputs))
-    arrays = ("mode", "factor", "weights", "noise")
-    numbers = ("shape", "rate", "center")
-    made = {name: np.asarray(params[name], float) for name in arrays}
-    made |= {name: float(params[name]) for name in numbers}
-    return GaussianEnsemble(Ridge(**made, outputs=outputs))
+    names = ("mode", "factor", "weights", "noise")
+    arrays = {name: np.asarray(params[name], float) for name in names}
+    shape, rate, center = (float(params[name]) for name in ("shape", "rate", "center"))
+    ridge = Ridge(**arrays, shape=shape, rate=rate, center=center, outputs=outputs)
+    return GaussianEnsemble(ridge)
 
 
-def _task(training: TrainingSet, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """(M, D) design, (M,) labels and (M, C) or () what is added to the predictions."""
-    keep = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
+def _prepare_data(training: TrainingSet, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """(M, D) design, (M,) labels and the (M, C) or () offset of the predictions."""
+    usable = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
     if training.train is None:
-        # The prior is the black box itself, so there is no need to imitate it on a sketch.
-        rows, labels = training.rows[keep], training.labels[keep]
-        start = log_probs(rows, training.classes) if training.classes else rows.outputs.pred
-        design = _design(rows, True).astype(float)
-        return design, labels.astype(int) if training.classes else labels - start, start
-    taught = training_data(training, rng=rng, most=_MOST_ROWS)
-    return _intercept(taught.inputs).astype(float), taught.labels, np.zeros(())
+        # The prior is the black box itself, so that no background sample is needed.
+        rows, labels = training.rows[usable], training.labels[usable]
+        offset = log_probs(rows, training.classes) if training.classes else rows.outputs.pred
+        design = _design_columns(rows, True).astype(float)
+        return design, labels.astype(int) if training.classes else labels - offset, offset
+    data = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
+    return _add_intercept(data.inputs).astype(float), data.labels, np.zeros(())
 
 
-def _design(rows: Rows, outputs: bool) -> Array:
-    return _intercept(inputs(rows, outputs=outputs))
+def _design_columns(rows: Rows, outputs: bool) -> Array:
+    return _add_intercept(input_columns(rows, outputs=outputs))
 
 
-def _intercept(columns: Array) -> Array:
+def _add_intercept(columns: Array) -> Array:
     return np.hstack([np.ones((len(columns), 1), np.float32), columns])
 
 
-def _precision(columns: int, width: float, outputs: bool) -> Array:
-    """(D,) prior precision of coefficients: the intercept's own, the others share the width."""
-    made = np.full(columns, (columns - 1) / width**2)
-    made[0] = (_INTERCEPT_OF_BOX if outputs else _INTERCEPT) ** -2
-    return made
+def _prior_precision(columns: int, width: float, outputs: bool) -> Array:
+    """(D,) prior precision of the intercept and of coefficients that share the width."""
+    precision = np.full(columns, (columns - 1) / width**2)
+    precision[0] = (_INTERCEPT_OF_BOX if outputs else _INTERCEPT) ** -2
+    return precision
 
 
-def _probs(design: Array, start: Array, weights: Array) -> Array:
+def _class_probs(design: Array, offset: Array, weights: Array) -> Array:
     """(M, C) probabilities of the classes."""
-    return softmax(design @ weights + start)
+    return softmax(design @ weights + offset)
 
 
-def _mode(
-    design: Array, labels: Array, start: Array, precision: Array, guess: Array | None
+def _find_mode(
+    design: Array, labels: Array, offset: Array, precision: Array, guess: Array | None
 ) -> Array:
     """(D, C) coefficients with the largest posterior density, by L-BFGS.
 
-    design (M, D), labels (M,), start (M, C) of the logits, precision (D,) of the prior; the
-    objective is convex, so the guess matters to speed alone.
+    design (M, D), labels (M,), offset (M, C) of the logits, precision (D,) of the prior; the
+    objective is convex, so that the guess only affects speed.
     """
-    shape = (design.shape[1], start.shape[1])
+    shape = (design.shape[1], offset.shape[1])
     rows = np.arange(len(labels))
 
-    def objective(flat):
+    def objective(flat: Array) -> tuple[float, Array]:
         weights = flat.reshape(shape)
-        logits = design @ weights + start
-        norm = log_sums(logits)
-        slope = np.exp(logits - norm[:, None])
+        logits = design @ weights + offset
+        log_norm = log_sum_exp(logits)
+        slope = np.exp(logits - log_norm[:, None])
         slope[rows, labels] -= 1
-        pulled = precision[:, None] * weights
-        value = (norm - logits[rows, labels]).sum() + 0.5 * (pulled * weights).sum()
-        return value, (design.T @ slope + pulled).ravel()
+        prior_slope = precision[:, None] * weights
+        value = (log_norm - logits[rows, labels]).sum() + 0.5 * (prior_slope * weights).sum()
+        return value, (design.T @ slope + prior_slope).ravel()
 
-    first = np.zeros(shape) if guess is None else guess
-    found = minimize(
-        objective, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 300}
+    initial = np.zeros(shape) if guess is None else guess
+    optimum = minimize(
+        objective, initial.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 300}
     )
-    return found.x.reshape(shape)
+    return optimum.x.reshape(shape)
 
 
-def _evidence(design: Array, labels: Array, start: Array, precision: Array, mode: Array) -> float:
+def _log_evidence(
+    design: Array, labels: Array, offset: Array, precision: Array, mode: Array
+) -> float:
     """Laplace's logarithm of the labels' probability under this prior, up to a constant."""
-    probs = _probs(design, start, mode)
-    fit = np.log(probs[np.arange(len(labels)), labels]).sum() if len(labels) else 0.0
-    fit -= 0.5 * (precision[:, None] * mode**2).sum()
-    width = 0.5 * mode.shape[1] * np.log(precision).sum()
-    blocks = _hessians(design, probs, precision)
-    return fit + width - 0.5 * sum(np.linalg.slogdet(block)[1] for block in blocks)
+    probs = _class_probs(design, offset, mode)
+    log_density = np.log(probs[np.arange(len(labels)), labels]).sum() if len(labels) else 0.0
+    log_density -= 0.5 * (precision[:, None] * mode**2).sum()
+    prior_norm = 0.5 * mode.shape[1] * np.log(precision).sum()
+    blocks = _compute_hessians(design, probs, precision)
+    return log_density + prior_norm - 0.5 * sum(np.linalg.slogdet(block)[1] for block in blocks)
 
 
-def _hessians(design: Array, probs: Array, precision: Array):
+def _compute_hessians(design: Array, probs: Array, precision: Array) -> Iterator[Array]:
     """Curvature at the mode: (CD, CD) of all coefficients, class by class, or (D, D) of each class.
 
     Böhning (1992): the sum over rows of (diag(p) - p p') times the outer product of the row.
@@ -243,47 +252,51 @@ def _hessians(design: Array, probs: Array, precision: Array):
     classes, columns = probs.shape[1], design.shape[1]
     prior = np.diag(precision)
     if classes * columns > _MOST_TOGETHER:
-        for share in probs.T:
-            yield (design.T * (share * (1 - share))) @ design + prior
+        for class_prob in probs.T:
+            yield (design.T * (class_prob * (1 - class_prob))) @ design + prior
         return
-    whole = np.zeros((classes, columns, classes, columns))
-    for one in range(classes):
-        for other in range(one + 1):
-            weight = probs[:, one] * ((one == other) - probs[:, other])
-            block = (design.T * weight) @ design + (one == other) * prior
-            whole[one, :, other], whole[other, :, one] = block, block
-    yield whole.reshape(classes * columns, classes * columns)
+    full = np.zeros((classes, columns, classes, columns))
+    for row_class in range(classes):
+        for column_class in range(row_class + 1):
+            weight = probs[:, row_class] * ((row_class == column_class) - probs[:, column_class])
+            block = (design.T * weight) @ design + (row_class == column_class) * prior
+            full[row_class, :, column_class], full[column_class, :, row_class] = block, block
+    yield full.reshape(classes * columns, classes * columns)
 
 
-def _deviations(
+def _draw_deviations(
     design: Array, probs: Array, precision: Array, count: int, rng: np.random.Generator
 ) -> Array:
-    """(count, D, C) draws from Laplace's Gaussian, less its mean."""
-    made = []
-    for hessian in _hessians(design, probs, precision):
+    """(count, D, C) draws from Laplace's Gaussian, minus its mean."""
+    blocks = []
+    for hessian in _compute_hessians(design, probs, precision):
         upper = np.linalg.cholesky(hessian).T
         noise = rng.normal(size=(len(hessian), count))
-        made.append(np.linalg.solve(upper, noise).reshape(-1, design.shape[1], count))
-    return np.moveaxis(np.concatenate(made), 2, 0).swapaxes(1, 2)
+        blocks.append(np.linalg.solve(upper, noise).reshape(-1, design.shape[1], count))
+    return np.moveaxis(np.concatenate(blocks), 2, 0).swapaxes(1, 2)
 
 
-def _ridge(design: Array, labels: Array, training: TrainingSet, rng: np.random.Generator) -> Ridge:
+def _fit_ridge(
+    design: Array, labels: Array, training: TrainingSet, rng: np.random.Generator
+) -> Ridge:
     """The posterior of the coefficients, given the width of prior with the largest evidence."""
     outputs = training.train is None
     center = 0.0 if outputs else float(labels.mean())
-    guess = GUESS * (training.scale**2 if outputs else float(labels.var()) or 1.0)
+    prior_noise = RESIDUAL_VARIANCE_SHARE * (
+        training.scale**2 if outputs else float(labels.var()) or 1.0
+    )
     labels = labels - center
     shape = 0.5 * (_NOISE_PRIOR + len(labels))
-    found = []
+    candidates = []
     for width in _WIDTHS:
-        precision = _precision(design.shape[1], width, outputs)
+        precision = _prior_precision(design.shape[1], width, outputs)
         posterior = design.T @ design + np.diag(precision)
         mode = np.linalg.solve(posterior, design.T @ labels)
-        rate = 0.5 * (_NOISE_PRIOR - 2) * guess + 0.5 * (labels @ (labels - design @ mode))
+        rate = 0.5 * (_NOISE_PRIOR - 2) * prior_noise + 0.5 * (labels @ (labels - design @ mode))
         evidence = 0.5 * (np.log(precision).sum() - np.linalg.slogdet(posterior)[1])
-        found.append((evidence - shape * np.log(rate), mode, posterior, rate))
-    _, mode, posterior, rate = max(found, key=lambda one: round(one[0], 6))
+        candidates.append((evidence - shape * np.log(rate), mode, posterior, rate))
+    _, mode, posterior, rate = max(candidates, key=lambda candidate: round(candidate[0], 6))
     factor = np.linalg.inv(np.linalg.cholesky(posterior)).T.copy()
     noise = rate / rng.gamma(shape, size=(_MEMBERS, 1))
-    moved = np.sqrt(noise) * (rng.normal(size=(_MEMBERS, len(mode))) @ factor.T)
-    return Ridge(mode, factor, shape, float(rate), mode + moved, noise, center, outputs)
+    deviations = np.sqrt(noise) * (rng.normal(size=(_MEMBERS, len(mode))) @ factor.T)
+    return Ridge(mode, factor, shape, float(rate), mode + deviations, noise, center, outputs)

@@ -4,6 +4,7 @@ The naive baseline of Active Testing (Kossen 2021), section 5.2.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,14 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation, moments
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._classes import over_classes
-from activetest.surrogates._gaussian import over_nodes
+from activetest.surrogates._classes import class_beliefs
+from activetest.surrogates._gaussian import node_beliefs
 
 
 def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Model":
-    """The black box's own beliefs: labels teach it nothing.
+    """The black box's own predictions, which do not depend on labels.
 
-    Raises ChoiceError where the black box gave neither probabilities nor a predictive deviation.
+    Raises ChoiceError if the black box gave neither probabilities nor a predictive deviation.
     """
     del rng
     if training.rows.outputs.probs is None and training.rows.outputs.std is None:
@@ -34,9 +35,9 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Mo
 
 @dataclass(frozen=True)
 class Model:
-    """One member, without doubt about itself."""
+    """A single member without uncertainty about its parameters."""
 
-    def params(self) -> dict:
+    def params(self) -> dict[str, Any]:
         """No parameters."""
         return {}
 
@@ -45,12 +46,14 @@ class Model:
     ) -> Beliefs:
         """Outcomes are the classes, or nodes of N(pred, pred_std^2)."""
         if rows.outputs.probs is not None:
-            made = over_classes(rows, rows.outputs.probs, statistics)
-        else:
+            beliefs = class_beliefs(rows, rows.outputs.probs, statistics)
+        elif rows.outputs.std is not None:
             variance = rows.outputs.std.astype(float) ** 2
-            made = over_nodes(rows, rows.outputs.pred, variance, statistics)
-        # Every member is the same, so one says it all.
-        return made if members is None else replace(made, draws=made.probs[None])
+            beliefs = node_beliefs(rows, rows.outputs.pred, variance, statistics)
+        else:
+            raise ValueError("the outputs have neither probabilities nor a deviation")
+        # All members are the same, so that one draw is enough.
+        return beliefs if members is None else replace(beliefs, draws=beliefs.probs[None])
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
@@ -68,7 +71,7 @@ class Model:
         return np.tile(mean, (len(members), 1)), np.tile(variance, (len(members), 1))
 
 
-def restore(params: dict) -> Model:
+def restore(params: dict[str, Any]) -> Model:
     """The surrogate that params() described."""
     del params
     return Model()

@@ -8,27 +8,30 @@ prediction, early stopping and temperature scaling on rows held out (ASE, append
 convolutional, with a learning rate of 1e-4 and at most 500 epochs; ours has a rate of 3e-3 and at
 most 200, see _torch_training.
 
-The divergence from the prior counts for little: weights outnumber labels by far, and in full it
-would drown them; in the papers, it is early stopping that keeps it from doing so. Prediction costs
-a hundred networks of 64 units: seven times an ensemble, or some 30 s for a million rows.
+The divergence from the prior has a small weight: there are many more weights than labels, and the
+full divergence would dominate the loss; in the papers early stopping prevents that. Prediction
+takes a hundred networks of 64 units: seven times an ensemble, or about 30 s for a million rows.
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from activetest.nouns.rows import Array
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._inputs import training_data
-from activetest.surrogates._network import Network, standardised, stored_layers
-from activetest.surrogates._network_votes import committee
+from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._gaussian import GaussianEnsemble
+from activetest.surrogates._inputs import prepare_training_data
+from activetest.surrogates._network import Network, standardise_layer, stored_layers
+from activetest.surrogates._network_members import make_ensemble
 from activetest.surrogates._torch_training import (
-    calibrated,
-    examples,
-    first_layers,
+    calibrate_temperature,
+    collect_params,
+    draw_first_layers,
     load_torch,
-    stored,
-    train,
+    prepare_network_data,
+    train_networks,
 )
 
 NEEDS_FEATURES = True
@@ -36,43 +39,47 @@ NEEDS_FEATURES = True
 _HIDDEN = (64, 64)
 _TRAINING_SAMPLES, _SAMPLES = 8, 100
 _NAMES = ("weights", "bias", "rho_weights", "rho_bias")
-# Where sigma begins: how far a sample is from the first mean, over the mean's own length. On four
-# small sets, samples of .1 hardly disagreed and those of .8 cost log-loss.
+# First sigma: distance of a sample from the first mean, relative to the mean's length. On four
+# small data sets, samples hardly differed at 0.1, and the log-loss was worse at 0.8.
 _FIRST_DISTANCE = 0.3
-# How many labels the divergence from the prior, averaged over weights, counts as.
+# Labels that the divergence from the prior, averaged over weights, counts as.
 _DIVERGENCE = 200.0
 
 
-def fit(training: TrainingSet, *, rng: np.random.Generator):
-    """The posterior after training rows (or the sketch) and M labels, of classes or values.
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
+    """The posterior after training rows (or the background sample) and M labels.
 
-    Raises ChoiceError where PyTorch is not installed.
+    Raises ChoiceError if PyTorch is not installed.
     """
     torch = load_torch("radial-bnn")
-    taught = training_data(training, rng=rng)
-    given = examples(taught.inputs, taught.labels, taught.weights, training.classes, rng=rng)
-    start = _start(taught.inputs.shape[1], given.outputs, rng=rng)
-    penalty = partial(_divergence, torch, _DIVERGENCE / taught.weights.sum())
-    trained = train(
-        torch, given, start, partial(_forward, torch), rng=rng, penalty=penalty, decay=0.0
+    training_rows = prepare_training_data(training, rng=rng)
+    data = prepare_network_data(
+        training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
     )
-    params = stored(given, trained, _NAMES, outputs=taught.outputs)
+    start = _first_parameters(training_rows.inputs.shape[1], data.outputs, rng=rng)
+    penalty = partial(_divergence, torch, _DIVERGENCE / training_rows.weights.sum())
+    trained = train_networks(
+        torch, data, start, partial(_forward, torch), rng=rng, penalty=penalty, decay=0.0
+    )
+    params = collect_params(data, trained, _NAMES, outputs=training_rows.outputs)
     params["seed"] = int(rng.integers(2**32))
-    return restore(calibrated(params, _network(params), given, taught.inputs))
+    return restore(
+        calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
+    )
 
 
-def restore(params: dict):
+def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
-    return committee(params, _network(params))
+    return make_ensemble(params, _make_networks(params))
 
 
-def _start(inputs: int, outputs: int, *, rng: np.random.Generator) -> list[Array]:
+def _first_parameters(inputs: int, outputs: int, *, rng: np.random.Generator) -> list[Array]:
     """Means, then rho = log(exp(sigma) - 1), of each layer's weights and bias."""
-    means = first_layers(inputs, _HIDDEN, outputs, 1, rng=rng)
+    means = draw_first_layers(inputs, _HIDDEN, outputs, 1, rng=rng)
     parameters = []
     for weights, bias in zip(means[::2], means[1::2], strict=True):
         into, out = weights.shape[1:]
-        # Lengths as He's first weights and a bias as large as one row of them would have.
+        # Relative to the lengths of He's first weights and of a bias as large as a row of them.
         sigmas = [_FIRST_DISTANCE * (2 * out) ** 0.5, _FIRST_DISTANCE * (2 * out / into) ** 0.5]
         rhos = [
             np.full(part.shape, np.log(np.expm1(sigma)), np.float32)
@@ -82,18 +89,18 @@ def _start(inputs: int, outputs: int, *, rng: np.random.Generator) -> list[Array
     return parameters
 
 
-def _forward(torch, parameters, inputs, generator, learning):
+def _forward(torch: Any, parameters: list[Any], inputs: Any, generator: Any, learning: bool) -> Any:
     """(S, 1, B, O) outputs of S sampled networks; inputs (1, B, W)."""
     del learning
     for level in range(0, len(parameters), 4):
         weights, bias, weights_rho, bias_rho = parameters[level : level + 4]
         inputs = inputs.relu() if level else inputs
-        inputs = inputs @ _sampled(torch, weights, weights_rho, generator)
-        inputs = inputs + _sampled(torch, bias, bias_rho, generator)[:, None]
+        inputs = inputs @ _sample_tensor(torch, weights, weights_rho, generator)
+        inputs = inputs + _sample_tensor(torch, bias, bias_rho, generator)[:, None]
     return inputs[:, None]
 
 
-def _sampled(torch, mean, rho, generator):
+def _sample_tensor(torch: Any, mean: Any, rho: Any, generator: Any) -> Any:
     """(S, ...) samples of an array (1, ...)."""
     shape = (_TRAINING_SAMPLES, *mean.shape[1:])
     noise = torch.randn(shape, generator=generator, device=mean.device)
@@ -102,12 +109,12 @@ def _sampled(torch, mean, rho, generator):
     return mean + _sigma(torch, rho) * noise * size.view(-1, *[1] * (mean.dim() - 1))
 
 
-def _sigma(torch, rho):
-    """Positive, whatever rho is."""
+def _sigma(torch: Any, rho: Any) -> Any:
+    """The softplus of rho, which is positive."""
     return torch.nn.functional.softplus(rho)
 
 
-def _divergence(torch, share: float, parameters):
+def _divergence(torch: Any, share: float, parameters: list[Any]) -> Any:
     """The KL divergence of posterior from prior up to a constant, mean over weights, times share.
 
     The prior is N(0, deviation^2) with the deviation of He's first weights. Farquhar 2020, (8): the
@@ -120,28 +127,29 @@ def _divergence(torch, share: float, parameters):
             parameters[level : level + 2], parameters[level + 2 : level + 4], strict=True
         ):
             sigma = _sigma(torch, rho)
-            # E[w^2] = mu^2 + sigma^2 / D: a direction has length one, spread over D weights.
+            # E[w^2] = mu^2 + sigma^2 / D: a direction of length one in D dimensions.
             square = mean**2 + sigma**2 / mean.numel()
             total = total + (0.5 * square / deviation**2 - sigma.log()).sum()
             size += mean.numel()
     return share * total / size
 
 
-def _network(params: dict) -> Network:
-    """A hundred samples of the weights, for inputs as they come."""
+def _make_networks(params: dict[str, Any]) -> Network:
+    """A hundred samples of the weights, for raw inputs."""
     rng = np.random.default_rng(params["seed"])
-    levels = stored_layers(params, _NAMES)
+    layers = stored_layers(params, _NAMES)
     branches = []
     for _ in range(_SAMPLES):
         first, *others = [
-            (_sample(*level[::2], rng), _sample(*level[1::2], rng)) for level in levels
+            (_sample_array(weights, rho_weights, rng), _sample_array(bias, rho_bias, rng))
+            for weights, bias, rho_weights, rho_bias in layers
         ]
-        first = standardised(first, params["center"], params["scale"])
+        first = standardise_layer(first, params["center"], params["scale"])
         branches.append((first, *others))
     return Network((), tuple(branches))
 
 
-def _sample(mean: Array, rho: Array, rng: np.random.Generator) -> Array:
+def _sample_array(mean: Array, rho: Array, rng: np.random.Generator) -> Array:
     """One sample of an array (1, ...), without its first axis."""
     noise = rng.standard_normal(mean.shape[1:], np.float32)
     sigma = np.logaddexp(0, rho[0])

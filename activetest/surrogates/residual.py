@@ -1,12 +1,12 @@
-"""Residual: what does the black box's prediction miss here?
+"""Residual: Bayesian linear regression of label minus prediction, as `agreement` is for classes.
 
-Bayesian linear regression of label minus prediction, the regression twin of `agreement`. Its prior
-is the black box itself (mean zero), and its spread may grow with the prediction, the box's own
-deviation and the features (log-linear variance, a shrunk gamma regression of the squared
-residuals).
+Its prior mean is zero, which is the black box itself. The residual's variance is log-linear in the
+prediction, the black box's own deviation and the features: a shrunk gamma regression of the squared
+residuals.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,19 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import Beliefs, expectation
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._gaussian import GUESS, over_nodes, reweighted, totals
+from activetest.surrogates._gaussian import (
+    RESIDUAL_VARIANCE_SHARE,
+    node_beliefs,
+    reweight_nodes,
+    sum_moments,
+)
 
 TASK = "regression"
 
 # Prior standard deviations: of the mean's coefficients, in units of the residual's spread, and of
 # the log-variance's slopes.
 _MEAN, _LOG_VARIANCE = 0.3, 0.3
-# Labels that the first guess of the residual's variance counts as.
+# Labels that the prior variance of the residual counts as.
 _GUESS_WEIGHT = 2.0
 
 
@@ -38,8 +43,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
             hint="activetest init POOL --surrogate agreement",
         )
     residual = training.labels - training.rows.outputs.pred
-    design = _columns(training.rows)
-    guess = GUESS * training.scale**2
+    design = _design_columns(training.rows)
+    guess = RESIDUAL_VARIANCE_SHARE * training.scale**2
     scale = (_GUESS_WEIGHT * guess + residual @ residual) / (_GUESS_WEIGHT + len(residual))
     log_variance = np.zeros(design.shape[1])
     log_variance[0] = np.log(scale)
@@ -48,11 +53,11 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
         precision = (design.T * weights) @ design + np.eye(design.shape[1]) / (_MEAN**2 * scale)
         covariance = np.linalg.inv(precision)
         mode = covariance @ (design.T @ (weights * residual))
-        # A fitted mean hides part of the spread: add back what the posterior does not know.
+        # The fitted mean explains part of the spread: add the posterior variance of the mean.
         squares = (residual - design @ mode) ** 2 + np.einsum(
             "md,de,me->m", design, covariance, design
         )
-        log_variance = _gamma_regression(design, squares, log_variance, np.log(scale))
+        log_variance = _fit_gamma_regression(design, squares, log_variance, np.log(scale))
     return Residual(mode, covariance, log_variance, len(residual))
 
 
@@ -71,7 +76,7 @@ class Residual:
     log_variance: Array
     labels: int
 
-    def params(self) -> dict:
+    def params(self) -> dict[str, Any]:
         """JSON-ready parameters: the fields, arrays as lists."""
         arrays = {
             name: getattr(self, name).tolist() for name in ("mode", "covariance", "log_variance")
@@ -81,15 +86,15 @@ class Residual:
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
-        """Outcomes are nodes of N(pred + mean residual, residual variance + doubt of that mean)."""
-        design = _columns(rows)
-        doubt = np.einsum("rd,de,re->r", design, self.covariance, design)
+        """Outcomes are nodes of N(pred + mean residual, variance of residual and mean)."""
+        design = _design_columns(rows)
+        mean_variance = np.einsum("rd,de,re->r", design, self.covariance, design)
         mean = rows.outputs.pred + design @ self.mode
-        variance = _variance(design, self.log_variance) + doubt
+        variance = _residual_variance(design, self.log_variance) + mean_variance
         draws = None
         if members is not None:
-            draws = reweighted(mean, variance, *self.draws(rows, members))
-        return over_nodes(rows, mean, variance, statistics, draws)
+            draws = reweight_nodes(mean, variance, *self.draws(rows, members))
+        return node_beliefs(rows, mean, variance, statistics, draws)
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic."""
@@ -105,16 +110,16 @@ class Residual:
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        return totals(rows, *self.draws(rows, members), statistics)
+        return sum_moments(rows, *self.draws(rows, members), statistics)
 
     def draws(self, rows: Rows, members: Array) -> tuple[Array, Array]:
         """(K, R) mean and variance of the label under each member."""
-        design = _columns(rows)
+        design = _design_columns(rows)
         means = rows.outputs.pred + members[:, :-1] @ design.T
-        return means, _variance(design, self.log_variance) * np.exp(members[:, -1:])
+        return means, _residual_variance(design, self.log_variance) * np.exp(members[:, -1:])
 
 
-def restore(params: dict) -> Residual:
+def restore(params: dict[str, Any]) -> Residual:
     """The surrogate that params() described."""
     arrays = {
         name: np.array(params[name], float) for name in ("mode", "covariance", "log_variance")
@@ -122,30 +127,30 @@ def restore(params: dict) -> Residual:
     return Residual(labels=params["labels"], **arrays)
 
 
-def _columns(rows: Rows) -> Array:
+def _design_columns(rows: Rows) -> Array:
     """(R, D) an intercept and the rows' design."""
     return np.column_stack([np.ones(len(rows.design)), rows.design.astype(float)])
 
 
-def _variance(design: Array, log_variance: Array) -> Array:
-    """(R,) variance of the residual; exp of a linear extrapolation can explode on heavy tails.
+def _residual_variance(design: Array, log_variance: Array) -> Array:
+    """(R,) variance of the residual, within a factor e^3 of the level.
 
-    It is kept within a factor e^3 of the level.
+    Without that limit the exponential of a linear extrapolation explodes on heavy tails.
     """
     return np.exp(log_variance[0] + np.clip(design[:, 1:] @ log_variance[1:], -3, 3))
 
 
-def _gamma_regression(design: Array, squares: Array, start: Array, level: float) -> Array:
+def _fit_gamma_regression(design: Array, squares: Array, first: Array, level: float) -> Array:
     """(D,) shrunk coefficients of log E[square]: damped Newton on a gamma likelihood of shape 1/2.
 
-    design (M, D), squares (M,), start (D,); level is the prior mean of the intercept.
+    design (M, D), squares (M,), first (D,) coefficients; level is the prior mean of the intercept.
     """
     precision = np.full(design.shape[1], _LOG_VARIANCE**-2)
     precision[0] = _GUESS_WEIGHT / 2
     center = np.zeros(design.shape[1])
     center[0] = level
 
-    def objective(weights):
+    def objective(weights: Array) -> float:
         logs = design @ weights
         with np.errstate(over="ignore"):
             return (
@@ -153,16 +158,16 @@ def _gamma_regression(design: Array, squares: Array, start: Array, level: float)
                 + 0.5 * precision @ (weights - center) ** 2
             )
 
-    weights, value = start, objective(start)
+    weights, value = first, objective(first)
     for _ in range(30):
         ratio = squares * np.exp(-(design @ weights))
         gradient = 0.5 * design.T @ (1 - ratio) + precision * (weights - center)
-        # Expected curvature: always positive definite, where the observed one need not be.
+        # The expected curvature is always positive definite; the observed one need not be.
         step = np.linalg.solve(0.5 * design.T @ design + np.diag(precision), gradient)
         size = 1.0
-        while (moved := objective(weights - size * step)) > value and size > 1e-6:
+        while (trial := objective(weights - size * step)) > value and size > 1e-6:
             size /= 2
-        if value - moved < 1e-9:
+        if value - trial < 1e-9:
             break
-        weights, value = weights - size * step, moved
+        weights, value = weights - size * step, trial
     return weights

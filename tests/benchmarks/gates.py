@@ -49,12 +49,12 @@ def pool_rows(options: argparse.Namespace, name: str, acquisition: str) -> list[
     """One row of cells per gate."""
     from activetest.cache import cache
     from activetest.pool.pool import Pool
-    from activetest.simulation.simulate import answers
+    from activetest.simulation.answer_key import read_answer_key
 
     pool, key = Pool.open(str(options.folder / f"{name}.parquet")), f"{name}.labels.csv"
     with TemporaryDirectory() as room:
         made = cache.build_cache(pool, Path(room) / "cache")
-        truth = answers(made, options.folder / key, unmatched=pool.schema.open_classes)
+        truth = read_answer_key(made, options.folder / key, unmatched=pool.schema.open_classes)
         error = float((made.rows(0, made.size).outputs.pred != truth).mean())
         # The claim error <= threshold: at the truth itself it is not to pass.
         gates = {

@@ -38,12 +38,12 @@ def main() -> None:
 
     from activetest.cache import cache
     from activetest.pool.pool import Pool
-    from activetest.simulation.simulate import answers
+    from activetest.simulation.answer_key import read_answer_key
 
     pool = Pool.open(options.pool, groups=tuple(options.group))
     with TemporaryDirectory() as room:
         made = cache.build_cache(pool, Path(room) / "cache")
-        labels = answers(made, options.key, unmatched=pool.schema.open_classes)
+        labels = read_answer_key(made, options.key, unmatched=pool.schema.open_classes)
         job = partial(study, made.folder, labels, metrics)
         with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
             found = [row for rows in workers.map(job, range(options.runs)) for row in rows]

@@ -252,13 +252,13 @@ def look(pool, file: Path, metric: str, options: argparse.Namespace):
     with tempfile.TemporaryDirectory() as folder:
         made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
-        truth = answers(made, key, unmatched=pool.schema.open_classes)
+        truth = read_answer_key(made, key, unmatched=pool.schema.open_classes)
         chosen = specification.find_metric(
             metric, specification.describe_pool(made.roles, None, made)
         )
         outputs = made.rows(0, made.size).outputs
         rng = np.random.default_rng([options.seed, 1])
-        yardstick = baseline(chosen, outputs, truth, options.budget, rng)
+        yardstick = compute_baseline(chosen, outputs, truth, options.budget, rng)
     probs = np.clip(outputs.probs.astype(float), 1e-12, 1)
     cost = -np.log(probs) if metric == "log-loss" else 1.0 - np.eye(probs.shape[1])[outputs.pred]
     guess = (probs * cost).sum(axis=1)

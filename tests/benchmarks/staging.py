@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from activetest import catalog
 from activetest.cache import auxiliary, cache
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
@@ -19,7 +20,6 @@ from activetest.sampling.choices import check_choices
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.baseline import Baseline, compute_baseline
 from activetest.simulation.workers import run_tasks
-from activetest.surrogates import FEATURES
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ def staged(
     and NAME.surrogates.parquet. features are columns, all that there are by default. choices are
     those of Choices; some have their defaults.
     """
-    wishes = {"features": features} if features else {}
-    pool = Pool.open(str(file), **wishes)
-    beside = {
+    columns = {"features": features} if features else {}
+    pool = Pool.open(str(file), **columns)
+    files = {
         what: file.with_name(f"{file.stem}.{what}.parquet") for what in ("train", "surrogates")
     }
-    others = str(beside["surrogates"]) if beside["surrogates"].exists() else None
+    other_models = str(files["surrogates"]) if files["surrogates"].exists() else None
     name = choices["surrogate"]
     regression = pool.schema.task == "regression"
-    if (name == "external" and others is None) or (
+    if (name == "external" and other_models is None) or (
         name in ("agreement", "residual") and (name == "residual") != regression
     ):
         yield None
@@ -90,8 +90,12 @@ def staged(
         made = cache.build_cache(pool, Path(folder) / "cache")
         key = file.with_name(f"{file.stem}.labels.csv")
         truth = read_answer_key(made, key, unmatched=pool.schema.open_classes)
-        rows = str(beside["train"]) if train and name in FEATURES else None
-        made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=others)
+        rows = (
+            str(files["train"])
+            if train and catalog.fact("surrogates", name, "NEEDS_FEATURES")
+            else None
+        )
+        made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=other_models)
         chosen = {key: value for key, value in choices.items() if value is not None}
         chosen.setdefault("metrics", (chosen["metric"],))
         facts = pool.schema.to_dict() | {"uri": pool.uri}
@@ -129,10 +133,10 @@ def _kept(file: Path, what: dict) -> dict[int, object]:
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         file.write_text(json.dumps(what) + "\n", encoding="utf-8")
-    whole, _, torn = file.read_text(encoding="utf-8").rpartition("\n")
+    complete, _, torn = file.read_text(encoding="utf-8").rpartition("\n")
     if torn:
-        file.write_text(f"{whole}\n", encoding="utf-8")
-    first, *lines = map(json.loads, whole.splitlines())
+        file.write_text(f"{complete}\n", encoding="utf-8")
+    first, *lines = map(json.loads, complete.splitlines())
     if first != what:
         raise SystemExit(f"{file} holds runs of {first}, not of {what}: --save elsewhere")
     return {line["run"]: line["found"] for line in lines}

@@ -8,7 +8,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.nouns.choices import Choices
 from activetest.nouns.rows import Outputs
-from activetest.simulation.baseline import compute_baseline, compare_with_uniform
+from activetest.simulation.baseline import compare_with_uniform, compute_baseline
 
 SIZE = 400
 

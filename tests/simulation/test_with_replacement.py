@@ -14,7 +14,11 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.pool.pool import Pool
 from activetest.simulation.simulate import simulate
-from activetest.simulation.with_replacement import ReplacedDraws, _draw_probabilities, collect_sample
+from activetest.simulation.with_replacement import (
+    ReplacedDraws,
+    _draw_probabilities,
+    collect_sample,
+)
 from activetest.study.init import init
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -76,7 +80,9 @@ def test_probabilities_follow_the_distance_from_the_risk(pool):
     risk = errors.mean()
     expected = np.sqrt(errors * (1 - risk) ** 2 + (1 - errors) * risk**2)
     assert strength == approx(expected / expected.sum(), rel=1e-5)
-    cubed = _draw_probabilities(nothing, pool, replace(choices, power=3.0), surrogate, seed=1, number=1)
+    cubed = _draw_probabilities(
+        nothing, pool, replace(choices, power=3.0), surrogate, seed=1, number=1
+    )
     assert cubed == approx(expected**3 / (expected**3).sum(), rel=1e-5)
 
 
@@ -85,7 +91,9 @@ def test_the_estimate_of_every_item_drawn_once_evenly_is_the_truth(pool):
     draws = ReplacedDraws(np.arange(40), np.full(40, 1 / 40))
     error = statistic("zero_one").value(pool.rows(0, 40).outputs, truth[:, None]).mean()
     metric = _error(pool)
-    found = catalog.load("estimators", "importance").estimate(collect_sample(draws, pool, truth, metric))
+    found = catalog.load("estimators", "importance").estimate(
+        collect_sample(draws, pool, truth, metric)
+    )
     assert found.mean == approx([error])
     # Nothing leaves the pool, so doubt stays.
     assert not found.exact and found.variance[0, 0] > 0

@@ -8,7 +8,7 @@ from scipy.special import erf
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Outputs, Rows
-from activetest.surrogates._gaussian import over_nodes
+from activetest.surrogates._gaussian import node_beliefs
 
 PRED = np.array([0.0, 1.0, -3.0, 100.0])
 MEAN = np.array([0.0, 0.5, 2.0, 90.0])
@@ -19,7 +19,7 @@ def expected(name: str):
     """(R,) mean and variance of a statistic."""
     empty = np.empty((4, 0))
     rows = Rows(np.arange(4), np.arange(4, dtype=np.uint64), Outputs(PRED), empty, empty)
-    mean, variance = moments(over_nodes(rows, MEAN, VARIANCE, (statistic(name),)))
+    mean, variance = moments(node_beliefs(rows, MEAN, VARIANCE, (statistic(name),)))
     return mean[0], variance[0]
 
 
@@ -48,7 +48,7 @@ def test_the_mean_of_an_absolute_loss_is_within_six_percent_of_the_folded_normal
 def test_without_variance_the_loss_is_that_of_the_mean(name):
     empty = np.empty((4, 0))
     rows = Rows(np.arange(4), np.arange(4, dtype=np.uint64), Outputs(PRED), empty, empty)
-    mean, variance = moments(over_nodes(rows, MEAN, np.zeros(4), (statistic(name),)))
+    mean, variance = moments(node_beliefs(rows, MEAN, np.zeros(4), (statistic(name),)))
     distance = PRED - MEAN
     exact = {"signed": distance, "squared": distance**2, "absolute": np.abs(distance)}[name]
     assert mean[0] == approx(exact)

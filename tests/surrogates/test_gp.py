@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.training import TrainingRows
 from activetest.surrogates import _matern, gp
-from activetest.surrogates._box import log_probs
+from activetest.surrogates._black_box import log_probs
 
 KERNEL = _matern.Kernel(1.3, 0.8)
 TWIN = ConstantKernel(1.3**2, "fixed") * Matern(0.8, "fixed", nu=1.5)
@@ -39,7 +39,7 @@ def test_the_kernel_is_scikit_learns():
 def test_mean_and_variance_are_the_closed_form_and_scikit_learns():
     seen, targets, noise, new = observed()
     rng = np.random.default_rng(2)
-    paths = _matern.conditioned(seen, targets, noise, KERNEL, 1, rng, doubt=True)
+    paths = _matern.condition_paths(seen, targets, noise, KERNEL, 1, rng, doubt=True)
     mean, variance = paths.moments(new)
     covariance, cross = TWIN(seen) + np.diag(noise[:, 0]), TWIN(new, seen)
     assert mean == approx(cross @ np.linalg.solve(covariance, targets), abs=1e-5)
@@ -54,12 +54,12 @@ def test_mean_and_variance_are_the_closed_form_and_scikit_learns():
 def test_evidence_is_scikit_learns_and_its_gradient_is_a_difference():
     seen, targets, *_ = observed()
     apart, logs = _matern.distances(seen, seen), np.log([1.3, 0.8, 0.4])
-    value, gradient = _matern.evidence(apart, targets, None, logs)
+    value, gradient = _matern.log_evidence(apart, targets, None, logs)
     twin = GaussianProcessRegressor(TWIN, alpha=0.4**2, optimizer=None)
     assert value == approx(twin.fit(seen, targets[:, 0]).log_marginal_likelihood_value_)
 
     def alone(where):
-        return _matern.evidence(apart, targets, None, where)[0]
+        return _matern.log_evidence(apart, targets, None, where)[0]
 
     assert gradient == approx(approx_fprime(logs, alone, 1e-6), abs=1e-3)
 
@@ -68,9 +68,10 @@ def test_evidence_of_several_functions_is_the_sum_of_theirs():
     seen, targets, noise, _ = observed()
     apart, logs = _matern.distances(seen, seen), np.log([1.3, 0.8])
     both = np.hstack([targets, -2 * targets]), np.hstack([noise, 2 * noise])
-    value, gradient = _matern.evidence(apart, *both, logs)
+    value, gradient = _matern.log_evidence(apart, *both, logs)
     parts = [
-        _matern.evidence(apart, both[0][:, c : c + 1], both[1][:, c : c + 1], logs) for c in (0, 1)
+        _matern.log_evidence(apart, both[0][:, c : c + 1], both[1][:, c : c + 1], logs)
+        for c in (0, 1)
     ]
     assert value == approx(sum(part[0] for part in parts))
     assert gradient == approx(sum(part[1] for part in parts))
@@ -80,7 +81,7 @@ def test_draws_have_the_predictive_mean_and_covariance():
     """8,000 draws, 1,000 features: standard errors near 0.02 from both."""
     seen, targets, noise, new = observed()
     rng = np.random.default_rng(3)
-    paths = _matern.conditioned(seen, targets, noise, KERNEL, 8_000, rng, doubt=False)
+    paths = _matern.condition_paths(seen, targets, noise, KERNEL, 8_000, rng, doubt=False)
     ((_, values),) = paths.draws(new.astype(np.float32), np.arange(8_000))
     covariance, cross = TWIN(seen) + np.diag(noise[:, 0]), TWIN(new, seen)
     exact = TWIN(new) - cross @ np.linalg.solve(covariance, cross.T)
@@ -93,7 +94,7 @@ def test_without_observations_draws_have_the_kernels_covariance():
     new = observed()[-1]
     rng = np.random.default_rng(4)
     nothing = np.empty((0, 2)), np.empty((0, 1)), np.empty((0, 1))
-    paths = _matern.conditioned(*nothing, KERNEL, 8_000, rng, doubt=True)
+    paths = _matern.condition_paths(*nothing, KERNEL, 8_000, rng, doubt=True)
     ((_, values),) = paths.draws(new.astype(np.float32), np.arange(8_000))
     assert np.cov(values[:, :, 0].T) == approx(TWIN(new), abs=0.15)
     assert paths.moments(new)[1] == approx(np.full(5, 1.3**2))
@@ -102,7 +103,7 @@ def test_without_observations_draws_have_the_kernels_covariance():
 def test_draws_agree_however_rows_are_cut(monkeypatch):
     seen, targets, noise, _ = observed()
     rng = np.random.default_rng(5)
-    paths = _matern.conditioned(seen, targets, noise, KERNEL, 3, rng, doubt=False)
+    paths = _matern.condition_paths(seen, targets, noise, KERNEL, 3, rng, doubt=False)
     rows = np.random.default_rng(6).normal(size=(50, 2)).astype(np.float32)
     whole = next(paths.draws(rows, np.arange(3)))[1]
     monkeypatch.setattr(_matern, "_BLOCK", 8)
@@ -167,7 +168,7 @@ def test_few_labels_leave_the_black_box_nearly_as_it_is(value_pool, count):
 
 
 def test_targets_have_the_moments_of_a_gamma_variables_logarithm_where_counts_are_large():
-    targets, noise = gp.transformed(np.array([0]), 2, 50.0)
+    targets, noise = gp.transform_labels(np.array([0]), 2, 50.0)
     alpha = np.array([51.0, 50.0])
     assert targets[0] == approx(digamma(alpha), rel=1e-3)
     assert noise[0] == approx(polygamma(1, alpha), rel=0.03)
@@ -176,7 +177,7 @@ def test_targets_have_the_moments_of_a_gamma_variables_logarithm_where_counts_ar
 def test_what_is_left_out_is_predicted_as_if_it_had_never_been_seen():
     seen, targets, noise, _ = observed()
     covariance = KERNEL(_matern.distances(seen, seen))
-    left = gp._left_out(covariance, targets, noise)
+    left = gp._predict_left_out(covariance, targets, noise)
     rest = np.arange(1, 12)
     inner = covariance[np.ix_(rest, rest)] + np.diag(noise[rest, 0])
     assert left[0, 0] == approx(covariance[0, rest] @ np.linalg.solve(inner, targets[rest, 0]))

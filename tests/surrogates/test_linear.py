@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Outputs
 from activetest.surrogates import linear
-from activetest.surrogates._box import log_probs
+from activetest.surrogates._black_box import log_probs
 
 
 def fitted(training, seed: int = 3):
@@ -32,8 +32,10 @@ def test_laplace_equals_a_brute_force_posterior_of_one_slope():
     """With 400 labels the posterior of the difference of the two slopes is all but Gaussian."""
     design, labels, start = binary()
     precision = np.array([0.7])
-    mode = linear._mode(design, labels, start, precision, None)
-    (hessian,) = linear._hessians(design, linear._probs(design, start, mode), precision)
+    mode = linear._find_mode(design, labels, start, precision, None)
+    (hessian,) = linear._compute_hessians(
+        design, linear._class_probs(design, start, mode), precision
+    )
     difference = np.array([-1.0, 1.0])
     mean, variance = (mode @ difference)[0], difference @ np.linalg.inv(hessian) @ difference
     # The prior of a difference of two independent slopes has half the precision.
@@ -51,9 +53,9 @@ def test_the_evidence_equals_a_brute_force_integral():
     """Relative to that of a prior so narrow that every slope is zero."""
     design, labels, start = binary(60)
     precision = np.array([0.7])
-    mode = linear._mode(design, labels, start, precision, None)
-    wide = linear._evidence(design, labels, start, precision, mode)
-    narrow = linear._evidence(design, labels, start, np.array([1e12]), np.zeros((1, 2)))
+    mode = linear._find_mode(design, labels, start, precision, None)
+    wide = linear._log_evidence(design, labels, start, precision, mode)
+    narrow = linear._log_evidence(design, labels, start, np.array([1e12]), np.zeros((1, 2)))
     grid = np.linspace(-12, 12, 4001)
     logits = np.outer(grid, design[:, 0] * (2 * labels - 1))
     logs = -np.logaddexp(0, -logits).sum(axis=1) - 0.25 * precision[0] * grid**2
@@ -65,7 +67,7 @@ def test_the_evidence_equals_a_brute_force_integral():
 def test_the_mode_is_scikit_learns(class_pool):
     pool = class_pool(200)
     design = np.hstack([np.ones((200, 1)), pool.rows.features]).astype(float)
-    mode = linear._mode(design, pool.labels, np.zeros((200, 3)), np.full(3, 2.0), None)
+    mode = linear._find_mode(design, pool.labels, np.zeros((200, 3)), np.full(3, 2.0), None)
     twin = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-8, max_iter=1000)
     assert mode == approx(twin.fit(design, pool.labels).coef_.T, abs=1e-3)
 
@@ -73,9 +75,9 @@ def test_the_mode_is_scikit_learns(class_pool):
 def test_classes_with_blocks_of_their_own_have_the_diagonal_blocks_of_the_whole(monkeypatch):
     rng = np.random.default_rng(5)
     design, probs = rng.normal(size=(30, 4)), rng.dirichlet(np.ones(3), size=30)
-    (whole,) = linear._hessians(design, probs, np.ones(4))
+    (whole,) = linear._compute_hessians(design, probs, np.ones(4))
     monkeypatch.setattr(linear, "_MOST_TOGETHER", 0)
-    for number, block in enumerate(linear._hessians(design, probs, np.ones(4))):
+    for number, block in enumerate(linear._compute_hessians(design, probs, np.ones(4))):
         part = slice(4 * number, 4 * number + 4)
         assert block == approx(whole[part, part])
 
@@ -87,7 +89,7 @@ def test_curvature_is_the_second_derivative_of_the_log_posterior():
 
     def negative(flat):
         weights = flat.reshape(3, 2).T
-        probs = linear._probs(design, start, weights)
+        probs = linear._class_probs(design, start, weights)
         prior = 0.5 * (precision[:, None] * weights**2).sum()
         return prior - np.log(probs[np.arange(20), labels]).sum()
 
@@ -99,18 +101,20 @@ def test_curvature_is_the_second_derivative_of_the_log_posterior():
             signs = (1, -1, -1, 1)
             found = sum(s * negative(point + c) for s, c in zip(signs, corners, strict=True))
             numeric[i, j] = found / (4 * step**2)
-    probs = linear._probs(design, start, point.reshape(3, 2).T)
-    (exact,) = linear._hessians(design, probs, precision)
+    probs = linear._class_probs(design, start, point.reshape(3, 2).T)
+    (exact,) = linear._compute_hessians(design, probs, precision)
     assert exact == approx(numeric, abs=1e-5)
 
 
 def test_members_scatter_as_the_curvature_says():
     design, labels, start = binary()
     precision = np.array([0.7])
-    probs = linear._probs(design, start, linear._mode(design, labels, start, precision, None))
-    (hessian,) = linear._hessians(design, probs, precision)
+    probs = linear._class_probs(
+        design, start, linear._find_mode(design, labels, start, precision, None)
+    )
+    (hessian,) = linear._compute_hessians(design, probs, precision)
     rng = np.random.default_rng(7)
-    draws = linear._deviations(design, probs, precision, 40_000, rng).reshape(40_000, 2)
+    draws = linear._draw_deviations(design, probs, precision, 40_000, rng).reshape(40_000, 2)
     assert np.cov(draws.T) == approx(np.linalg.inv(hessian), rel=0.05)
 
 
@@ -169,11 +173,11 @@ def test_the_posterior_of_values_is_the_textbooks(value_pool):
     pool = value_pool(40)
     training = pool.training(40)
     members = fitted(training).members
-    design, labels, _ = linear._task(training, np.random.default_rng(1))
+    design, labels, _ = linear._prepare_data(training, np.random.default_rng(1))
     guess = 0.25 * training.scale**2
     best = None
     for width in linear._WIDTHS:
-        prior = np.diag(1 / linear._precision(design.shape[1], width, True))
+        prior = np.diag(1 / linear._prior_precision(design.shape[1], width, True))
         spread = np.eye(40) + design @ prior @ design.T
         rate = guess + 0.5 * labels @ np.linalg.solve(spread, labels)
         evidence = -0.5 * np.linalg.slogdet(spread)[1] - 22 * np.log(rate)

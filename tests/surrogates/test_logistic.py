@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.surrogates._logistic import averaged, laplace, sigmoid
+from activetest.surrogates._logistic import average_posterior, fit_laplace, sigmoid
 
 
 def labels(design: np.ndarray, weights, *, seed: int) -> np.ndarray:
@@ -35,7 +35,7 @@ def posterior(design, right, mean: float, deviation: float):
 
 def alone(design, right, mean, deviation):
     """Mode, covariance and log evidence of one prior, deviation (D,)."""
-    return tuple(part[0] for part in laplace(design, right, mean, np.asarray(deviation)[None]))
+    return tuple(part[0] for part in fit_laplace(design, right, mean, np.asarray(deviation)[None]))
 
 
 # --- one prior
@@ -93,7 +93,7 @@ def test_the_average_over_one_prior_is_that_prior():
     deviation = np.array([0.3, 1.0, 3.0])
     mode, covariance, _ = alone(*problem, deviation)
     for times in (1, 3):
-        made = averaged(*problem, np.tile(deviation, (times, 1)))
+        made = average_posterior(*problem, np.tile(deviation, (times, 1)))
         assert made[0] == approx(mode)
         assert made[1] == approx(covariance)
 
@@ -103,7 +103,7 @@ def test_the_average_is_the_posterior_of_a_prior_that_is_a_mixture(true):
     """Mean and variance, against a sum over a grid."""
     design, widths = np.random.default_rng(1).normal(size=(200, 1)), (0.1, 0.3, 1.0)
     right = labels(design, [true], seed=2)
-    middle, covariance = averaged(design, right, np.ones(1), np.array(widths)[:, None])
+    middle, covariance = average_posterior(design, right, np.ones(1), np.array(widths)[:, None])
     grid = np.linspace(-8, 10, 4001)
     prior = sum(np.exp(-0.5 * ((grid - 1) / one) ** 2) / one for one in widths)
     logs = likelihood(design, right, grid) + np.log(prior)
@@ -120,7 +120,7 @@ def test_labels_that_contradict_the_prior_move_to_the_wide_one_and_others_stay_n
     for true, believed in ((-1.0, 3.0), (1.0, 0.1)):
         problem = design, labels(design, [true], seed=6), np.ones(1)
         modes = {width: alone(*problem, [width])[0][0] for width in (0.1, 3.0)}
-        (middle,), _ = averaged(*problem, np.array([[0.1], [3.0]]))
+        (middle,), _ = average_posterior(*problem, np.array([[0.1], [3.0]]))
         assert abs(middle - modes[believed]) < 0.2 * abs(modes[0.1] - modes[3.0])
 
 
@@ -130,7 +130,9 @@ def test_columns_that_say_nothing_are_all_but_left_out():
     for seed in range(20):
         design = np.random.default_rng(seed).normal(size=(100, 5))
         problem = design, labels(design, np.zeros(5), seed=100 + seed), np.zeros(5)
-        sizes.append([np.linalg.norm(averaged(*problem, some)[0]) for some in (tried, tried[-1:])])
+        sizes.append(
+            [np.linalg.norm(average_posterior(*problem, some)[0]) for some in (tried, tried[-1:])]
+        )
     mixed, wide = np.mean(sizes, axis=0)
     assert mixed < wide / 2
 
@@ -140,7 +142,7 @@ def test_priors_side_by_side_are_fitted_as_each_alone():
     design = np.random.default_rng(12).standard_cauchy((1100, 2))
     problem = design, labels(design, [3.0, -1.0], seed=13), np.zeros(2)
     tried = np.array([[0.01, 0.01], [1.0, 0.1], [30.0, 30.0]])
-    together = laplace(*problem, tried)
+    together = fit_laplace(*problem, tried)
     for place, deviation in enumerate(tried):
         for whole, one in zip(together, alone(*problem, deviation), strict=True):
             assert whole[place] == approx(one, rel=1e-6, abs=1e-9)
@@ -150,7 +152,7 @@ def test_the_order_of_the_priors_does_not_matter():
     design = np.random.default_rng(8).normal(size=(80, 2))
     problem = design, labels(design, [0.5, 0.0], seed=9), np.zeros(2)
     tried = np.full((3, 2), [[0.1], [1.0], [3.0]])
-    one, other = averaged(*problem, tried), averaged(*problem, tried[::-1])
+    one, other = average_posterior(*problem, tried), average_posterior(*problem, tried[::-1])
     assert one[0] == approx(other[0])
     assert one[1] == approx(other[1])
 
@@ -161,6 +163,6 @@ def test_evidence_beyond_what_exponentials_hold_weighs_priors_all_the_same():
     problem = design, labels(design, [-2.0], seed=11), np.ones(1)
     narrow, wide = (alone(*problem, [width]) for width in (0.01, 3.0))
     assert wide[2] - narrow[2] > 1000
-    middle, covariance = averaged(*problem, np.array([[0.01], [3.0]]))
+    middle, covariance = average_posterior(*problem, np.array([[0.01], [3.0]]))
     assert middle == approx(wide[0])
     assert covariance == approx(wide[1])

@@ -8,7 +8,7 @@ from pytest import approx
 
 from activetest.nouns.rows import Outputs
 from activetest.surrogates import mc_dropout
-from activetest.surrogates._inputs import training_data
+from activetest.surrogates._inputs import prepare_training_data
 
 torch = pytest.importorskip("torch")
 
@@ -38,8 +38,8 @@ def test_cutting_units_out_is_multiplying_them_with_a_mask(value_pool):
 def augmented(training, seed: int = 2):
     """The lesson before and after."""
     rng = np.random.default_rng(seed)
-    taught = training_data(training, rng=rng)
-    return taught, mc_dropout._augmented(torch, training, taught, rng=rng)
+    taught = prepare_training_data(training, rng=rng)
+    return taught, mc_dropout._augment(torch, training, taught, rng=rng)
 
 
 def test_a_box_that_was_always_right_labels_all_the_rows_that_nobody_has(class_pool):
@@ -93,10 +93,10 @@ def test_with_training_rows_nothing_is_added(class_pool):
 
 def test_the_minority_is_drawn_again_until_it_is_as_many():
     right = np.array([True] * 7 + [False] * 2)
-    index = mc_dropout.balanced(right, np.random.default_rng(3))
+    index = mc_dropout.balance_classes(right, np.random.default_rng(3))
     assert right[index].sum() == (~right[index]).sum() == 7
     assert set(index) == set(range(9))
-    alone = mc_dropout.balanced(np.ones(4, bool), np.random.default_rng(3))
+    alone = mc_dropout.balance_classes(np.ones(4, bool), np.random.default_rng(3))
     assert sorted(alone) == [0, 1, 2, 3]
 
 
@@ -115,12 +115,12 @@ def test_the_minority_is_drawn_again_until_it_is_as_many():
 def test_the_threshold_has_the_highest_precision_and_calls_most_rows(
     said, right, threshold, precision
 ):
-    found = mc_dropout.most_precise(np.array(said), np.array(right))
+    found = mc_dropout.find_threshold(np.array(said), np.array(right))
     assert found == approx((threshold, precision))
 
 
 def test_half_a_precision_keeps_half_of_what_passes_the_surest_first():
     said = np.array([0.1, 0.9, 0.6, 0.8, 0.7])
-    assert mc_dropout.surest(said, 0.6, 0.5).tolist() == [1, 3]
-    assert mc_dropout.surest(said, 0.6, 1.0).tolist() == [1, 3, 4, 2]
-    assert mc_dropout.surest(said, 0.6, 0.0).tolist() == []
+    assert mc_dropout.select_surest(said, 0.6, 0.5).tolist() == [1, 3]
+    assert mc_dropout.select_surest(said, 0.6, 1.0).tolist() == [1, 3, 4, 2]
+    assert mc_dropout.select_surest(said, 0.6, 0.0).tolist() == []

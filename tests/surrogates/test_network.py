@@ -1,10 +1,12 @@
 """Networks in numpy put out what torch would, whatever the number of rows."""
 
+import itertools
+
 import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.surrogates._network import Network, standardised, stored_layers
+from activetest.surrogates._network import Network, standardise_layer, stored_layers
 
 torch = pytest.importorskip("torch")
 
@@ -20,7 +22,7 @@ def network(trunk: tuple[int, ...], widths: list[tuple[int, ...]], seed: int = 1
     """A trunk of these widths, then one branch for each tuple of widths."""
     rng = np.random.default_rng(seed)
     chain = [
-        tuple(layer(rng, into, out) for into, out in zip(each, each[1:], strict=False))
+        tuple(layer(rng, into, out) for into, out in itertools.pairwise(each))
         for each in (trunk, *widths)
     ]
     return Network(chain[0], tuple(chain[1:]))
@@ -38,8 +40,8 @@ def by_torch(made: Network, inputs) -> np.ndarray:
         values = torch.from_numpy(inputs)
         layers = (*made.trunk, *branch)
         for weights, bias in layers[:-1]:
-            weights, bias = torch.from_numpy(weights.T.copy()), torch.from_numpy(bias)
-            values = torch.nn.functional.linear(values, weights, bias).relu()
+            layer = torch.from_numpy(weights.T.copy()), torch.from_numpy(bias)
+            values = torch.nn.functional.linear(values, *layer).relu()
         weights, bias = layers[-1]
         results.append(values @ torch.from_numpy(weights) + torch.from_numpy(bias))
     return torch.stack(results).swapaxes(1, 2).numpy()
@@ -83,7 +85,7 @@ def test_a_layer_takes_the_standardisation_of_its_inputs_upon_itself():
     rng = np.random.default_rng(3)
     weights, bias = layer(rng, 7, 4)
     inputs, center, scale = rng.normal(size=(30, 7)), rng.normal(size=7), rng.uniform(1, 3, 7)
-    taken = standardised((weights, bias), center, scale)
+    taken = standardise_layer((weights, bias), center, scale)
     assert inputs @ taken[0] + taken[1] == approx(
         (inputs - center) / scale @ weights + bias, rel=1e-4, abs=1e-5
     )

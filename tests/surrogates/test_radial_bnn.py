@@ -19,10 +19,12 @@ def steps(shape: tuple[int, ...], count: int, *, by_torch: bool) -> np.ndarray:
     if by_torch:
         generator = torch.Generator().manual_seed(2)
         parts = (torch.from_numpy(mean), torch.from_numpy(rho))
-        draws = [radial_bnn._sampled(torch, *parts, generator).numpy() for _ in range(count // 8)]
+        draws = [
+            radial_bnn._sample_tensor(torch, *parts, generator).numpy() for _ in range(count // 8)
+        ]
         samples = np.concatenate(draws)
     else:
-        samples = np.stack([radial_bnn._sample(mean, rho, rng) for _ in range(count)])
+        samples = np.stack([radial_bnn._sample_array(mean, rho, rng) for _ in range(count)])
     sigma = np.log1p(np.exp(rho[0].astype(float)))
     return ((samples - mean[0]) / sigma).reshape(count, -1)
 
@@ -64,7 +66,7 @@ def test_the_divergence_is_least_where_the_posterior_has_the_priors_size():
 
 
 def test_the_first_samples_step_away_by_the_intended_share_of_the_mean():
-    start = radial_bnn._start(50, 10, rng=np.random.default_rng(3))
+    start = radial_bnn._first_parameters(50, 10, rng=np.random.default_rng(3))
     weights, rho = start[0], start[2]
     sigma = np.log1p(np.exp(rho))
     assert sigma.max() == approx(0.3 * np.linalg.norm(weights), rel=0.1)
@@ -72,7 +74,8 @@ def test_the_first_samples_step_away_by_the_intended_share_of_the_mean():
 
 def test_training_uses_eight_samples_and_each_is_a_network_of_its_own():
     start = [
-        torch.from_numpy(part) for part in radial_bnn._start(4, 3, rng=np.random.default_rng(4))
+        torch.from_numpy(part)
+        for part in radial_bnn._first_parameters(4, 3, rng=np.random.default_rng(4))
     ]
     forward = partial(radial_bnn._forward, torch, start)
     inputs = torch.ones(1, 7, 4)

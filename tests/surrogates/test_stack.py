@@ -177,7 +177,7 @@ def test_members_are_shared_out_as_the_weights_say(class_pool):
     made = stack.Stack(parts, np.array([0.73, 0.27]))
     picks = [made.draw_members(10, np.random.default_rng(seed)) for seed in range(300)]
     assert all(len(one) == 10 for one in picks)
-    counts = np.array([one.count for one in picks])
+    counts = np.array([one.counts for one in picks])
     assert set(counts[:, 1]) == {2, 3}
     assert counts[:, 1].mean() == approx(2.7, abs=0.1)
 
@@ -190,8 +190,8 @@ def test_totals_of_members_are_those_of_the_parts(class_pool):
     members = made.draw_members(6, np.random.default_rng(1))
     totals = made.totals(pool.rows, members, statistics_of(CLASSES))
     for got, own, part in zip(
-        zip(*(np.split(each, [members.count[0]]) for each in totals), strict=True),
-        members.of,
+        zip(*(np.split(each, [members.counts[0]]) for each in totals), strict=True),
+        members.members,
         parts.values(),
         strict=True,
     ):

@@ -24,14 +24,16 @@ def lines(count: int, *, seed: int = 1):
 def prepared(count: int, weights=None, *, seed: int = 2):
     inputs, labels = lines(count)
     weights = np.ones(count) if weights is None else weights
-    return training.examples(inputs, labels, weights, 2, rng=np.random.default_rng(seed))
+    return training.prepare_network_data(
+        inputs, labels, weights, 2, rng=np.random.default_rng(seed)
+    )
 
 
-def trained(given, seed: int = 3) -> training.Trained:
+def trained(given, seed: int = 3) -> training.TrainedNetworks:
     """Two networks with eight hidden units."""
     rng = np.random.default_rng(seed)
-    start = training.first_layers(2, (8,), 2, 2, rng=rng)
-    return training.train(torch, given, start, partial(ensemble._forward, torch), rng=rng)
+    start = training.draw_first_layers(2, (8,), 2, 2, rng=rng)
+    return training.train_networks(torch, given, start, partial(ensemble._forward, torch), rng=rng)
 
 
 def losses(given, parameters, index) -> np.ndarray:
@@ -46,15 +48,15 @@ def losses(given, parameters, index) -> np.ndarray:
 
 def test_a_fifth_is_held_out_and_nothing_is_learned_from_it():
     given = prepared(100)
-    assert len(given.held) == 20
-    assert sorted([*given.learned, *given.held]) == list(range(100))
-    assert given.validated
+    assert len(given.held_out_rows) == 20
+    assert sorted([*given.train_rows, *given.held_out_rows]) == list(range(100))
+    assert given.has_held_out
 
 
 def test_of_few_rows_none_are_held_out():
     given = prepared(9)
-    assert sorted(given.learned) == sorted(given.held) == list(range(9))
-    assert not given.validated
+    assert sorted(given.train_rows) == sorted(given.held_out_rows) == list(range(9))
+    assert not given.has_held_out
 
 
 def test_inputs_and_values_are_standardised_under_the_weights():
@@ -62,7 +64,7 @@ def test_inputs_and_values_are_standardised_under_the_weights():
     weights = np.random.default_rng(4).uniform(0, 5, 200)
     values = inputs.sum(axis=1).astype(float)
     inputs[:, 1] = 7
-    given = training.examples(inputs, values, weights, 0, rng=np.random.default_rng(5))
+    given = training.prepare_network_data(inputs, values, weights, 0, rng=np.random.default_rng(5))
     assert np.average(given.inputs[:, 0], weights=weights) == approx(0, abs=1e-5)
     assert np.average(given.inputs[:, 0] ** 2, weights=weights) == approx(1, rel=1e-5)
     assert given.inputs[:, 1] == approx(np.zeros(200), abs=1e-6)
@@ -84,11 +86,11 @@ def test_one_generator_one_result_and_torchs_own_state_stays_as_it_was():
 
 def test_it_stops_before_the_last_epoch_and_keeps_what_was_best_on_the_rows_held_out():
     given = prepared(200)
-    start = training.first_layers(2, (8,), 2, 2, rng=np.random.default_rng(3))
+    start = training.draw_first_layers(2, (8,), 2, 2, rng=np.random.default_rng(3))
     made = trained(given)
     assert 10 < made.epochs <= 200
     before, after = (
-        losses(given, part, given.held).mean(axis=1) for part in (start, made.parameters)
+        losses(given, part, given.held_out_rows).mean(axis=1) for part in (start, made.parameters)
     )
     assert (after < before).all()
     # A tenth of the labels are noise: 0.33 nats is the least there is, 0.69 what a coin has.
@@ -113,7 +115,7 @@ def test_weights_decide_which_of_two_contradicting_labels_is_learned():
     both = np.concatenate([labels, 1 - labels])
     for heavy in (0, 1):
         weights = np.repeat([1.0, 0.05] if heavy == 0 else [0.05, 1.0], 100)
-        given = training.examples(twice, both, weights, 2, rng=np.random.default_rng(6))
+        given = training.prepare_network_data(twice, both, weights, 2, rng=np.random.default_rng(6))
         made = trained(given)
         right = losses(given, made.parameters, np.arange(100)).mean()
         wrong = losses(given, made.parameters, np.arange(100, 200)).mean()
@@ -121,7 +123,7 @@ def test_weights_decide_which_of_two_contradicting_labels_is_learned():
 
 
 def test_a_network_that_has_learned_nothing_has_no_opinion():
-    start = training.first_layers(5, (64, 64), 10, 3, rng=np.random.default_rng(7))
+    start = training.draw_first_layers(5, (64, 64), 10, 3, rng=np.random.default_rng(7))
     inputs = torch.randn((3, 500, 5), generator=torch.Generator().manual_seed(8))
     outputs = ensemble._forward(torch, [torch.from_numpy(p) for p in start], inputs, None, False)
     probs = outputs.softmax(dim=-1)
