@@ -87,12 +87,12 @@ def _add_model_variance(
     relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
     sides = [relevant & (sign * pull > 0) for sign in (1, -1)]
     weights = sample.counted * inverse
-    one = weights @ pull**2 / weights.sum() if weights.any() else np.nan
+    one_draw = weights @ pull**2 / weights.sum() if weights.any() else np.nan
     return replace(
         linear,
         variance=linear.variance + doubt,
         model_variance=model + doubt,
-        one_draw=float(one),
+        one_draw=float(one_draw),
         minority_count=min(_effective_count(pull[side]) for side in sides),
         weighted_minority_count=min(_effective_count((pull * inverse)[side]) for side in sides),
     )

@@ -81,17 +81,17 @@ def combine_log_capital(capital: Array) -> Array:
     return values
 
 
-def bound_log_capital_between(one: Array, two: Array) -> Array:
+def bound_log_capital_between(left: Array, right: Array) -> Array:
     """(...) what the log capital of all is at least, everywhere between two values of the mean.
 
-    one, two   (..., stakes) log capital of each at these values, and concave between them
+    left, right (..., stakes) log capital of each at these values, and concave between them
 
     It is at least that of the chords, which is convex, and so above its tangents at both ends.
     """
-    ends, slope = (combine_log_capital(one), combine_log_capital(two)), two - one
+    ends, slope = (combine_log_capital(left), combine_log_capital(right)), right - left
     turns = [
         (np.exp(each + np.log(_SHARES) - all_[..., None]) * slope).sum(axis=-1)
-        for each, all_ in zip((one, two), ends, strict=True)
+        for each, all_ in zip((left, right), ends, strict=True)
     ]
     result: Array = np.maximum(ends[0] + np.minimum(turns[0], 0), ends[1] - np.maximum(turns[1], 0))
     return result

@@ -41,6 +41,6 @@ def _squares(estimate: Estimate) -> tuple[Array, Array, Array]:
     """Gap, its variance and share of every bin that holds an item."""
     found, bins = estimate_gaps(estimate, blocks=3), len(estimate.mean) // 3
     share = estimate.mean[2 * bins : 3 * bins]
-    some = share > 1e-9
+    occupied = share > 1e-9
     variance = np.maximum(found.variance, found.claimed)
-    return found.mean[some], variance[some], share[some]
+    return found.mean[occupied], variance[occupied], share[occupied]

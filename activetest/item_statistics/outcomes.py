@@ -41,17 +41,17 @@ def when_wrong(
     shape = (len(statistics), len(outputs.pred))
     right, wrong = np.empty(shape, np.float32), np.empty(shape, np.float32)
     spread = np.zeros(shape, np.float32) if noise else None
-    wanted = [(t, each) for t, each in enumerate(statistics) if each is not None]
-    cells = [(t, each) for t, each in wanted if each.cells and not each.by_correctness]
+    present = [(t, each) for t, each in enumerate(statistics) if each is not None]
+    cells = [(t, each) for t, each in present if each.cells and not each.by_correctness]
     if others is None:
-        if not all(each.by_correctness for _, each in wanted):
+        if not all(each.by_correctness for _, each in present):
             raise ValueError("these statistics need probabilities of the other classes")
         others = np.empty((0, shape[1]))
     if cells:
         tables = np.stack([each.matrix(len(others)) for _, each in cells])
         _fill_cells(tables, outputs.pred, others, [t for t, _ in cells], right, wrong, spread)
     rows = np.arange(shape[1])
-    for t, each in wanted:
+    for t, each in present:
         if each.by_correctness:
             right[t], wrong[t] = each.by_correctness(outputs)
         elif not each.cells:

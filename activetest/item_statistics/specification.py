@@ -73,7 +73,7 @@ def why_not_bettable(metric: Metric) -> str | None:
     """Why there are no bets on a metric, or None."""
     if metric.ratio is None:
         return f"{metric.title} is no ratio of two means"
-    if not np.isfinite([[one.lower, one.upper] for one in metric.statistics]).all():
+    if not np.isfinite([[each.lower, each.upper] for each in metric.statistics]).all():
         return f"{metric.title} has no bound on what one item can cost"
     return None
 
