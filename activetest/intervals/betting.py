@@ -84,7 +84,7 @@ def combine_log_capital(capital: Array) -> Array:
 def bound_log_capital_between(left: Array, right: Array) -> Array:
     """(...) what the log capital of all is at least, everywhere between two values of the mean.
 
-    left, right (..., stakes) log capital of each at these values, and concave between them
+    left, right   (..., stakes) log capital of each at these values, and concave between them
 
     It is at least that of the chords, which is convex, and so above its tangents at both ends.
     """
