@@ -15,7 +15,7 @@ def estimate(sample: Sample) -> Estimate:
     """Means (d,) of known labels as they are, and of the surrogate's expectation for the rest.
 
     As good as the surrogate, and no better: the spread is the posterior's, and means nothing when
-    the surrogate is wrong. Raises NotEstimable when it was not asked.
+    the surrogate is wrong. Raises NotEstimable where the sample has no beliefs of it.
     """
     empty = np.empty((0, len(sample.total)))
     without_draws = empty, empty[:, 0], empty, sample.limits, empty[:, 0]

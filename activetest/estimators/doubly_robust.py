@@ -3,7 +3,7 @@
 Zrnic and Candes 2024, here without replacement. Each step is
 (1/N)[sum of what is known + sum of guesses over the rest + (h - guess) / q]. It is unbiased for any
 guess that was made before the draw, and has little variance for a good one. The guess is the
-surrogate's expectation, levelled and scaled by what earlier draws said about it.
+surrogate's expectation, with level and slope estimated from earlier draws.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Bins of confidences and probabilities, and how they are asked for.
+"""Bins of confidences and probabilities, and how metrics specify them.
 
 In the brackets, in any order, separated by commas, each at most once: equal-width (the default) or
 equal-count, and a number of bins (15 unless given).
@@ -54,7 +54,7 @@ def find_edges(name: str, facts: Facts, argument: str | None, code: int | None =
 
 
 def add_bins_to_name(name: str, argument: str | None) -> str:
-    """The metric's name with what was asked for."""
+    """The metric's name with the bins in its brackets."""
     return name if argument is None else f"{name}[{','.join(_split_parts(argument))}]"
 
 

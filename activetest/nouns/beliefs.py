@@ -25,7 +25,7 @@ class Beliefs:
 
     @property
     def known_draws(self) -> Array:
-        """(K, R, C) draws, where the caller asked for them. Raises ValueError otherwise."""
+        """(K, R, C) draws, which the caller knows to exist. Raises ValueError otherwise."""
         if self.draws is None:
             raise ValueError("these beliefs have no draws of members")
         return self.draws

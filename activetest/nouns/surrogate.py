@@ -21,7 +21,7 @@ class Surrogate(Protocol):
         ...
 
     def beliefs(self, rows: Rows, statistics: tuple[Any, ...], members: Any = None) -> Beliefs:
-        """What is believed of R rows; the draws of these members where they are asked for."""
+        """Beliefs about R rows; with the draws of these members where members are given."""
         ...
 
     def expected(self, rows: Rows, statistics: tuple[Any, ...]) -> Array:
