@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 from typer import Option

@@ -121,7 +121,7 @@ def load_format(format: str, function: str) -> ModuleType:
     """
     from activetest import catalog
 
-    check_format(list_report_formats() if function == "render" else list_formats(), format)
+    check_format(list_report_formats(), format)
     module = catalog.load("render", format)
     if not hasattr(module, function):
         raise ChoiceError(
