@@ -41,22 +41,22 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     # Takes a second to load, and whoever only predicts does without.
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    taught = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
-    total = taught.weights.sum()
+    data = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
+    total = data.weights.sum()
     kind = RandomForestClassifier if training.classes else RandomForestRegressor
-    # Rows of the sketch weigh little: a leaf needs as many of them as make one label.
+    # Background rows weigh little: a leaf needs as many of them as make one label.
     least = (1.0 if training.classes else _LEAF) / total
     grown = kind(
         _TREES,
         min_weight_fraction_leaf=min(least, 0.5),
         random_state=int(rng.integers(2**31)),
-    ).fit(taught.inputs, taught.labels, taught.weights)
+    ).fit(data.inputs, data.labels, data.weights)
     trees = [each.tree_ for each in grown.estimators_]
     if training.classes:
-        values = _class_probs(trees, grown.classes_, taught, training.classes)
-        return Ensemble(ClassTrees(*_nodes(trees), values, taught.outputs))
+        values = _class_probs(trees, grown.classes_, data, training.classes)
+        return Ensemble(ClassTrees(*_nodes(trees), values, data.outputs))
     values = _means_and_variances(trees, total, RESIDUAL_VARIANCE_SHARE * training.scale**2)
-    return GaussianEnsemble(ValueTrees(*_nodes(trees), values, taught.outputs))
+    return GaussianEnsemble(ValueTrees(*_nodes(trees), values, data.outputs))
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Trees:
 
     def params(self) -> dict:
         """The fields, and which kind it is."""
-        made = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**made, "classes": isinstance(self, ClassTrees)}
+        stored = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**stored, "classes": isinstance(self, ClassTrees)}
 
     @cached_property
     def _steps(self) -> "_Steps":
@@ -196,11 +196,11 @@ class ClassTrees(Trees):
 
     def draws(self, rows: Rows, which: Array) -> Array:
         """(K, R, C) what these trees say."""
-        made = np.empty((len(which), len(rows.index), self.values.shape[1]), np.float32)
+        draws = np.empty((len(which), len(rows.index), self.values.shape[1]), np.float32)
         for part, values in self._leaves(rows, which):
             for place, each in enumerate(values):
-                made[place, part] = each
-        return made
+                draws[place, part] = each
+        return draws
 
 
 @dataclass(frozen=True)
@@ -218,42 +218,42 @@ class ValueTrees(Trees):
 
     def draws(self, rows: Rows, which: Array) -> tuple[Array, Array]:
         """(K, R) mean and variance in the leaf of each of these trees."""
-        made = np.empty((2, len(which), len(rows.index)))
+        draws = np.empty((2, len(which), len(rows.index)))
         for part, values in self._leaves(rows, which):
             for place, each in enumerate(values):
-                made[:, place, part] = each.T
-        means, variances = made
+                draws[:, place, part] = each.T
+        means, variances = draws
         return (means + rows.outputs.pred if self.outputs else means), variances
 
 
 def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
     kinds = {"starts": np.int64, "threshold": float, "values": np.float32}
-    arrays = ("starts", "left", "right", "feature", "threshold", "values")
-    made = {name: np.asarray(params[name], kinds.get(name, np.int32)) for name in arrays}
-    made |= {"width": int(params["width"]), "outputs": bool(params["outputs"])}
+    names = ("starts", "left", "right", "feature", "threshold", "values")
+    arrays = {name: np.asarray(params[name], kinds.get(name, np.int32)) for name in names}
+    width, outputs = int(params["width"]), bool(params["outputs"])
     if params["classes"]:
-        return Ensemble(ClassTrees(**made))
-    return GaussianEnsemble(ValueTrees(**made))
+        return Ensemble(ClassTrees(width=width, outputs=outputs, **arrays))
+    return GaussianEnsemble(ValueTrees(width=width, outputs=outputs, **arrays))
 
 
 def _nodes(trees: list) -> tuple[int, Array, Array, Array, Array, Array]:
     """The first six fields of Trees, of scikit-learn's trees."""
-    whole = (
+    left, right, feature = (
         np.concatenate([getattr(tree, name) for tree in trees]).astype(np.int32)
         for name in ("children_left", "children_right", "feature")
     )
     starts = np.cumsum([0, *(tree.node_count for tree in trees)])
     threshold = np.concatenate([tree.threshold for tree in trees])
-    return int(trees[0].n_features), starts, *whole, threshold
+    return int(trees[0].n_features), starts, left, right, feature, threshold
 
 
-def _class_probs(trees: list, codes: Array, taught: TrainingData, classes: int) -> Array:
+def _class_probs(trees: list, codes: Array, data: TrainingData, classes: int) -> Array:
     """(leaves, C) probabilities of leaves, as if one tree more knew just how frequent classes are.
 
     So that none is impossible because 100 trees did not see it.
     """
-    frequent = np.bincount(taught.labels, taught.weights, minlength=classes) + 1 / classes
+    frequent = np.bincount(data.labels, data.weights, minlength=classes) + 1 / classes
     frequent /= frequent.sum()
     probs = []
     for tree in trees:

@@ -119,8 +119,8 @@ def test_restored_trees_are_walked_without_scikit_learn(request, tmp_path, kind)
     pool = request.getfixturevalue(kind)()
     made = fitted(pool.training(40, train=True))
     ask = "probs" if pool.classes else "moments"
-    told = tmp_path / "told.pickle"
-    told.write_bytes(pickle.dumps((made.params(), pool.rows)))
+    asked = tmp_path / "asked.pickle"
+    asked.write_bytes(pickle.dumps((made.params(), pool.rows)))
     code = f"""
 import pickle, sys
 import numpy as np
@@ -130,15 +130,15 @@ with open(sys.argv[1], "rb") as file:
 np.save(sys.argv[2], forest.restore(params).members.{ask}(rows))
 assert "sklearn" not in sys.modules
 """
-    said = tmp_path / "said.npy"
+    answers = tmp_path / "answers.npy"
     done = subprocess.run(
-        [sys.executable, "-c", code, told, said],
+        [sys.executable, "-c", code, asked, answers],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    np.testing.assert_array_equal(np.load(said), getattr(made.members, ask)(pool.rows))
+    np.testing.assert_array_equal(np.load(answers), getattr(made.members, ask)(pool.rows))
 
 
 @pytest.mark.parametrize("module", [forest, gp, linear])
