@@ -33,7 +33,7 @@ def make_arms(
     value=None,
     mean_confidence=None,
 ) -> Arms:
-    """Arms of one cell each unless owner says otherwise; all that is known is evidence too."""
+    """Arms of one cell each by default; all known labels are exchangeable by default."""
     known, prior = np.asarray(known, float), np.asarray(prior, float)
     cells, width = prior.shape[-2:]
     arm_of_cell = np.arange(cells) if arm_of_cell is None else np.asarray(arm_of_cell)

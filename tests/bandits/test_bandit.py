@@ -24,7 +24,7 @@ RIGHT = np.array([[1.0, 0.0]])
 def make_arms(
     kind, size, known, prior, *, arm_of_cell=None, value=RIGHT, mean_confidence=None
 ) -> Arms:
-    """Arms of one cell each unless owner says otherwise."""
+    """Arms of one cell each by default."""
     known, prior = np.asarray(known, float), np.asarray(prior, float)
     cells, width = prior.shape
     arm_of_cell = np.arange(cells) if arm_of_cell is None else np.asarray(arm_of_cell)

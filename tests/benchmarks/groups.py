@@ -102,7 +102,7 @@ def table(made, labels, metrics: tuple[str, ...], found: list[tuple]) -> None:
             name, specification.describe_pool(made.roles, None, made)
         )
         for group in samples.list_groups(made)[1:]:
-            inside = group.holds(rows.codes) > 0
+            inside = group.membership(rows.codes) > 0
             if group.size < SMALLEST:
                 continue
             truth = evaluate(metric, rows.outputs[inside], labels[inside])

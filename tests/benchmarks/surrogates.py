@@ -125,7 +125,7 @@ def play(stage: Stage, budgets: tuple[int, ...], batch: int, seed: int) -> np.nd
             frozen = plan.prepare_round(log, made, choices, seed=seed)
             count = min(batch, budget - len(log.rows))
             drawn = race.draw_by_race(
-                made.hashes, frozen.strength, count, seed=seed, stream=frozen.number
+                made.hashes, frozen.weight, count, seed=seed, stream=frozen.number
             )
             steps += step_sums(frozen, drawn, stage)
             log = answered(log, plan.record_round(frozen, drawn, made), stage.truth)
@@ -143,15 +143,15 @@ def step_sums(frozen, drawn: np.ndarray, stage: Stage) -> list[np.ndarray]:
     sum(s) sum(c c' / s), the vector sum(c). Whatever the level and slope of the guess turn out to
     be, the variance of the step is a form of these.
     """
-    left = frozen.strength > 0
+    left = frozen.weight > 0
     expected = [
         frozen.surrogate.expected(stage.made.rows(*piece), stage.metric.statistics)[0]
         for piece in stage.made.chunks()
     ]
     columns = np.stack([stage.stats, np.ones(stage.made.size), np.concatenate(expected)])
-    strength = np.where(left, frozen.strength, 1.0)
+    strength = np.where(left, frozen.weight, 1.0)
     weighted = (columns * (left / strength)) @ columns.T
-    sums, total = columns @ left, frozen.strength.sum()
+    sums, total = columns @ left, frozen.weight.sum()
     found = []
     for row in drawn:
         found.append(np.vstack([total * weighted, sums]))

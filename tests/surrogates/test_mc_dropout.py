@@ -36,7 +36,7 @@ def test_cutting_units_out_is_multiplying_them_with_a_mask(value_pool):
 
 
 def augmented(training, seed: int = 2):
-    """The lesson before and after."""
+    """The training data before and after."""
     rng = np.random.default_rng(seed)
     taught = prepare_training_data(training, rng=rng)
     return taught, mc_dropout._augment(torch, training, taught, rng=rng)

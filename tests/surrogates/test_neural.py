@@ -94,7 +94,7 @@ def test_values_are_learned_with_the_noise_around_them(name, train_surrogate):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_training_rows_it_is_about_the_black_box_until_labels_contradict(name, class_pool):
-    """First what the sketch's labels, drawn as the box says, make of it; then 100 wrong ones."""
+    """First from the background sample's labels, drawn from the black box; then 100 wrong ones."""
     pool = class_pool()
     training = replace(pool.training(0), background=pool.rows)
     rest = pool.rows[np.arange(100, 600)]
