@@ -106,12 +106,12 @@ def test_groups_that_are_to_be_estimated_are_listed_with_their_shrunk_values(ans
 
 def test_of_very_many_groups_the_worst_are_shown(answer, answered, ranked):
     groups = tuple(ranked(rank, f"{rank:03}") for rank in range(1, 101))
-    some = replace(answer, groups=groups)
-    written = plain(answered(some), width=120)
+    many = replace(answer, groups=groups)
+    written = plain(answered(many), width=120)
     assert "; the 30 worst of 100 (--format json has all)" in written
     assert "ink=030" in written
     assert "ink=031" not in written
-    assert len(json.loads(as_json.render(answered(some)))["groups"]) == 100
+    assert len(json.loads(as_json.render(answered(many)))["groups"]) == 100
 
 
 def test_of_many_classes_the_largest_mistakes_are_shown(answer, answered, matrix):

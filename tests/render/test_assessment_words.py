@@ -36,8 +36,8 @@ def test_a_tie_of_groups_that_are_known_is_no_winner(answer, ranked):
 )
 def test_a_probability_is_not_rounded_to_certainty(answer, compared, probability, written):
     for decided in (True, False):
-        one = replace(answer, probability=probability, decided=decided, more=9)
-        assert f"(probability {written})" in words.sentence(one)
+        single = replace(answer, probability=probability, decided=decided, more=9)
+        assert f"(probability {written})" in words.sentence(single)
         two = replace(compared, probability=probability, decided=decided)
         assert f"(probability {written})" in words.sentence(two)
 
@@ -54,12 +54,12 @@ def test_a_probability_is_not_rounded_to_certainty(answer, compared, probability
     ],
 )
 def test_titles_are_true_of_every_row(answer, ranked, methods, title):
-    some = tuple(ranked(place + 1, str(place), method=by) for place, by in enumerate(methods))
-    made = words.ranking(replace(answer, groups=some))
-    assert made.title == f"accuracy by ink, worst first, {title}"
-    assert ("method" in made.headings) == (title == "95 % intervals")
+    shown = tuple(ranked(place + 1, str(place), method=by) for place, by in enumerate(methods))
+    table = words.ranking(replace(answer, groups=shown))
+    assert table.title == f"accuracy by ink, worst first, {title}"
+    assert ("method" in table.headings) == (title == "95 % intervals")
 
 
 def test_intervals_of_calibration_errors_are_not_called_credible(answer):
-    made = words.ranking(replace(answer, metric="ece[5]"))
-    assert made.title == "ece[5] by ink, worst first, posterior, 95 % intervals"
+    table = words.ranking(replace(answer, metric="ece[5]"))
+    assert table.title == "ece[5] by ink, worst first, posterior, 95 % intervals"

@@ -98,15 +98,15 @@ def test_reports_come_in_every_format_and_what_people_read_besides_in_three():
 
 
 def test_the_headline_may_be_about_another_metric_than_draws_serve(row, report):
-    asked = report(row(metric="recall", class_name="cat", headline=True))
-    for written in (text.render(asked, width=90, color=False), markdown.render(asked)):
+    sample = report(row(metric="recall", class_name="cat", headline=True))
+    for written in (text.render(sample, width=90, color=False), markdown.render(sample)):
         assert "optimal for error" in written
-    assert text.render(asked, width=90, color=False).startswith("Recall of cat is 0.053 (95 % ")
-    assert markdown.render(asked).startswith("## recall\\[cat\\] of digits.parquet\n")
+    assert text.render(sample, width=90, color=False).startswith("Recall of cat is 0.053 (95 % ")
+    assert markdown.render(sample).startswith("## recall\\[cat\\] of digits.parquet\n")
 
 
 def test_a_confusion_matrix_without_a_number_is_one_line_that_says_why(row, report, confusion):
     few = {"estimate": None, "lower": None, "upper": None, "reason": "not enough labels (3 of 10)"}
-    said = report(row(headline=True), *confusion(("a", "b"), group={"ink": "little"}, **few))
-    written = text.render(said, width=100, color=False)
+    sample = report(row(headline=True), *confusion(("a", "b"), group={"ink": "little"}, **few))
+    written = text.render(sample, width=100, color=False)
     assert "\nconfusion, ink=little, doubly-robust  not enough labels (3 of 10)\n" in written

@@ -58,20 +58,20 @@ def test_there_is_a_case_for_every_gate_and_only_passing_ones_are_green(judged):
 
 @pytest.mark.parametrize("chosen", [(), (0,), (0, 1), (0, 2), (0, 1, 2)])
 def test_a_suite_has_failures_exactly_when_the_exit_code_is_not_zero(judged, chosen):
-    some = replace(judged, gates=tuple(judged.gates[number] for number in chosen))
-    suites = read(some)
+    chosen_gates = replace(judged, gates=tuple(judged.gates[number] for number in chosen))
+    suites = read(chosen_gates)
     assert suites.get("tests") == suites[0].get("tests") == str(len(chosen))
-    assert (suites.get("failures") != "0") == (exit_code(some.gates) != 0)
+    assert (suites.get("failures") != "0") == (exit_code(chosen_gates.gates) != 0)
 
 
 def test_whatever_names_hold_the_document_is_well_formed(judged, gate):
     odd = "error@<&\"'=\x00\x1b[2J\ud800\ufffe]]>\n<=0.1"
-    made = replace(
+    odd_report = replace(
         judged,
         pool=odd,
         gates=(gate(requirement=odd, group={odd: odd}, verdict="fail", reason=odd, method="none"),),
     )
-    case = read(made).find("./testsuite/testcase")
+    case = read(odd_report).find("./testsuite/testcase")
     assert case.get("name") == "error@<&\"'=\\x00\\x1b[2J\\ud800\\ufffe]]>\\n<=0.1"
     assert "\x1b" not in "".join(case.itertext())
 

@@ -16,7 +16,9 @@ GRID = [
 @pytest.mark.parametrize("surrogates", [("agreement",), ("agreement", "radial-bnn")])
 def test_what_was_saved_is_shown_in_80_columns_however_many_ways_to_draw(result, surrogates, more):
     results = [
-        result | one | more | {"surrogate": surrogate} for one in GRID for surrogate in surrogates
+        result | strategy | more | {"surrogate": surrogate}
+        for strategy in GRID
+        for surrogate in surrogates
     ]
     heading, first, *lines = text.simulation(results, width=80, color=False).splitlines()
     assert {"saved", "+-", "estimator", "acquisition"} <= set(heading.split())
@@ -28,7 +30,7 @@ def test_what_was_saved_is_shown_in_80_columns_however_many_ways_to_draw(result,
 
 @pytest.mark.parametrize("width", [30, 44, 60, 80])
 def test_no_terminal_is_too_narrow_for_what_was_saved(result, width):
-    results = [result | one for one in GRID]
+    results = [result | strategy for strategy in GRID]
     written = text.simulation(results, width=width, color=False)
     assert written.count("2.9x") == written.count("0.12") == len(results)
     assert max(map(len, written.splitlines())) <= width

@@ -56,9 +56,9 @@ def test_what_holds_for_several_gates_is_said_once(report, gate):
     written = text.render(report(gates=gates), width=90, color=False)
     assert written.count("Few labels.") == 1
     assert "note: every gate: Few labels.\n" in written
-    some = report(gates=(*gates, gate()))
-    said = "note: error<=0.1, error<=0.2, error<=0.3: Few labels.\n"
-    assert said in text.render(some, width=90, color=False)
+    partly = report(gates=(*gates, gate()))
+    note = "note: error<=0.1, error<=0.2, error<=0.3: Few labels.\n"
+    assert note in text.render(partly, width=90, color=False)
 
 
 def test_how_many_more_labels_is_a_column_only_where_somebody_knows(report, gate):
@@ -208,14 +208,14 @@ def test_a_matrix_that_is_too_wide_loses_intervals_then_gaps_then_all_but_the_la
     row, report, confusion
 ):
     names = [f"class {number}" for number in range(8)]
-    made = report(row(headline=True), *confusion(names, lower=0.001, upper=0.2))
+    sample = report(row(headline=True), *confusion(names, lower=0.001, upper=0.2))
     wide, narrow, narrower = (
-        text.render(made, width=width, color=False) for width in (250, 80, 60)
+        text.render(sample, width=width, color=False) for width in (250, 80, 60)
     )
     assert "0.100 (0.001 to 0.200)" in wide
     assert "\nclass 0    0.100    0.004    0.006 " in narrow
     assert "\nclass 0 0.100 0.004 0.006 " in narrower
-    listed = text.render(made, width=50, color=False)
+    listed = text.render(sample, width=50, color=False)
     assert "mistakes, the 20 largest of 56 (--format json" in " ".join(listed.split())
     rows = [row.split()[-4] for row in listed.splitlines() if " as class " in row]
     assert len(rows) == 20
@@ -241,8 +241,8 @@ def test_text_never_passes_the_edge_of_the_terminal(
         row(group={"a": "x"}, against={"a": "a rather long value"}, reason="word " * 20),
         *confusion([f"class {number}" for number in range(5)]),
     )
-    for made in (whole, judged, crowded):
-        assert widest(text.render(made, width=width, color=False)) <= width
+    for sample in (whole, judged, crowded):
+        assert widest(text.render(sample, width=width, color=False)) <= width
     assert widest(text.status(whole.counts, "next draws", width=width, color=False)) <= width
     assert widest(text.simulation([result], width=width, color=False)) <= width
 
@@ -268,11 +268,11 @@ def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
 
 def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
     def used(n_labeled: int, **counts) -> str:
-        made = report(row(headline=True, n_labeled=n_labeled))
-        made = replace(made, counts=replace(made.counts, **counts))
+        sample = report(row(headline=True, n_labeled=n_labeled))
+        sample = replace(sample, counts=replace(sample.counts, **counts))
         return next(
             each.split("  ")[-1]
-            for each in text.render(made, width=110, color=False).splitlines()
+            for each in text.render(sample, width=110, color=False).splitlines()
             if "labels used" in each
         ).strip()
 

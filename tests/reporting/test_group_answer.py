@@ -25,12 +25,12 @@ def counts(study, column="place") -> dict:
         cache.rows(0, SIZE).codes[:, place],
         cache.rows(0, SIZE).outputs.pred,
     )
-    told = log.rows[log.status == LABELLED]
-    right = log.labels[log.status == LABELLED] == pred[told]
+    labelled = log.rows[log.status == LABELLED]
+    right = log.labels[log.status == LABELLED] == pred[labelled]
     return {
         value: (
-            int(right[codes[told] == code].sum()),
-            int((~right)[codes[told] == code].sum()),
+            int(right[codes[labelled] == code].sum()),
+            int((~right)[codes[labelled] == code].sum()),
             int((codes == code).sum()),
         )
         for code, value in enumerate(cache.group_values[place])

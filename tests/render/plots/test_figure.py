@@ -134,8 +134,8 @@ def test_every_panel_says_what_it_shows_with_several_numbers(results, tmp_path):
 
 @pytest.mark.parametrize("color", [*_COLORS, "#FFFF00", "#FFFFFF", "#000000"])
 def test_names_are_written_in_a_colour_that_can_be_read_on_white(color):
-    def contrast(one: str) -> float:
-        parts = [int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    def contrast(color: str) -> float:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
         linear = [(part + 0.055) ** 2.4 / 1.055**2.4 if part > 0.04 else 0 for part in parts]
         return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
 
