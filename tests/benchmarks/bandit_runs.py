@@ -178,7 +178,7 @@ def board(seat: Seat, kind: str, group: str, costs=None) -> Board:
 
 def merged(bins: Arms) -> Arms:
     """Bins, judged by accuracy, as the cells of one group, the pool, that is judged by its ECE."""
-    return replace(bins, kind=ECE, meaning=({},), owner=np.zeros(len(bins.size), np.int64))
+    return replace(bins, kind=ECE, groups=({},), arm_of_cell=np.zeros(len(bins.size), np.int64))
 
 
 def played(
@@ -190,7 +190,7 @@ def played(
     """
     arms, gives = on.arms[way.prior], _Cells(on, runs, rng)
     counts = np.zeros((runs, *arms.prior.shape))
-    arms = replace(arms, known=counts, evidence=counts)
+    arms = replace(arms, known_counts=counts, exchangeable_counts=counts)
     bandit = Bandit(arms, task, worst=worst)
     everyone, total = np.arange(runs), len(on.cell)
     each = way.floor is None and way.acquisition != RANDOM

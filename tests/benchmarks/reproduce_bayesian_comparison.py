@@ -156,7 +156,9 @@ def _alone(seat: Seat, file: Path, names: list[str], folder: Path) -> Seat:
 
 def _now(arms: Arms, known: np.ndarray, some) -> Arms:
     """The arms of some runs, with what is known of all (R, 2, 2)."""
-    return replace(arms, known=known[some], evidence=known[some], prior=arms.prior[some])
+    return replace(
+        arms, known_counts=known[some], exchangeable_counts=known[some], prior=arms.prior[some]
+    )
 
 
 def _side(arms: Arms, way: Way, rest: np.ndarray, rope: float, rng) -> np.ndarray:
