@@ -138,7 +138,7 @@ class Board:
     @cached_property
     def truth(self) -> np.ndarray:
         """(A,) the value of every group in truth."""
-        return compute_values(self.arms[UNIFORM], self.allocation)
+        return compute_values(self.arms[UNIFORM], self.shares)
 
     @cached_property
     def weight(self) -> np.ndarray:
