@@ -1,4 +1,4 @@
-"""Simulations of studies with a question about groups: what their draws are worth for the whole pool."""
+"""Simulations of studies with a question about groups: what their draws say of the whole pool."""
 
 import json
 
