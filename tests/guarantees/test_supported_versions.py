@@ -1,6 +1,6 @@
 """All default tests pass with the lowest and with the newest versions of what the package needs.
 
-torch and matplotlib, which are extras, are left out: what needs them skips, and nothing else does.
+torch and matplotlib, which are extras, are left out: tests that need them skip.
 """
 
 import os
@@ -62,12 +62,12 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Path]]:
 
 
 def check_default_tests(python: Path) -> None:
-    """All pass, or skip because an extra is not there; rules of style are checked elsewhere."""
-    said = run(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
-    skipped = [line for line in said.splitlines() if line.startswith("SKIPPED")]
+    """All pass, or skip; those that need an extra skip, and so do those of tools not there."""
+    output = run(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
+    skipped = [line for line in output.splitlines() if line.startswith("SKIPPED")]
     for extra in EXTRAS:
-        assert any(extra in line for line in skipped), f"no test skips without {extra}\n{said}"
-    assert re.search(r"\b\d+ passed\b", said)
+        assert any(extra in line for line in skipped), f"no test skips without {extra}\n{output}"
+    assert re.search(r"\b\d+ passed\b", output)
 
 
 @pytest.mark.skipif(
