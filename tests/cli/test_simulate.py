@@ -115,6 +115,7 @@ def test_ways_to_draw_can_be_named_again(words, capsys):
 
 
 def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
+    pytest.importorskip("matplotlib")
     words += ["--metric", "error", "--save", "runs.jsonl", "--workers", "1"]
     words += ["--plot", "curves.svg", "--plot", "curves.png"]
     first = results(capsys, *words)

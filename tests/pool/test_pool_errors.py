@@ -30,7 +30,10 @@ BAD = {
     "fractional id": ({"id": [1.0, 2.0], "pred": [0, 1]}, "'id' is double"),
     "nan in a list": ({"prob": [[0.5, 0.5], [NAN, 1.0]]}, "row 1 .*'prob' holds NaN"),
     "null in a list": ({"prob": [[0.5, 0.5], [None, 1.0]]}, "row 1 .*'prob' holds NaN"),
-    "null list": ({"prob": pa.array([[0.5, 0.5], None], TWO)}, "row 1 .*'prob' is null"),
+    "null list": (
+        {"prob": pa.array([[0.5, 0.5], None], TWO)},
+        "row 1 .*'prob' is null|Expected all lists",
+    ),
     "infinity": ({"prob": [[0.5, 0.5], [INF, 1.0]]}, "row 1 .*infinity"),
     "both infinities": ({"prob": [[INF, -INF], [0.0, 1.0]]}, "row 0 .*infinity"),
     "sum": ({"prob": [[0.5, 0.5], [0.5, 0.6]]}, "row 1 .* sum to 1.1"),

@@ -33,6 +33,7 @@ def read_svg(path) -> str:
 
 
 def test_an_svg_names_every_curve_and_metric(results, tmp_path):
+    pytest.importorskip("matplotlib")
     _plots.draw(results, tmp_path / "curves.svg")
     text = read_svg(tmp_path / "curves.svg")
     for name in ("optimal, lure", "uniform, ase", "random, plain mean", "log-loss: mean squared"):
@@ -41,11 +42,13 @@ def test_an_svg_names_every_curve_and_metric(results, tmp_path):
 
 
 def test_a_png_is_a_picture(results, tmp_path):
+    pytest.importorskip("matplotlib")
     _plots.draw(results, tmp_path / "curves.PNG")
     assert (tmp_path / "curves.PNG").read_bytes().startswith(b"\x89PNG\r\n")
 
 
 def test_the_same_results_make_the_same_file(results, tmp_path):
+    pytest.importorskip("matplotlib")
     for name in ("one.svg", "two.svg"):
         _plots.draw(results, tmp_path / name)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
@@ -62,6 +65,7 @@ def test_the_same_results_make_the_same_file(results, tmp_path):
     ],
 )
 def test_numbers_that_have_no_logarithm_and_names_of_any_kind_do_no_harm(result, tmp_path, change):
+    pytest.importorskip("matplotlib")
     _plots.draw([result | change, result | {"budget": 20}], tmp_path / "curves.svg")
     text = read_svg(tmp_path / "curves.svg")
     if "metric" in change:
@@ -124,6 +128,7 @@ def test_an_axis_of_any_length_has_room_for_its_numbers():
 
 
 def test_every_panel_says_what_it_shows_with_several_numbers(results, tmp_path):
+    pytest.importorskip("matplotlib")
     _plots.draw(results, tmp_path / "curves.svg")
     text = read_svg(tmp_path / "curves.svg").split(" | ")
     assert text.count("squared error of error") == text.count("squared error of log-loss") == 2
@@ -188,6 +193,7 @@ def test_a_folder_that_takes_no_files_is_refused_at_once(tmp_path):
 
 
 def test_looking_whether_a_picture_can_be_written_changes_nothing(tmp_path):
+    pytest.importorskip("matplotlib")
     _plots.check(tmp_path / "new.png")
     (tmp_path / "old.png").write_text("before")
     _plots.check(tmp_path / "old.png")
