@@ -78,6 +78,13 @@ def own_names(family: str) -> list[str]:
     return sorted(_own(family))
 
 
+def usable_names(family: str, *, simulated: bool) -> list[str]:
+    """The methods of a family that a study can use, or that a simulation can."""
+    return [
+        name for name in names(family) if simulated or not fact(family, name, "SIMULATION_ONLY")
+    ]
+
+
 def load(family: str, name: str) -> ModuleType:
     """The module that implements name; importing it is what pulls in torch, if anything does.
 

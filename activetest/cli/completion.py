@@ -26,7 +26,7 @@ def complete_methods(family: str, *, more: bool = False) -> Completer:
     def find(context: typer.Context) -> Iterable[str]:
         from activetest import catalog
 
-        return catalog.names(family)
+        return catalog.usable_names(family, simulated=context.command.name == "simulate")
 
     return _completer(find, more)
 

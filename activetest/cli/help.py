@@ -171,7 +171,7 @@ def _explain(parameter: Any, context: Any) -> str:
     family = declaration.completes if declaration else ""
     family = _FAMILIES.get(parameter.name, family)
     if family and family != "columns":
-        parts.append(f"One of {', '.join(_methods(family))}.")
+        parts.append(f"One of {', '.join(_list_methods(family, context))}.")
     if parameter.metavar == "FORMAT":
         from activetest.cli import options
 
@@ -183,10 +183,11 @@ def _explain(parameter: Any, context: Any) -> str:
     return " ".join(parts)
 
 
-def _methods(family: str) -> Iterable[str]:
+def _list_methods(family: str, context: Any) -> Iterable[str]:
+    """The methods that this command can use: some are for simulations only."""
     from activetest import catalog
 
-    return catalog.names(family)
+    return catalog.usable_names(family, simulated=context.command.name == "simulate")
 
 
 def _default(parameter: Any) -> str:

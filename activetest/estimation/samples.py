@@ -144,9 +144,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
 
     def expect(weights: Array) -> tuple[Array, Array]:
         rows = evidence.drawn[steps]
-        objective = combine_statistics(
-            metric.statistics, weights[: len(metric.statistics)].tolist()
-        )
+        # Weights stay numpy's doubles: Python's floats would leave single precision single.
+        objective = combine_statistics(metric.statistics, list(weights[: len(metric.statistics)]))
         mean, variance = moments(evidence.surrogate.beliefs(rows, (objective,)))
         # A last statistic, whether an item can be answered, is taken to be certain.
         mean = mean[0] + weights[len(metric.statistics) :].sum()
@@ -214,7 +213,7 @@ def _label_variance(
     labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
     outputs = [evidence.drawn.outputs[labelled], evidence.supplied.outputs[supplied]]
     soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
-    objective = combine_statistics(metric.statistics, weights[: len(metric.statistics)].tolist())
+    objective = combine_statistics(metric.statistics, list(weights[: len(metric.statistics)]))
     # A label may also be of a class that is none of the pool's.
     soft = np.column_stack([soft, np.clip(1 - soft.sum(axis=1), 0, 1)])
     tables = np.concatenate(

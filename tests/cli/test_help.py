@@ -51,7 +51,8 @@ def test_the_help_of_init_says_the_values_and_the_default_of_every_option(capsys
         if default := default_words(name):
             assert f"[default: {default}]" in shown
     for family in ("metrics", "surrogates", "acquisition"):
-        assert f"One of {', '.join(catalog.names(family))}." in shown
+        known = catalog.usable_names(family, simulated=False)
+        assert f"One of {', '.join(known)}." in shown
 
 
 def test_simulate_has_defaults_of_its_own(capsys, monkeypatch):
@@ -104,3 +105,13 @@ def test_declarations_need_no_library():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"numpy", "pyarrow", "scipy", "sklearn", "torch", "activetest.catalog"}
     assert not set(done.stdout.split()) & heavy
+
+
+def test_help_lists_methods_of_simulations_for_simulations_alone():
+    from activetest import catalog
+
+    alone = catalog.having("acquisition", "SIMULATION_ONLY")
+    assert alone
+    for name in alone:
+        assert name not in catalog.usable_names("acquisition", simulated=False)
+        assert name in catalog.usable_names("acquisition", simulated=True)
