@@ -16,7 +16,7 @@ from activetest.cache.cache import Cache
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 from tests import makers
 
 
@@ -53,10 +53,10 @@ def pool_file(folder) -> str:
 
 
 @pytest.fixture
-def study(pool_file) -> Study:
+def study(pool_file) -> StoredStudy:
     """A study of 40 items with seed 1."""
     init(pool_file, seed=1, groups=("place",))
-    return Study.open()
+    return StoredStudy.open()
 
 
 @pytest.fixture
@@ -75,11 +75,11 @@ def label_file(folder):
 def begin_study(folder, write_pool):
     """begin_study(**choices) is a study of 90 items; the prior of a question is uniform."""
 
-    def begin(**choices) -> Study:
+    def begin(**choices) -> StoredStudy:
         write_pool(folder / "pool.parquet", 90, seed=5)
         prior = {"prior": "uniform"} if "question" in choices else {}
         init("pool.parquet", seed=1, **(prior | choices))
-        return Study.open()
+        return StoredStudy.open()
 
     return begin
 

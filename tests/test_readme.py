@@ -19,7 +19,7 @@ from activetest.render import json as as_json
 from activetest.reporting.requirements import parse_requirement
 from activetest.study.init import init
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -147,7 +147,7 @@ def test_the_documented_json_has_the_keys_that_are_printed(tmp_path, monkeypatch
         groups=("predicted",),
         seed=1,
     )
-    said = report(Study.open(), requirements=("error<=0.5",))
+    said = report(StoredStudy.open(), requirements=("error<=0.5",))
     printed = re.findall(r'"(\w+)":', as_json.render(said))
     documented = next(block for block in code_blocks() if '"estimates"' in block)
     assert set(printed) == set(re.findall(r'"(\w+)"', documented))

@@ -15,7 +15,7 @@ import pytest
 from activetest.cli import help
 from activetest.cli.app import main
 from activetest.nouns.report import RENAMED_KEYS
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "activetest"
@@ -263,7 +263,7 @@ STUDIES = {
 @pytest.mark.parametrize("name", STUDIES)
 def test_keys_of_reports_are_the_fields_words(name, begin_study, label_draws, capsys):
     label_draws(begin_study(**STUDIES[name]), 30)
-    label_draws(Study.open(), 10)
+    label_draws(StoredStudy.open(), 10)
     found = []
     for command in (["report", "--require", "error<=0.5"], ["status"]):
         capsys.readouterr()

@@ -104,9 +104,9 @@ def _answer() -> None:
 
 def _truth() -> float:
     """The share of the whole pool on which the model is wrong."""
-    from activetest.study.study import Study
+    from activetest.study.stored import StoredStudy
 
-    pool = Study.open().cache(auxiliary=False)
+    pool = StoredStudy.open().cache(auxiliary=False)
     rows, key = pool.rows(0, pool.size), _key()
     called = (pool.classes[code] for code in rows.outputs.pred)
     answers = (key[item] for item in pool.ids(rows.index))

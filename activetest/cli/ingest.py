@@ -24,11 +24,11 @@ def ingest(
 ) -> None:
     """Bring labels into the study: all rows of a file, or none."""
     from activetest.study import ingest
-    from activetest.study.study import Study
+    from activetest.study.stored import StoredStudy
 
     if undo == bool(labels) or (undo and (replace or dry_run)):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
-    current = Study.open(study)
+    current = StoredStudy.open(study)
     if undo:
         source, time, answers = ingest.undo(current)
         count = f"{answers:,} answer{'s' * (answers != 1)}"

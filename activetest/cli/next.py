@@ -29,10 +29,10 @@ def next_items(
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
     from activetest.study.next import next_batch, save_batch
-    from activetest.study.study import Study
+    from activetest.study.stored import StoredStudy
 
     options.check_format(FORMATS, format)
-    current = Study.open(study)
+    current = StoredStudy.open(study)
     draw = partial(next_batch, current, count, new=new, show=options.split_names(show) or ())
     file = None if output is None or str(output) == "-" else output
     batch = save_batch(current, file, format, draw) if file else draw()

@@ -71,7 +71,7 @@ def report(
     from activetest import catalog
     from activetest.nouns.report import count_verdicts, exit_code
     from activetest.study.report import report
-    from activetest.study.study import Study
+    from activetest.study.stored import StoredStudy
 
     renderer = options.load_format(format, "render")
     if catalog.fact("render", format, "NEEDS_GATES") and not require:
@@ -89,7 +89,7 @@ def report(
         "half_width": half_width,
         "bound": bound,
     }
-    finished = report(Study.open(study), **options.drop_missing(settings))
+    finished = report(StoredStudy.open(study), **options.drop_missing(settings))
     streams.write(renderer.render(finished))
     if finished.gates:
         streams.say(count_verdicts(finished.gates))

@@ -14,7 +14,7 @@ from activetest.labels.files import Label
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Ingested:
 
 
 def ingest(
-    study: Study,
+    study: StoredStudy,
     path: str | Path,
     *,
     replace: bool = False,
@@ -86,7 +86,7 @@ def ingest(
                 study.ledger.add_answers(new + changed, source=source, revision=record.revision)
             except LedgerMoved:
                 # Other answers were added meanwhile, or init changed the columns: compare again.
-                study = Study.open(study.folder)
+                study = StoredStudy.open(study.folder)
                 cache = study.cache(auxiliary=False)
                 answers = _check_rows(rows, study, cache, source)
                 continue
@@ -95,7 +95,7 @@ def ingest(
         return _count_answers(source, rows, answers, new, changed, outside, record, dry_run)
 
 
-def undo(study: Study) -> RetractedFile:
+def undo(study: StoredStudy) -> RetractedFile:
     """Take the last file back. Raises LabelError when there is none."""
     undone = study.ledger.undo()
     if undone is None:
@@ -103,7 +103,7 @@ def undo(study: Study) -> RetractedFile:
     return undone
 
 
-def _check_rows(rows: list[Label], study: Study, cache: Cache, source: str) -> list[Answer]:
+def _check_rows(rows: list[Label], study: StoredStudy, cache: Cache, source: str) -> list[Answer]:
     """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
     positions = cache.find([row.id for row in rows])
     if unknown := [row for row, at in zip(rows, positions, strict=True) if at < 0]:
@@ -137,7 +137,7 @@ def _parse_number(row: Label, source: str) -> str:
     return repr(value)
 
 
-def _make_class_parser(study: Study, cache: Cache) -> Callable[[Label, str], str]:
+def _make_class_parser(study: StoredStudy, cache: Cache) -> Callable[[Label, str], str]:
     """A function that returns the label of a row and raises LabelError when it is no class."""
     classes, open_classes = set(cache.classes), study.pool.get("open_classes", False)
 

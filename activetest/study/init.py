@@ -32,7 +32,7 @@ from activetest.study.settings import (
     describe_priors,
     kept_columns,
 )
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 # The setting and the key in study.toml of every auxiliary file.
 _STORED = {"train": "train", "other_models": "surrogates"}
@@ -90,9 +90,9 @@ def init(
     where there is no study and no pool is given, StorageError when the study cannot be written.
     """
     given = read_settings(settings)
-    study: Study | None
+    study: StoredStudy | None
     if pool_uri is None:
-        study = Study.open(study_folder)
+        study = StoredStudy.open(study_folder)
         folder, source = study.folder, study.uri
     else:
         folder, study = _find_folder(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
@@ -146,7 +146,7 @@ def init(
     )
 
 
-def _open_pool(path: str, study: Study | None, given: Settings) -> Pool:
+def _open_pool(path: str, study: StoredStudy | None, given: Settings) -> Pool:
     """The pool; by the predicted classes where it has to be grouped and no group is named."""
     columns = kept_columns(path, study, given.columns) | given.columns
     pool = Pool.open(path, **columns)
@@ -157,7 +157,7 @@ def _open_pool(path: str, study: Study | None, given: Settings) -> Pool:
     return pool
 
 
-def _find_folder(folder: str | Path) -> tuple[Path, Study | None]:
+def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
     """The study folder, and the study in it.
 
     Raises StudyError for a folder with something else in it.
@@ -166,7 +166,7 @@ def _find_folder(folder: str | Path) -> tuple[Path, Study | None]:
     if (folder / FOLDER / CONFIG).is_file():
         folder = folder / FOLDER
     if (folder / CONFIG).is_file():
-        return folder, Study.open(folder)
+        return folder, StoredStudy.open(folder)
     if folder.exists() and (
         not folder.is_dir() or any(not _is_unfinished(part.name) for part in folder.iterdir())
     ):
@@ -188,7 +188,9 @@ def _is_unfinished(name: str) -> bool:
     return name == CACHE or name.startswith(f".{CACHE}-")
 
 
-def _auxiliary_files(study: Study | None, given: Mapping[str, str | None]) -> dict[str, str | None]:
+def _auxiliary_files(
+    study: StoredStudy | None, given: Mapping[str, str | None]
+) -> dict[str, str | None]:
     """{key in study.toml: address} of the auxiliary files: those given, else the study's."""
     stored = study.addresses if study else {}
     found = {_STORED[name]: value for name, value in given.items()}
@@ -211,7 +213,7 @@ def _cache_folder(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]
             yield folder / CACHE
 
 
-def _check_same_pool(pool: Pool, study: Study, place: Path) -> None:
+def _check_same_pool(pool: Pool, study: StoredStudy, place: Path) -> None:
     """Raises PoolChanged where the pool is not the study's, read as the study reads it so far."""
     before = Pool(pool.uri, study.open_pool().schema, pool.files)
     cache.ensure_cache(before, place, expected=study.ledger.fingerprint)
@@ -220,7 +222,7 @@ def _check_same_pool(pool: Pool, study: Study, place: Path) -> None:
 def _build_cache(
     pool: Pool,
     place: Path,
-    study: Study | None,
+    study: StoredStudy | None,
     surrogate: str,
     files: Mapping[str, str | None],
     named: set[str],
@@ -250,7 +252,7 @@ def _pool_entries(
     pool: Pool,
     built: Cache,
     files: Mapping[str, str | None],
-    study: Study | None,
+    study: StoredStudy | None,
     named: set[str],
 ) -> dict[str, Any]:
     """[pool] of study.toml."""
@@ -262,17 +264,17 @@ def _pool_entries(
 
 
 def _store(
-    study: Study | None,
+    study: StoredStudy | None,
     folder: Path,
     entries: dict[str, Any],
     choices: Choices,
     seed: int | None,
     built: Cache,
     revision: int,
-) -> Study:
+) -> StoredStudy:
     """The study as it is now: created, or changed."""
     if study is None:
-        return Study.create(
+        return StoredStudy.create(
             folder,
             pool=entries,
             choices=choices,

@@ -16,7 +16,7 @@ from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.log import PENDING
 from activetest.sampling.plan import plan_round
 from activetest.study.folder import raising_storage_errors
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 FORMATS = ("csv", "jsonl")
 
@@ -66,7 +66,9 @@ class Batch:
         return self.to_csv() if format == "csv" else self.to_jsonl()
 
 
-def next_batch(study: Study, count: int, *, new: bool = False, show: Sequence[str] = ()) -> Batch:
+def next_batch(
+    study: StoredStudy, count: int, *, new: bool = False, show: Sequence[str] = ()
+) -> Batch:
     """The pending batch, or `count` new draws when none is pending or with `new`.
 
     show  columns of the pool that the batch shows besides id and label
@@ -86,10 +88,12 @@ def next_batch(study: Study, count: int, *, new: bool = False, show: Sequence[st
         except LedgerMoved:
             # Labels or another batch were recorded meanwhile, or init changed the seed: these draws
             # would ignore that.
-            study = Study.open(study.folder)
+            study = StoredStudy.open(study.folder)
 
 
-def save_batch(study: Study, path: Path, format: str, make_batch: Callable[[], Batch]) -> Batch:
+def save_batch(
+    study: StoredStudy, path: Path, format: str, make_batch: Callable[[], Batch]
+) -> Batch:
     """Write the batch that `make_batch()` returns to a file, as a whole or not at all.
 
     An empty batch leaves the file as it is. A device or a pipe is written to. The file is opened
@@ -116,7 +120,7 @@ def save_batch(study: Study, path: Path, format: str, make_batch: Callable[[], B
     return batch
 
 
-def _check_request(study: Study, count: int, show: Sequence[str]) -> None:
+def _check_request(study: StoredStudy, count: int, show: Sequence[str]) -> None:
     """Raises ChoiceError for a count or a column that cannot be."""
     if count < 1:
         raise ChoiceError(f"--n is {count}", "ask for at least one item")
@@ -136,7 +140,7 @@ def _find_pending(record: Record) -> list[tuple[int, str]]:
     return [(draw.round, draw.id) for draw in record.draws if draw.id not in known]
 
 
-def _draw_items(study: Study, record: Record, count: int) -> list[tuple[int, str]]:
+def _draw_items(study: StoredStudy, record: Record, count: int) -> list[tuple[int, str]]:
     """(round, id) of new items, recorded. Raises LedgerMoved when the record is out of date."""
     cache = study.cache()
     study.check_auxiliary(cache)
@@ -151,7 +155,7 @@ def _draw_items(study: Study, record: Record, count: int) -> list[tuple[int, str
 
 
 def _fill_batch(
-    study: Study, items: list[tuple[int, str]], show: Sequence[str], *, repeated: bool
+    study: StoredStudy, items: list[tuple[int, str]], show: Sequence[str], *, repeated: bool
 ) -> Batch:
     """The batch of (round, id) items, with the columns to show."""
     ids = [id for _, id in items]
@@ -166,7 +170,7 @@ def _fill_batch(
     return Batch(last, rows, repeated, columns, deterministic=study.choices.selection == "top")
 
 
-def _protect_labels(study: Study, path: Path) -> None:
+def _protect_labels(study: StoredStudy, path: Path) -> None:
     """Raises LabelError when overwriting the file would lose labels."""
     if not path.is_file():
         return

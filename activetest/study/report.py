@@ -16,14 +16,14 @@ from activetest.reporting.group_answer import answer_question
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.study.status import status
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 # The first is the headline. The second is the surrogate's own view.
 BOTH_VIEWS = (HEADLINE, OWN_VIEW)
 
 
 def report(
-    study: Study,
+    study: StoredStudy,
     *,
     estimators: tuple[str, ...] | None = None,
     metrics: tuple[str, ...] | None = None,

@@ -14,18 +14,18 @@ from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
 from activetest.sampling.question import usual_floor
 from activetest.study.config import parse_schema
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
 _LASTING = ("id", "outputs", "classes", "threshold")
 
 
-def has_rounds(study: Study) -> bool:
+def has_rounds(study: StoredStudy) -> bool:
     """Whether anything was drawn."""
     return bool(study.ledger.surrogates())
 
 
-def check_seed(seed: int | None, study: Study | None) -> None:
+def check_seed(seed: int | None, study: StoredStudy | None) -> None:
     """Raises ChoiceError for a seed that is out of range, or differs after the first draw."""
     if seed is None:
         return
@@ -40,7 +40,7 @@ def check_seed(seed: int | None, study: Study | None) -> None:
         )
 
 
-def check_columns(schema: Schema, study: Study) -> bool:
+def check_columns(schema: Schema, study: StoredStudy) -> bool:
     """Whether ids, outputs, classes or threshold differ from what the study has.
 
     Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
@@ -58,7 +58,9 @@ def check_columns(schema: Schema, study: Study) -> bool:
     return bool(changed) or other
 
 
-def kept_columns(path: str, study: Study | None, columns: Mapping[str, Any]) -> dict[str, Any]:
+def kept_columns(
+    path: str, study: StoredStudy | None, columns: Mapping[str, Any]
+) -> dict[str, Any]:
     """What a study has stored about its columns, but for what is given now.
 
     Raises PoolChanged when the pool at path lacks what the study reads.
@@ -89,7 +91,7 @@ def kept_columns(path: str, study: Study | None, columns: Mapping[str, Any]) -> 
     return {key: value for key, value in stored.items() if key not in columns}
 
 
-def check_features(pool: Pool, study: Study | None) -> None:
+def check_features(pool: Pool, study: StoredStudy | None) -> None:
     """Raises PoolChanged when rounds were drawn with other features: they are asked for again."""
     if study is None or not study.ledger.surrogates():
         return
@@ -103,7 +105,7 @@ def check_features(pool: Pool, study: Study | None) -> None:
         )
 
 
-def choose_choices(pool: Pool, study: Study | None, given: Mapping[str, Any]) -> Choices:
+def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, Any]) -> Choices:
     """The choices given, on top of the study's or the defaults.
 
     Raises ChoiceError for one that makes no sense.
@@ -136,7 +138,7 @@ def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
     return ("the pool has no probabilities: priors of groups are uniform",)
 
 
-def _fit_choices(study: Study, default: Choices, schema: Schema) -> Choices:
+def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choices:
     """The study's choices, without what does not exist for outputs of another kind."""
     stored = study.choices
     before = parse_schema(study.pool)

@@ -5,10 +5,10 @@ from activetest.labels.annotators import resolve_answers
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report import Counts
 from activetest.sampling.question import describe_question
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
-def status(study: Study) -> tuple[Counts, str]:
+def status(study: StoredStudy) -> tuple[Counts, str]:
     """The counts, and a sentence about what `next` would do. Reads the ledger only."""
     record = study.ledger.record()
     known = resolve_answers(record.answers)
@@ -29,7 +29,7 @@ def status(study: Study) -> tuple[Counts, str]:
     return counts, _describe_next(counts, len(record.supplied), study)
 
 
-def _describe_next(counts: Counts, supplied: int, study: Study) -> str:
+def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
     """What `next` would do, and whether the budget still allows it."""
     left = counts.n_pool - counts.drawn - counts.deterministic - supplied
     choices = study.choices

@@ -31,7 +31,7 @@ from activetest.sampling.between_groups import allocate_draws
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 _CHUNK = 131_072
 
@@ -89,7 +89,7 @@ def made(path: Path, rows: int, groups: int) -> np.ndarray:
 def played(pool: Path, truth: np.ndarray, folder: Path, labels: int) -> Path:
     """A study with so many labels."""
     init(str(pool), study_folder=folder, groups=("place",), question="identify", seed=1)
-    study = Study.open(folder)
+    study = StoredStudy.open(folder)
     batch = folder.with_suffix(".csv")
     ids = [row["id"] for row in next_batch(study, labels).rows]
     batch.write_text("id,label\n" + "".join(f"{id},{truth[int(id)]}\n" for id in ids))
@@ -99,7 +99,7 @@ def played(pool: Path, truth: np.ndarray, folder: Path, labels: int) -> Path:
 
 def measured(folder: Path, task: str, metric: str, repeats: int) -> list[float]:
     """Milliseconds of the first choice, of a later one, and of one with its draw."""
-    study = Study.open(folder)
+    study = StoredStudy.open(folder)
     cache = study.cache()
     log, choices = study.log(cache), replace(study.choices, question=task, metric=metric)
     free = find_free_items(log, cache.size)

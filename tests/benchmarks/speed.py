@@ -79,10 +79,10 @@ def bare(study: Path, surrogate: str, repeats: int) -> tuple[float, float]:
     """Seconds for predicting every row: by this program, and by the library that trains it."""
     from activetest.parallel import map_reduce
     from activetest.rounds.fit import get_surrogate
-    from activetest.study.study import Study
+    from activetest.study.stored import StoredStudy
     from activetest.surrogates._inputs import input_columns
 
-    opened = Study.open(study)
+    opened = StoredStudy.open(study)
     made = opened.cache()
     learned = get_surrogate(opened.log(made), made, opened.choices, seed=0)
 

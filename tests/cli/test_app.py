@@ -15,7 +15,7 @@ from activetest import __version__
 from activetest.cli.app import main
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 from tests.cli.programs import COMMANDS, ROOT, program
 
 
@@ -219,7 +219,7 @@ def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, word
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: cannot write ")
     assert done.stdout == ""
-    assert Study.open().ledger.record() == before
+    assert StoredStudy.open().ledger.record() == before
     assert program(*words).returncode == 0
 
 
@@ -269,7 +269,7 @@ def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, ca
     (folder / "labels.csv").write_text("id,label\nitem-1,cat\n")
     for words in (["init", "pool.parquet"], ["next"], ["ingest", "labels.csv"], ["status"]):
         assert main([*words, "--study", "elsewhere"]) == 0, capsys.readouterr().err
-    assert len(Study.open("elsewhere").ledger.record().draws) == 10
+    assert len(StoredStudy.open("elsewhere").ledger.record().draws) == 10
 
 
 def test_a_batch_goes_to_standard_output_when_its_file_is_a_dash(study, folder, capsys):

@@ -23,7 +23,7 @@ from activetest.cli import app
 from activetest.ledger import arrays, ledger
 from activetest.nouns.log import PENDING
 from activetest.study import config, ingest, init, next, study
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 # Loaded once here rather than in every child, like the parser below.
 for family, method in (
@@ -86,7 +86,7 @@ def snapshot() -> list | None:
     """Draws with their probabilities, answers in order, what rounds keep; None without a study."""
     if not Path(".activetest/study.toml").exists():
         return None
-    at = Study.open()
+    at = StoredStudy.open()
     record = at.ledger.record()
     log = at.log(at.cache())
     kept = [
@@ -118,7 +118,7 @@ def check(words: list[str], before, after) -> str | None:
 
 def shown_is_pending() -> str | None:
     """Whether the batch on show is what was drawn and has no answer."""
-    at = Study.open()
+    at = StoredStudy.open()
     log, record = at.log(at.cache()), at.ledger.record()
     pending = [d.id for d, s in zip(record.draws, log.status, strict=True) if s == PENDING]
     _, output = run(["next"])

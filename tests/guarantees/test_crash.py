@@ -10,7 +10,7 @@ import pytest
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +35,7 @@ def scene(folder, write_pool, label_file):
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
         if command != "init":
             init("pool.parquet", seed=1, **CHOICES.get(command, {}))
-            study = Study.open()
+            study = StoredStudy.open()
             if command in ("next --new", "ingest"):
                 next_batch(study, 2)
             if command in ("ingest --replace", "ingest --undo"):

@@ -18,7 +18,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 def answers(*columns: str) -> list[tuple]:
@@ -113,20 +113,20 @@ def test_one_annotator_is_believed():
 def begin_with_answers(folder, label_file):
     """begin_with_answers(columns, lines) is a study of a pool of these columns, with answers."""
 
-    def make(columns: dict, lines: list[str]) -> Study:
+    def make(columns: dict, lines: list[str]) -> StoredStudy:
         pq.write_table(pa.table(columns), folder / "pool.parquet")
         init("pool.parquet", seed=1)
-        study = Study.open()
+        study = StoredStudy.open()
         ingest(study, label_file(*lines, header="id,label,annotator"))
         return study
 
     return make
 
 
-def believing(study: Study) -> Study:
+def believing(study: StoredStudy) -> StoredStudy:
     """The study, with Dawid-Skene instead of the majority."""
     study.update(replace(study.choices, annotators="dawid-skene"))
-    return Study.open(study.folder)
+    return StoredStudy.open(study.folder)
 
 
 def test_a_study_can_believe_the_better_annotators_against_more_who_do_not_look(begin_with_answers):

@@ -16,7 +16,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ARRAYS = {
     "leaves": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1),
@@ -153,14 +153,14 @@ def test_a_report_of_what_rounds_recorded_needs_no_file(folder, write_pool, labe
     write_pool(folder / "pool.parquet", 40)
     init("pool.parquet", seed=1, surrogate="linear")
     for _ in range(2):
-        ids = [row["id"] for row in next_batch(Study.open(), 5).rows]
-        ingest(Study.open(), label_file(*(f"{item},cat" for item in ids)))
-    whole = report(Study.open())
-    assert report(Study.open(), metrics=("f1[dog]",)).estimates[0].n_labeled == 10
+        ids = [row["id"] for row in next_batch(StoredStudy.open(), 5).rows]
+        ingest(StoredStudy.open(), label_file(*(f"{item},cat" for item in ids)))
+    whole = report(StoredStudy.open())
+    assert report(StoredStudy.open(), metrics=("f1[dog]",)).estimates[0].n_labeled == 10
     shutil.rmtree(folder / ".activetest" / "rounds")
-    assert report(Study.open()) == whole
+    assert report(StoredStudy.open()) == whole
     with pytest.raises(StudyError, match=r"rounds/[0-9a-f]+\.npz is missing"):
-        report(Study.open(), metrics=("f1[dog]",))
+        report(StoredStudy.open(), metrics=("f1[dog]",))
 
 
 def test_where_no_file_can_be_written_no_round_is(ledger):
@@ -273,24 +273,24 @@ def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_
     init("pool.parquet", seed=1)
 
     def play():
-        ids = [row["id"] for row in next_batch(Study.open(), 10).rows]
-        ingest(Study.open(), label_file(*(f"{item},cat" for item in ids)))
+        ids = [row["id"] for row in next_batch(StoredStudy.open(), 10).rows]
+        ingest(StoredStudy.open(), label_file(*(f"{item},cat" for item in ids)))
 
     play()
-    before, bets = report(Study.open()), report(Study.open(), interval="anytime")
+    before, bets = report(StoredStudy.open()), report(StoredStudy.open(), interval="anytime")
     assert bets.estimates[0].method == "betting"
     with sqlite3.connect(folder / ".activetest" / "ledger.db") as db:
         for column in ("learned", "knew", "arrays", "shares"):
             db.execute(f"ALTER TABLE rounds DROP COLUMN {column}")
         db.execute("PRAGMA user_version = 2")
-    assert report(Study.open()) == before
+    assert report(StoredStudy.open()) == before
     # A round of this version does not make up for one that nobody can bet on.
     for _ in range(2):
         (line,) = (
             each
-            for each in report(Study.open(), interval="anytime").estimates
+            for each in report(StoredStudy.open(), interval="anytime").estimates
             if each.metric == "error" and each.estimator == bets.estimates[0].estimator
         )
         assert "older version" in line.reason
         play()
-    assert report(Study.open()).estimates[0].n_labeled == 30
+    assert report(StoredStudy.open()).estimates[0].n_labeled == 30

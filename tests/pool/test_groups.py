@@ -15,7 +15,7 @@ from activetest.pool import groups
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.study.init import init
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 PROBS = [[0.5, 0.4, 0.1], [0.05, 0.9, 0.05], [0.0, 0.0, 1.0], [0.2, 0.4, 0.4], [0.1, 0.89, 0.01]]
 SEX = ["f", "m", "f", "m", "m"]
@@ -175,7 +175,7 @@ def test_a_study_keeps_groups_of_the_outputs_when_other_choices_change(folder, w
     assert second.choices.groups == ("predicted*place", "confidence")
     third = init("pool.parquet", groups=("place",))
     assert third.schema.computed == () and third.fingerprint == first.fingerprint
-    assert Study.open().cache().group_names == ("place",)
+    assert StoredStudy.open().cache().group_names == ("place",)
 
 
 @given(st.tuples(WORDS, WORDS), st.tuples(WORDS, WORDS))

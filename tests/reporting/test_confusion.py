@@ -8,7 +8,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 CLASSES = ("cat", "dog", "owl")
 
@@ -40,7 +40,7 @@ def test_the_confusion_posterior_counts_true_labels(begin_study, label_draws):
 def test_labels_outside_the_classes_have_a_row(folder, label_file):
     pq.write_table(pa.table({"id": list(range(30)), "pred": ["cat", "dog"] * 15}), "pool.parquet")
     init("pool.parquet", seed=1, question="estimate")
-    study = Study.open()
+    study = StoredStudy.open()
     ids = [each["id"] for each in next_batch(study, 20).rows]
     labels = ["cow" if int(item) % 2 else "cat" for item in ids]
     ingest(study, label_file(*map(",".join, zip(ids, labels, strict=True))))
@@ -55,7 +55,7 @@ def test_a_weighted_column_of_the_matrix_sums_to_one(begin_study, label_draws):
     study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
     label_draws(study, 60)
     init("pool.parquet", question="identify", groups=("place",), prior="uniform")
-    matrix = report(Study.open()).assessment.confusion
+    matrix = report(StoredStudy.open()).assessment.confusion
     assert [each.method for each in matrix.columns] == ["doubly-robust"] * 3
     for predicted in CLASSES:
         column = [each.estimate for each in matrix.cells if each.predicted == predicted]
@@ -69,14 +69,14 @@ def test_a_weighted_class_outside_the_others_has_an_interval_of_its_own(folder, 
     ids = [f"item-{number}" for number in range(240)]
     pq.write_table(pa.table({"id": ids, "pred": ["cat", "dog"] * 120}), "pool.parquet")
     init("pool.parquet", seed=1)
-    study = Study.open()
+    study = StoredStudy.open()
     drawn = [each["id"] for each in next_batch(study, 120).rows]
     labels = [
         "cow" if int(item[5:]) % 3 == 0 else ("cat", "dog")[int(item[5:]) % 2] for item in drawn
     ]
     ingest(study, label_file(*map(",".join, zip(drawn, labels, strict=True))))
     init("pool.parquet", question="identify")
-    matrix = report(Study.open()).assessment.confusion
+    matrix = report(StoredStudy.open()).assessment.confusion
     assert [each.method for each in matrix.columns] == ["doubly-robust"] * 2
     for predicted in ("cat", "dog"):
         column = [each for each in matrix.cells if each.predicted == predicted]

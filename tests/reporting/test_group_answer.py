@@ -11,7 +11,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 SIZE = 90
 KINDS = ("doubly-robust", "pseudo-posterior")
@@ -175,7 +175,7 @@ def test_labels_that_were_not_drawn_uniformly_are_weighted_and_a_note_says_so(
     study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
     label_draws(study, 30)
     init("pool.parquet", question="identify", groups=("place", "predicted"), prior="uniform")
-    study = Study.open()
+    study = StoredStudy.open()
     shown = report(study, metrics=("accuracy",))
     answer = shown.assessment
     lines = {
@@ -207,7 +207,7 @@ def test_few_labels_that_were_not_drawn_uniformly_count_for_no_more_than_they_ar
     study = begin_study(acquisition="optimal", metric="accuracy", groups=("place",))
     label_draws(study, 10, lambda row, predicted: predicted)
     init("pool.parquet", question="identify", groups=("place",), prior="uniform")
-    study = Study.open()
+    study = StoredStudy.open()
     shown = report(study)
     for value, (right, wrong, size) in counts(study).items():
         found = group(shown.assessment, place=value)
@@ -244,10 +244,10 @@ def test_a_note_says_that_draws_of_calibration_errors_are_too_large_where_labels
     leaning = "P(worst) is too large for groups with few labels."
     assert any(note.endswith(leaning) for note in report(study).notes)
     init("pool.parquet", metric="accuracy")
-    assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
+    assert not any(note.endswith(leaning) for note in report(StoredStudy.open()).notes)
     init("pool.parquet", metric="ece[5]")
-    label_draws(Study.open(), 60)
-    assert not any(note.endswith(leaning) for note in report(Study.open()).notes)
+    label_draws(StoredStudy.open(), 60)
+    assert not any(note.endswith(leaning) for note in report(StoredStudy.open()).notes)
 
 
 def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin_study, label_draws):

@@ -4,7 +4,7 @@ import pytest
 
 from activetest.errors import ChoiceError
 from activetest.study.init import init
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_what_cannot_work_changes_nothing(study, wanted, problem):
     before = study.choices
     with pytest.raises(ChoiceError, match=problem):
         init("pool.parquet", **wanted)
-    assert Study.open().choices == before
+    assert StoredStudy.open().choices == before
 
 
 def test_the_model_itself_is_no_surrogate_where_it_says_nothing_of_its_doubts(folder):

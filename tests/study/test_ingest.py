@@ -13,10 +13,10 @@ from activetest.labels.annotators import resolve_answers
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
-def known(study: Study) -> dict[str, str]:
+def known(study: StoredStudy) -> dict[str, str]:
     return {id: label for id, (_, label) in resolve_answers(study.ledger.record().answers).items()}
 
 
@@ -132,10 +132,10 @@ def test_a_bad_row_keeps_the_whole_file_out(study, label_file, lines, problem, h
 def other_study(folder):
     """A study of a pool with the columns given."""
 
-    def make(**columns) -> Study:
+    def make(**columns) -> StoredStudy:
         pq.write_table(pa.table(columns), folder / "pool.parquet")
         init("pool.parquet", seed=1)
-        return Study.open()
+        return StoredStudy.open()
 
     return make
 

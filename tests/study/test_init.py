@@ -20,7 +20,7 @@ from activetest.errors import (
     StudyError,
 )
 from activetest.study.init import init
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 def test_a_study_is_created_with_the_defaults(place):
     made = init("pool.parquet", seed=7)
-    study = Study.open()
+    study = StoredStudy.open()
     assert made.outcome == "created" and made.rows == 60 and made.seed == study.seed == 7
     assert study.choices == made.choices
     assert (made.choices.metric, made.choices.surrogate) == ("error", "agreement")
@@ -211,7 +211,7 @@ def test_the_study_folder_can_be_anywhere_and_come_from_the_environment(place, m
     assert init("pool.parquet", study_folder="deep/down/study").folder == Path("deep/down/study")
     monkeypatch.setenv("ACTIVETEST_STUDY", str(place / "elsewhere"))
     assert init("pool.parquet").folder == place / "elsewhere"
-    assert Path(Study.open().uri).samefile("pool.parquet")
+    assert Path(StoredStudy.open().uri).samefile("pool.parquet")
 
 
 def test_a_folder_with_something_else_in_it_is_no_place_for_a_study(place):
@@ -235,7 +235,7 @@ def test_ids_of_a_converted_pool_stay_text_when_it_is_converted_again(place):
     (place / "pool.csv").write_text("key,score\n" + rows)
     init("pool.csv", id="key", seed=1)
     assert init("pool.csv", budget=5).outcome == "updated"
-    assert Study.open().cache().ids([0]) == ["001"]
+    assert StoredStudy.open().cache().ids([0]) == ["001"]
 
 
 def test_a_folder_that_cannot_be_written_is_a_storage_error(place):
@@ -282,7 +282,7 @@ def test_the_notices_tell_a_newcomer_what_was_understood(place):
 
 def test_a_study_toml_holds_what_the_pool_needs(place):
     init("pool.parquet", groups=("sex",))
-    pool = Study.open().pool
+    pool = StoredStudy.open().pool
     assert pool["uri"] == "pool.parquet" and pool["groups"] == ["sex"]
     assert json.dumps(pool)
 

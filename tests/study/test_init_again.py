@@ -14,7 +14,7 @@ from activetest.study import restart
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def scored(folder) -> Path:
     return folder
 
 
-def stored(study: Study) -> tuple:
+def stored(study: StoredStudy) -> tuple:
     """Everything about a study that init may change."""
     return study.seed, study.ledger.fingerprint, study.choices, study.pool
 
@@ -39,9 +39,9 @@ def test_init_without_a_pool_changes_the_study_at_hand(study, folder, monkeypatc
     monkeypatch.chdir(folder / "deep" / "down")
     assert main(["init", "--metric", "f1[macro]", "--floor", "0.2"]) == 0
     assert capsys.readouterr().out.startswith(f"updated {folder / '.activetest'}\n")
-    changed = Study.open().choices
+    changed = StoredStudy.open().choices
     assert (changed.metric, changed.floor, changed.groups) == ("f1[macro]", 0.2, ("place",))
-    assert Study.open().pool["uri"] == study.pool["uri"] == "pool.parquet"
+    assert StoredStudy.open().pool["uri"] == study.pool["uri"] == "pool.parquet"
 
 
 def test_init_without_a_pool_and_without_a_study_says_how_to_start_one(folder, capsys):
@@ -57,16 +57,16 @@ def test_a_dry_run_without_a_pool_changes_nothing(study):
     before = stored(study)
     tried = init(metric="brier", seed=9, dry_run=True)
     assert (tried.outcome, tried.choices.metric, tried.seed) == ("checked", "brier", 9)
-    assert stored(Study.open()) == before
+    assert stored(StoredStudy.open()) == before
 
 
 def test_the_seed_may_change_before_the_first_draw(study):
     assert init(seed=2, floor=0.5).seed == 2
-    changed = Study.open()
+    changed = StoredStudy.open()
     assert (changed.seed, changed.choices.floor) == (2, 0.5)
     ids = [row["id"] for row in next_batch(changed, 5).rows]
     init("pool.parquet", "fresh", seed=2, floor=0.5, groups=("place",))
-    assert [row["id"] for row in next_batch(Study.open("fresh"), 5).rows] == ids
+    assert [row["id"] for row in next_batch(StoredStudy.open("fresh"), 5).rows] == ids
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_seed_may_change_before_the_first_draw(study):
 )
 def test_columns_may_change_before_the_first_draw(scored, settings):
     init(**settings)
-    study = Study.open()
+    study = StoredStudy.open()
     first = {"outputs": ("score",), "seed": 1, "classes": ("no", "yes"), "features": ()}
     if "outputs" in settings:
         # The classes follow from the new outputs.
@@ -92,7 +92,7 @@ def test_columns_may_change_before_the_first_draw(scored, settings):
     assert study.ledger.fingerprint == fresh.fingerprint
     assert study.choices == fresh.choices and study.seed == fresh.seed
     drawn = [row["id"] for row in next_batch(study, 5).rows]
-    assert drawn == [row["id"] for row in next_batch(Study.open("fresh"), 5).rows]
+    assert drawn == [row["id"] for row in next_batch(StoredStudy.open("fresh"), 5).rows]
 
 
 @pytest.mark.parametrize(
@@ -106,33 +106,33 @@ def test_columns_may_change_before_the_first_draw(scored, settings):
     ],
 )
 def test_after_the_first_draw_they_stay(scored, settings, problem):
-    next_batch(Study.open(), 2)
-    before = stored(Study.open())
+    next_batch(StoredStudy.open(), 2)
+    before = stored(StoredStudy.open())
     with pytest.raises(ChoiceError, match=problem) as caught:
         init(metric="f1", **settings)
     assert caught.value.hint == "start another study with --study DIR"
-    assert stored(Study.open()) == before
+    assert stored(StoredStudy.open()) == before
     assert init(metric="f1", seed=1, threshold=0.5).choices.metric == "f1"
 
 
 @pytest.mark.parametrize("settings", [{"id": "key"}, {"classes": ("yes", "no")}])
 def test_ids_and_classes_stay_once_there_are_labels(scored, label_file, settings):
-    ingest(Study.open(), label_file("i1,no", "i2,yes"))
-    before = stored(Study.open())
+    ingest(StoredStudy.open(), label_file("i1,no", "i2,yes"))
+    before = stored(StoredStudy.open())
     with pytest.raises(ChoiceError, match="stays after the first labels"):
         init(**settings)
-    assert stored(Study.open()) == before
+    assert stored(StoredStudy.open()) == before
     assert init(seed=3, threshold=0.7).seed == 3
-    assert len(Study.open().ledger.record().answers) == 2
+    assert len(StoredStudy.open().ledger.record().answers) == 2
 
 
 def test_another_pool_is_refused_also_where_columns_change(scored):
     text = Path("pool.csv").read_text().replace("i39,k39,", "i39,k99,")
     Path("other.csv").write_text(text.replace("0.5,", "0.25,"))
-    before = stored(Study.open())
+    before = stored(StoredStudy.open())
     with pytest.raises(PoolChanged):
         init("other.csv", threshold=0.7)
-    assert stored(Study.open()) == before
+    assert stored(StoredStudy.open()) == before
 
 
 def test_costs_have_to_be_given_again_when_the_classes_change(scored):
@@ -147,9 +147,9 @@ def test_costs_have_to_be_given_again_when_the_classes_change(scored):
 
 # A step at which the process dies, and whether the study is then the new one.
 STEPS = [
-    ("activetest.study.study.prepare_restart", False),
+    ("activetest.study.stored.prepare_restart", False),
     ("activetest.ledger.ledger.Ledger.restart", False),
-    ("activetest.study.study.finish_restart", True),
+    ("activetest.study.stored.finish_restart", True),
     ("activetest.study.restart.shutil.rmtree", True),
 ]
 
@@ -157,7 +157,7 @@ STEPS = [
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(("step", "changed"), STEPS)
 def test_a_crash_leaves_the_old_study_or_the_new_one(scored, step, changed, after):
-    before = stored(Study.open())
+    before = stored(StoredStudy.open())
     code = f"""
 import os
 from unittest import mock
@@ -190,26 +190,26 @@ with mock.patch.object(owner, name, die):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 9, done.stderr
-    study = Study.open()
+    study = StoredStudy.open()
     new = changed or (after and step.endswith("Ledger.restart"))
     assert (stored(study) == before) != new
     if new:
         assert (study.seed, study.pool["threshold"], study.choices.floor) == (2, 0.7, 0.5)
     assert len(next_batch(study, 3).rows) == 3
-    assert stored(Study.open()) == stored(study)
+    assert stored(StoredStudy.open()) == stored(study)
     init(floor=0.4)
-    assert Study.open().choices.floor == 0.4
+    assert StoredStudy.open().choices.floor == 0.4
 
 
 def test_a_restart_that_was_given_up_means_nothing_later(scored):
-    study = Study.open()
+    study = StoredStudy.open()
     choices = study.choices
     restart.prepare_restart(
         study.folder, study.pool | {"threshold": 0.9}, choices, seed=5, fingerprint="x"
     )
-    assert Study.open().pool["threshold"] == 0.5
+    assert StoredStudy.open().pool["threshold"] == 0.5
     init(seed=6)
-    assert (Study.open().seed, Study.open().pool["threshold"]) == (6, 0.5)
+    assert (StoredStudy.open().seed, StoredStudy.open().pool["threshold"]) == (6, 0.5)
     assert not (study.folder / "restart").exists()
 
 
@@ -221,7 +221,7 @@ def test_old_names_of_choices_are_read_from_study_toml(begin_study):
     assert 'question = "identify"' in tail and "prior_strength = 3.0" in tail
     tail = tail.replace("question =", "task =").replace("prior_strength =", "strength =")
     path.write_text(f"{head}[choices]{tail}")
-    assert Study.open().choices == study.choices
+    assert StoredStudy.open().choices == study.choices
     init(floor=0.2)
     assert 'question = "identify"' in path.read_text()
 
@@ -233,7 +233,7 @@ def test_rounds_with_old_names_of_choices_are_continued_and_reported(begin_study
 
     study = begin_study(question="identify", groups=("place",))
     label_draws(study, 10)
-    expected = report(Study.open())
+    expected = report(StoredStudy.open())
     db = sqlite3.connect(study.folder / "ledger.db")
     ((number, text),) = db.execute("SELECT number, choices FROM rounds").fetchall()
     entries = json.loads(text)
@@ -242,16 +242,16 @@ def test_rounds_with_old_names_of_choices_are_continued_and_reported(begin_study
     db.execute("UPDATE rounds SET choices = ? WHERE number = ?", (json.dumps(entries), number))
     db.commit()
     db.close()
-    assert report(Study.open()) == expected
-    assert report(Study.open(), requirements=("error<=0.9",)).gates
-    assert len(next_batch(Study.open(), 5).rows) == 5
+    assert report(StoredStudy.open()) == expected
+    assert report(StoredStudy.open(), requirements=("error<=0.9",)).gates
+    assert len(next_batch(StoredStudy.open(), 5).rows) == 5
 
 
 def test_old_spellings_of_settings_are_read(begin_study):
     assert begin_study(task="identify", strength=3.0).choices.prior_strength == 3.0
     assert init(task=("classification", "none")).choices.question is None
     assert main(["init", "--task", "identify", "--worst", "1"]) == 0
-    assert Study.open().choices.question == "identify"
+    assert StoredStudy.open().choices.question == "identify"
 
 
 def test_two_spellings_of_a_question_have_to_agree(begin_study):

@@ -16,7 +16,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROWS = 40
 
@@ -64,7 +64,7 @@ def test_addresses_are_kept_relative_and_open_from_anywhere(scene, monkeypatch):
     assert any(said.startswith("training rows: 30 of rows/train") for said in made.notices)
     assert any(said.startswith("other models: 2 in rows/judges") for said in made.notices)
     monkeypatch.chdir(scene / "rows")
-    cache = Study.open().cache()
+    cache = StoredStudy.open().cache()
     assert cache.train.features.shape == (30, 2) and cache.rows(0, 3).external.shape == (3, 2, 3)
     again = init("../pools/pool.parquet", study_folder="../.activetest", floor=0.5)
     assert again.outcome == "updated"
@@ -75,14 +75,14 @@ def test_a_file_is_forgotten_by_an_empty_name(scene):
     start(surrogate="stack", **FILES)
     start(train="")
     assert "train" not in pool_section(scene) and "train_fingerprint" not in pool_section(scene)
-    cache = Study.open().cache()
+    cache = StoredStudy.open().cache()
     assert cache.train is None and cache.rows(0, 1).external is not None
 
 
 def test_files_that_no_surrogate_reads_yet_are_checked_all_the_same(scene):
     made = start(**FILES)
     assert sum("waits for a surrogate" in said for said in made.notices) == 2
-    assert Study.open().cache().parts == ()
+    assert StoredStudy.open().cache().parts == ()
     for option, broken in (("train", "rows/judges.parquet"), ("surrogates", "rows/train.parquet")):
         with pytest.raises(PoolError, match=broken):
             start(**{option: broken})
@@ -112,17 +112,17 @@ def test_a_dry_run_looks_at_the_files_and_writes_nothing(scene):
 
 def test_training_rows_that_change_are_learnt_from_anew_and_said(scene, label_file):
     start(surrogate="forest", train="rows/train.parquet")
-    study = Study.open()
+    study = StoredStudy.open()
     batch = next_batch(study, 4)
     ingest(study, label_file(*(f"{row['id']},cat" for row in batch.rows)))
     before = study.cache().train.features
     assert not any("training rows" in note for note in report(study).notes)
     write_train(scene, seed=1)
-    study = Study.open()
+    study = StoredStudy.open()
     assert (study.cache().train.features != before).all()
     assert any("rows/train.parquet have changed" in note for note in report(study).notes)
     start(train="rows/train.parquet")
-    assert not any("training rows" in note for note in report(Study.open()).notes)
+    assert not any("training rows" in note for note in report(StoredStudy.open()).notes)
 
 
 def write_features(folder, values) -> None:
@@ -135,11 +135,11 @@ def write_features(folder, values) -> None:
 
 def test_features_that_no_surrogate_saw_in_full_may_change(scene):
     start(surrogate="agreement")
-    next_batch(Study.open(), 4)
+    next_batch(StoredStudy.open(), 4)
     start(surrogate="forest")
     assert "features_fingerprint" in pool_section(scene)
     write_features(scene, np.arange(float(ROWS)))
-    assert Study.open().cache().rows(0, ROWS).features.shape == (ROWS, 2)
+    assert StoredStudy.open().cache().rows(0, ROWS).features.shape == (ROWS, 2)
 
 
 @pytest.mark.parametrize("surrogate", ["agreement", "linear", "forest"])
@@ -151,14 +151,14 @@ def test_which_columns_are_features_is_settled_with_the_first_round(scene, surro
     table = table.append_column("band", pa.array(np.arange(ROWS) % 2))
     pq.write_table(table, scene / "pools" / "pool.parquet")
     assert start(surrogate=surrogate).schema.features == ("x1", "x2", "band")
-    next_batch(Study.open(), 4)
+    next_batch(StoredStudy.open(), 4)
     with pytest.raises(PoolChanged, match="drawn with the features x1, x2, band, not with") as said:
         start(**wishes)
     assert "--features 'x1,x2,band'" in said.value.hint and "--study DIR" in said.value.hint
     kept = start(features=("x1", "x2", "band"), groups=("band",))
     assert kept.schema.features == ("x1", "x2", "band") and kept.choices.groups == ("band",)
     assert start(floor=0.5).schema == kept.schema
-    assert report(Study.open()).counts.drawn == 4
+    assert report(StoredStudy.open()).counts.drawn == 4
 
 
 @pytest.mark.parametrize("surrogate", catalog.having("surrogates", "NEEDS_FEATURES"))
@@ -188,15 +188,15 @@ def test_addresses_in_study_toml_are_texts(scene, line):
     path = scene / ".activetest" / "study.toml"
     path.write_text(path.read_text().replace("[pool]\n", f"[pool]\n{line}\n"))
     with pytest.raises(ChoiceError, match=rf"study.toml: \[pool\] {line.split()[0]} is"):
-        Study.open()
+        StoredStudy.open()
 
 
 def test_an_address_written_into_study_toml_counts(scene):
     start(surrogate="forest")
-    assert Study.open().cache().train is None
+    assert StoredStudy.open().cache().train is None
     path = scene / ".activetest" / "study.toml"
     path.write_text(path.read_text().replace("[pool]\n", '[pool]\ntrain = "rows/train.parquet"\n'))
-    assert len(Study.open().cache().train.labels) == 30
+    assert len(StoredStudy.open().cache().train.labels) == 30
 
 
 def test_the_command_line_takes_the_options_and_shows_what_was_chosen(scene, capsys):
@@ -206,7 +206,7 @@ def test_the_command_line_takes_the_options_and_shows_what_was_chosen(scene, cap
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert "surrogate stack, refit doubling, scores to the power 2\n" in shown
-    choices = Study.open().choices
+    choices = StoredStudy.open().choices
     assert (choices.refit, choices.power, choices.selection) == ("doubling", 2, "draw")
     picks = ["--refit", "25", "--selection", "top", "--power", "1"]
     assert main(["init", "pools/pool.parquet", *picks]) == 0
@@ -222,4 +222,4 @@ def test_a_default_study_says_nothing_of_all_this(scene, capsys):
     shown = capsys.readouterr().out
     assert "draws: optimal for error, surrogate agreement\n" in shown
     assert set(pool_section(scene)).isdisjoint({*FILES, "train_fingerprint"})
-    assert Study.open().cache().parts == ()
+    assert StoredStudy.open().cache().parts == ()

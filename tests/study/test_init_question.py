@@ -18,12 +18,12 @@ from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 def chosen(**wishes) -> Choices:
     init("pool.parquet", seed=1, **wishes)
-    return Study.open().choices
+    return StoredStudy.open().choices
 
 
 def read_draws_line(capsys, *words: str) -> str:
@@ -139,7 +139,7 @@ def test_init_says_what_is_asked_in_plain_words(pool_file, capsys):
 
 
 def labelled(label_file, count: int, **ways) -> list[str]:
-    study = Study.open()
+    study = StoredStudy.open()
     ids = [row["id"] for row in next_batch(study, count, **ways).rows]
     ingest(study, label_file(*(f"{item},{('cat', 'dog')[int(item[5:]) % 2]}" for item in ids)))
     return ids
@@ -154,30 +154,30 @@ def test_a_change_of_task_keeps_all_labels(pool_file, label_file):
     labelled(label_file, 6)
     chosen(question="none", metric="error", groups=("place",))
     labelled(label_file, 6)
-    shown = report(Study.open())
+    shown = report(StoredStudy.open())
     assert (shown.counts.labelled, shown.counts.rounds) == (24, 4)
     assert shown.estimates[0].n_labeled == 24
     assert shown.estimates[0].method == "korn-graubard"
     chosen(question="identify", groups=("place", "predicted"), metric="accuracy")
     labelled(label_file, 6)
-    assert report(Study.open(), interval="anytime").estimates[0].method == "betting"
+    assert report(StoredStudy.open(), interval="anytime").estimates[0].method == "betting"
 
 
 def test_draws_are_shown_again_until_they_are_answered_and_new_ones_beside_them(pool_file):
     chosen(question="identify")
-    first = next_batch(Study.open(), 5)
-    assert next_batch(Study.open(), 5).rows == first.rows
-    second = next_batch(Study.open(), 5, new=True)
+    first = next_batch(StoredStudy.open(), 5)
+    assert next_batch(StoredStudy.open(), 5).rows == first.rows
+    second = next_batch(StoredStudy.open(), 5, new=True)
     ids = [row["id"] for row in (*first.rows, *second.rows)]
     assert len(set(ids)) == 10
-    assert "pending" in status(Study.open())[1]
+    assert "pending" in status(StoredStudy.open())[1]
 
 
 def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool_file):
     chosen(question="identify")
-    Study.open().cache()
+    StoredStudy.open().cache()
     with ThreadPoolExecutor(4) as threads:
-        made = list(threads.map(lambda _: next_batch(Study.open(), 4, new=True), range(4)))
+        made = list(threads.map(lambda _: next_batch(StoredStudy.open(), 4, new=True), range(4)))
     ids = [row["id"] for batch in made for row in batch.rows]
     assert len(set(ids)) == 16
     assert sorted(batch.round for batch in made) == [1, 2, 3, 4]
@@ -186,7 +186,7 @@ def test_batches_that_are_drawn_at_the_same_time_share_no_item(pool_file):
 def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     chosen(question="identify", floor=0.0)
     labelled(label_file, 10)
-    study = Study.open()
+    study = StoredStudy.open()
     shown = report(study)
     assert shown.estimates[0].estimate is None
     assert (
@@ -204,6 +204,6 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     assert "or drawn between groups without a floor" in text.status(counts, coming, color=False)
     chosen(floor=0.1)
     labelled(label_file, 10)
-    again = report(Study.open())
+    again = report(StoredStudy.open())
     assert again.estimates[0].n_labeled == 10
     assert np.isfinite(again.estimates[0].lower)

@@ -9,12 +9,12 @@ from activetest.nouns.choices import Choices
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 def chosen(**wishes) -> Choices:
     init("pool.parquet", seed=1, **wishes)
-    return Study.open().choices
+    return StoredStudy.open().choices
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_study_toml_is_held_to_the_same_rules(pool_file, folder):
     path.write_text(path.read_text().replace("worst = 1", "worst = 3"))
     for ask in (lambda study: next_batch(study, 3), report):
         with pytest.raises(ChoiceError, match="--worst 3: 'predicted' has 3 groups"):
-            ask(Study.open())
+            ask(StoredStudy.open())
     path.write_text(path.read_text().replace('"identify"', '"estimate"'))
     with pytest.raises(ChoiceError, match="study.toml.*no effect on the question estimate"):
-        Study.open()
+        StoredStudy.open()
 
 
 def test_a_group_that_is_not_there_is_named(pool_file, folder):
@@ -99,10 +99,10 @@ def test_a_group_that_is_not_there_is_named(pool_file, folder):
     whole = path.read_text()
     path.write_text('groups = ["nope"]'.join(whole.rsplit('groups = ["place"]', 1)))
     with pytest.raises(ChoiceError, match="'nope' is not a group of this study"):
-        report(Study.open())
+        report(StoredStudy.open())
     path.write_text(whole.replace('groups = ["place"]', 'groups = ["nope"]'))
     with pytest.raises(PoolChanged, match="the pool has no column 'nope'"):
-        report(Study.open())
+        report(StoredStudy.open())
 
 
 def test_one_group_cannot_be_the_worst_of_all(folder):

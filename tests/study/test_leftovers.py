@@ -4,7 +4,7 @@ import os
 import time
 
 from activetest.study.init import init
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 
 def left(folder, *, hours: float):
@@ -20,7 +20,7 @@ def test_an_init_that_was_killed_while_it_read_the_pool_can_be_repeated(folder, 
     write_pool(folder / "pool.parquet", 20)
     left(folder / ".activetest" / ".cache-ab12", hours=2)
     init("pool.parquet", seed=1)
-    parts = sorted(part.name for part in Study.open().folder.iterdir())
+    parts = sorted(part.name for part in StoredStudy.open().folder.iterdir())
     assert parts == ["cache", "ledger.db", "study.toml"]
 
 

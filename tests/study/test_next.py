@@ -13,7 +13,7 @@ from activetest.study import next as verb
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
 from activetest.study.next import Batch, next_batch, save_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ def ids(batch: Batch) -> list[str]:
     return [row["id"] for row in batch.rows]
 
 
-def draws(study: Study) -> list[tuple]:
+def draws(study: StoredStudy) -> list[tuple]:
     return [(draw.round, draw.id, draw.prob) for draw in study.ledger.record().draws]
 
 
@@ -52,7 +52,7 @@ def test_the_same_study_draws_the_same_items(folder, write_pool):
     drawn = []
     for name in ("one", "two"):
         init("pool.parquet", study_folder=name, seed=5)
-        study = Study.open(name)
+        study = StoredStudy.open(name)
         next_batch(study, 3)
         next_batch(study, 3, new=True)
         drawn.append(draws(study))
@@ -158,7 +158,7 @@ def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
     def plan_slowly(log, *rest, **others):
         seen.append(len(log.supplied_rows))
         if len(seen) == 1:
-            ingest(Study.open(), path)
+            ingest(StoredStudy.open(), path)
         return plan(log, *rest, **others)
 
     monkeypatch.setattr(verb, "plan_round", plan_slowly)

@@ -13,7 +13,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 ROWS = 40
 TRAIN, JUDGES = "rows/train.parquet", "rows/judges.parquet"
@@ -52,10 +52,10 @@ def answered(scene, label_file):
     def go_on(**settings) -> None:
         if settings:
             start(**settings)
-        rows = next_batch(Study.open(), 6).rows
+        rows = next_batch(StoredStudy.open(), 6).rows
         kinds = ("cat", "dog", "owl")
         ingest(
-            Study.open(),
+            StoredStudy.open(),
             label_file(*(f"{row['id']},{kinds[k % 3]}" for k, row in enumerate(rows))),
         )
 
@@ -68,11 +68,11 @@ def forget_cache() -> None:
 
 def estimate(**settings) -> float:
     """The headline."""
-    return report(Study.open(), **settings).estimates[0].estimate
+    return report(StoredStudy.open(), **settings).estimates[0].estimate
 
 
 def notes() -> str:
-    return "\n".join(report(Study.open()).notes)
+    return "\n".join(report(StoredStudy.open()).notes)
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def notes() -> str:
 )
 def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answered, file, settings):
     answered(**settings)
-    before = report(Study.open())
-    unrecorded = report(Study.open(), metrics=UNRECORDED).estimates
+    before = report(StoredStudy.open())
+    unrecorded = report(StoredStudy.open(), metrics=UNRECORDED).estimates
     (scene / file).unlink()
-    after = report(Study.open())
+    after = report(StoredStudy.open())
     assert after.estimates == before.estimates
     assert f"{file} cannot be opened any more: the copy" in "\n".join(after.notes)
-    assert report(Study.open(), metrics=UNRECORDED).estimates == unrecorded
+    assert report(StoredStudy.open(), metrics=UNRECORDED).estimates == unrecorded
     start(floor=0.5)
     answered()
-    assert report(Study.open()).counts.labelled == 12
+    assert report(StoredStudy.open()).counts.labelled == 12
     # Another name is no copy of this one.
     key = next(key for key in ("train", "surrogates") if key in settings)
     with pytest.raises(PoolError, match="there is no file or folder rows/none.parquet"):
@@ -106,7 +106,7 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
     unrecorded = estimate(metrics=UNRECORDED)
     (scene / TRAIN).rename(scene / "moved.parquet")
     forget_cache()
-    for act in (lambda: report(Study.open()), lambda: start(floor=0.5)):
+    for act in (lambda: report(StoredStudy.open()), lambda: start(floor=0.5)):
         with pytest.raises(PoolError, match="no file or folder .*rows/train.parquet") as error:
             act()
         assert error.value.hint == (
@@ -117,7 +117,7 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
     start(surrogate="forest", train="")
     answered()
     start(train="moved.parquet")
-    assert len(Study.open().cache().train.labels) == 30
+    assert len(StoredStudy.open().cache().train.labels) == 30
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
     (scene / JUDGES).rename(scene / "moved.parquet")
     forget_cache()
     with pytest.raises(PoolError, match=r"rows/judges.parquet") as error:
-        report(Study.open())
+        report(StoredStudy.open())
     assert f"--other-models NEWPATH, or {hint} to go on" in error.value.hint
     initialised = start(**way)
     assert any(
@@ -148,7 +148,7 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
     with pytest.raises(PoolChanged, match="is not there as it was") as error:
         estimate(metrics=UNRECORDED)
     assert "restore it" in error.value.hint
-    assert next_batch(Study.open(), 6).round == 2
+    assert next_batch(StoredStudy.open(), 6).round == 2
     start(surrogates="moved.parquet")
     assert "is not there" not in notes()
     assert estimate(metrics=UNRECORDED) == unrecorded
@@ -162,11 +162,11 @@ def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, 
     write_judges(seed=2)
     # Nothing new is drawn or predicted with what they say now.
     refused = (
-        lambda: next_batch(Study.open(), 4),
+        lambda: next_batch(StoredStudy.open(), 4),
         lambda: start(floor=0.5),
         lambda: start(surrogate="stack"),
         lambda: estimate(metrics=UNRECORDED),
-        lambda: report(Study.open(), interval="anytime"),
+        lambda: report(StoredStudy.open(), interval="anytime"),
     )
     for act in refused:
         with pytest.raises(PoolChanged, match="rows/judges.parquet is not what it was") as error:
@@ -174,7 +174,7 @@ def test_other_models_may_not_change_their_minds_once_draws_rest_on_them(scene, 
         assert "restore it" in error.value.hint
     assert estimate() == recorded
     start(surrogate="agreement")
-    assert next_batch(Study.open(), 6).round == 2
+    assert next_batch(StoredStudy.open(), 6).round == 2
     assert "rows/judges.parquet is not what it was when rounds were drawn" in notes()
     with pytest.raises(PoolChanged, match="'external'"):
         estimate(metrics=UNRECORDED)
@@ -201,13 +201,13 @@ def test_a_round_that_rests_on_other_models_keeps_their_fingerprint(scene, answe
 
 def test_labels_are_taken_whatever_became_of_the_files(scene, label_file):
     start(surrogate="external", surrogates=JUDGES)
-    batch = next_batch(Study.open(), 4)
+    batch = next_batch(StoredStudy.open(), 4)
     (scene / JUDGES).unlink()
     forget_cache()
-    assert [row["id"] for row in next_batch(Study.open(), 4, show=("x1",)).rows] == [
+    assert [row["id"] for row in next_batch(StoredStudy.open(), 4, show=("x1",)).rows] == [
         row["id"] for row in batch.rows
     ]
-    assert ingest(Study.open(), label_file(f"{batch.rows[0]['id']},cat")).new == 1
+    assert ingest(StoredStudy.open(), label_file(f"{batch.rows[0]['id']},cat")).new == 1
 
 
 def test_features_may_not_change_once_a_surrogate_that_sees_them_has_drawn(scene, answered):
@@ -224,13 +224,13 @@ def test_features_may_not_change_once_a_surrogate_that_sees_them_has_drawn(scene
     edited = before + 1
     edited[7] = 99.0
     write(edited)
-    refused = (lambda: next_batch(Study.open(), 4), lambda: estimate(metrics=UNRECORDED))
+    refused = (lambda: next_batch(StoredStudy.open(), 4), lambda: estimate(metrics=UNRECORDED))
     for act in (*refused, lambda: start(surrogate="linear")):
         with pytest.raises(PoolChanged, match="what the features say in .* drawn with .*'forest'"):
             act()
     assert estimate() == recorded
     start(surrogate="agreement")
-    assert next_batch(Study.open(), 6).round == 2
+    assert next_batch(StoredStudy.open(), 6).round == 2
     write(before + 1)
     assert estimate(metrics=UNRECORDED) == unrecorded
 
@@ -238,6 +238,6 @@ def test_features_may_not_change_once_a_surrogate_that_sees_them_has_drawn(scene
 def test_a_report_says_what_a_stack_is_made_of(scene, answered):
     answered(surrogate="stack", surrogates=JUDGES)
     # Six labels say nothing about weights.
-    assert report(Study.open()).surrogate_note == "agreement 100 %"
+    assert report(StoredStudy.open()).surrogate_note == "agreement 100 %"
     start(surrogate="agreement")
-    assert report(Study.open()).surrogate_note is None
+    assert report(StoredStudy.open()).surrogate_note is None

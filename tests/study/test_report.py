@@ -7,7 +7,7 @@ from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 CLASSES = ("cat", "dog", "owl")
 
@@ -135,7 +135,7 @@ def test_supplied_labels_are_noted_and_used(study, buy, label_file):
 def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
     write_pool(folder / "pool.parquet", 400, seed=4)
     init("pool.parquet", seed=1, surrogate="model")
-    study = Study.open()
+    study = StoredStudy.open()
     ids = [row["id"] for row in next_batch(study, 200).rows]
     cache = study.cache()
     called = cache.rows(0, 400).outputs.pred[cache.find(ids)]
@@ -161,7 +161,7 @@ def test_the_plain_mean_is_refused_for_active_draws_and_given_for_uniform_ones(s
 def test_uniform_draws_have_a_plain_mean(folder, write_pool, label_file):
     write_pool(folder / "pool.parquet", 40)
     init("pool.parquet", seed=1, acquisition="uniform")
-    study = Study.open()
+    study = StoredStudy.open()
     ids = [row["id"] for row in next_batch(study, 10).rows]
     ingest(study, label_file(*(f"{item},cat" for item in ids)))
     plain = estimate_row(report(study, estimators=("iid",)), estimator="iid")
@@ -194,7 +194,7 @@ def test_regression_reports_its_own_metrics(folder, label_file):
     x = rng.normal(size=300)
     pq.write_table(pa.table({"id": np.arange(300), "pred": 2 * x, "x": x}), "pool.parquet")
     init("pool.parquet", seed=1)
-    study = Study.open()
+    study = StoredStudy.open()
     truth = 2 * x + 0.5 + rng.normal(size=300) * 0.3
     for _ in range(4):
         ids = [row["id"] for row in next_batch(study, 15).rows]
@@ -222,7 +222,7 @@ def test_a_group_column_may_have_an_equals_sign_in_its_name(folder, label_file):
     rows = {"id": range(20), "pred": ["yes", "no"] * 10, "a=b": ["x", "y=z"] * 10}
     pq.write_table(pa.table({name: list(values) for name, values in rows.items()}), "pool.parquet")
     init("pool.parquet", groups=("a=b",), seed=1)
-    study = Study.open()
+    study = StoredStudy.open()
     ids = [row["id"] for row in next_batch(study, 20).rows]
     ingest(study, label_file(*(f"{item},yes" for item in ids)))
     shown = [(each.group, each.estimate) for each in report(study).estimates if each.group]
@@ -235,7 +235,7 @@ def test_a_constant_loss_is_worth_no_number_of_random_labels(folder, label_file)
 
     pq.write_table(pa.table({"id": list(range(60)), "pred": [1.0] * 60}), "pool.parquet")
     init("pool.parquet", seed=1)
-    study = Study.open()
+    study = StoredStudy.open()
     ids = [row["id"] for row in next_batch(study, 30).rows]
     ingest(study, label_file(*(f"{item},1.1" for item in ids)))
     found = estimate_row(report(study), "rmse")

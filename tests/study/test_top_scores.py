@@ -12,7 +12,7 @@ from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 CLASSES = ("cat", "dog", "owl")
 NOTE = "Items chosen by the largest score, not drawn: "
@@ -41,7 +41,7 @@ def test_next_picks_the_same_items_again_until_they_are_answered(study):
     batch = next_batch(study, 3)
     assert batch.summary() == "round 1: 3 items with the largest scores"
     assert [draw.prob for draw in study.ledger.record().draws] == [None] * 3
-    again = next_batch(Study.open(study.folder), 3)
+    again = next_batch(StoredStudy.open(study.folder), 3)
     assert again.rows == batch.rows
     assert again.summary() == "3 items still waiting for labels (--new chooses others)"
     assert status(study)[1] == "next shows the 3 pending items again; next --new chooses others"

@@ -1,4 +1,4 @@
-"""A study: which pool, which choices, which ledger, and a cache that can be rebuilt."""
+"""A study on disk: which pool, which choices, which ledger, and a cache that can be rebuilt."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
@@ -29,7 +29,7 @@ from activetest.study.folder import CACHE, LEDGER, find_study, is_study, raising
 from activetest.study.restart import finish_restart, prepare_restart
 
 
-class Study:
+class StoredStudy:
     """One study.
 
     folder   where it is stored
@@ -58,7 +58,7 @@ class Study:
         seed: int,
         fingerprint: str,
         rows: int,
-    ) -> "Study":
+    ) -> "StoredStudy":
         """Create a study as a whole or not at all. A cache that is already in the folder is kept.
 
         Raises StudyError when there is a study, StorageError when the folder cannot be written.
@@ -71,10 +71,10 @@ class Study:
         with raising_storage_errors(folder), atomic.completing_folder(folder) as building:
             Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
             config.write_config(building, pool, choices)
-        return Study.open(folder)
+        return StoredStudy.open(folder)
 
     @staticmethod
-    def open(folder: str | Path | None = None) -> "Study":
+    def open(folder: str | Path | None = None) -> "StoredStudy":
         """The study in a folder, in ACTIVETEST_STUDY, or in the nearest folder above this one.
 
         Raises StudyError when there is none or it is damaged, ChoiceError for a bad study.toml.
@@ -84,7 +84,7 @@ class Study:
         with raising_storage_errors(folder):
             finish_restart(folder, ledger)
         pool, choices = config.read_config(folder)
-        return Study(folder, pool, choices, ledger)
+        return StoredStudy(folder, pool, choices, ledger)
 
     @property
     def addresses(self) -> dict[str, str]:

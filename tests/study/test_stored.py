@@ -13,22 +13,22 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.next import next_batch
-from activetest.study.study import Study
+from activetest.study.stored import StoredStudy
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
 ROLES |= {"outputs": ["score"]}
 
 
-def create(folder, **changes) -> Study:
+def create(folder, **changes) -> StoredStudy:
     given = {"pool": ROLES, "choices": CHOICES, "seed": 3, "fingerprint": "f", "rows": 9}
-    return Study.create(folder, **given | changes)
+    return StoredStudy.create(folder, **given | changes)
 
 
 def test_a_study_comes_back_as_it_was_written(folder):
     pool = ROLES | {"positive": 'a "quoted" \\ é \x7f \n name', "outputs": ["score"]}
     create(folder / "here" / ".activetest", pool=pool)
-    study = Study.open(folder / "here")
+    study = StoredStudy.open(folder / "here")
     assert study.choices == CHOICES
     assert study.pool == pool | {"uri": "../pool.parquet"}
     assert (study.seed, study.ledger.fingerprint, study.ledger.rows) == (3, "f", 9)
@@ -62,14 +62,14 @@ def test_a_good_edit_holds_for_the_rounds_to_come(study):
     next_batch(study, 2)
     path = study.folder / "study.toml"
     path.write_text(path.read_text().replace("floor = 0.35", "floor = 1"))
-    next_batch(Study.open(), 2, new=True)
-    first, second = Study.open().log(study.cache()).history
+    next_batch(StoredStudy.open(), 2, new=True)
+    first, second = StoredStudy.open().log(study.cache()).history
     assert (first.choices["floor"], second.choices["floor"]) == (0.35, 1)
 
 
 def test_choices_are_updated_whole(study):
     study.update(replace(study.choices, floor=0.5))
-    again = Study.open()
+    again = StoredStudy.open()
     assert again.choices == study.choices
     assert again.pool == study.pool
     assert again.uri == study.uri
@@ -86,7 +86,7 @@ def test_a_study_and_its_pool_can_be_moved_together(study, folder, monkeypatch):
     for name in (".activetest", "pool.parquet"):
         shutil.move(folder / name, folder / "project" / name)
     monkeypatch.chdir(folder / "project")
-    moved = Study.open()
+    moved = StoredStudy.open()
     assert moved.cache().size == 40
     assert next_batch(moved, 3).rows == batch.rows
 
