@@ -9,7 +9,7 @@ import pytest
 
 import activetest
 from activetest import catalog
-from activetest.cli import help
+from activetest.cli import formatter
 from activetest.cli.app import main
 from activetest.cli.options import write_table
 from activetest.item_statistics import specification
@@ -23,7 +23,7 @@ from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = {name: help.load_command(name) for name in help.COMMANDS}
+COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 
 
 def code_blocks() -> list[str]:

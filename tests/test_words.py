@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from activetest.cli import help
+from activetest.cli import formatter
 from activetest.cli.app import main
 from activetest.nouns.report import RENAMED_KEYS
 from activetest.study.stored import StoredStudy
@@ -222,7 +222,7 @@ def test_pages_are_plain():
 # --- in what users see
 
 
-COMMANDS = sorted(help.COMMANDS)
+COMMANDS = sorted(formatter.COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

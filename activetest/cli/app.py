@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from activetest import __version__
-from activetest.cli import help, streams
+from activetest.cli import formatter, streams
 from activetest.errors import ActivetestError
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
@@ -24,12 +24,12 @@ _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, 
 _INTERRUPTED = 130
 
 app = typer.Typer(
-    cls=help.Group,
+    cls=formatter.Group,
     help="How good is a model that you cannot open? An honest answer from few labels.",
     epilog="activetest init pool.parquet\nactivetest next -n 20 -o batch.csv",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": help.WIDTH},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": formatter.WIDTH},
 )
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ActivetestError as error:
         return streams.fail(error.problem, error.hint)
     except _UsageError as error:
-        return streams.fail(*help.explain_usage(error))
+        return streams.fail(*formatter.explain_usage(error))
     except OSError as error:
         if error.errno not in _REFUSED:
             raise

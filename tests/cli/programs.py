@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from activetest.cli import help
+from activetest.cli import formatter
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "activetest"]
-COMMANDS = {name: help.load_command(name) for name in help.COMMANDS}
+COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 
 
 def program(*words: str, **options) -> subprocess.CompletedProcess:

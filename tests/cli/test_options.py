@@ -4,13 +4,13 @@ import inspect
 
 import pytest
 
-from activetest.cli import help, options
+from activetest.cli import formatter, options
 from activetest.cli.report import split_gates
 from activetest.errors import ChoiceError
 from activetest.nouns import choices
 from activetest.nouns.choices import DECLARATIONS, Simulated
 
-COMMANDS = {name: help.load_command(name) for name in help.COMMANDS}
+COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 
 
 @pytest.mark.parametrize(
