@@ -88,15 +88,6 @@ def test_every_option_that_is_named_exists():
     assert named - offered - of_benchmarks <= {"--help", "--version", "--install-completion"}
 
 
-def test_the_benchmarks_know_the_options_they_are_shown_with():
-    commands = [block for block in code_blocks() if "tests/benchmarks/" in block]
-    assert commands
-    for command in commands:
-        script = ROOT / re.search(r"tests/benchmarks/\w+\.py", command)[0]
-        for option in re.findall(r"--[a-z]+", command):
-            assert f'"{option}"' in script.read_text(encoding="utf-8"), option
-
-
 @pytest.mark.parametrize(
     ("family", "name"),
     [(family, name) for family in catalog.FAMILIES for name in catalog.names(family)],

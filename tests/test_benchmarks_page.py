@@ -1,0 +1,131 @@
+"""The page of benchmarks names every script, and its commands can be run as they stand."""
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.benchmarks import picture
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "benchmarks"
+PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
+SOURCES = {file.name: file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.py"))}
+SCRIPTS = [name for name, source in SOURCES.items() if '__name__ == "__main__"' in source]
+SHARED = sorted(set(SOURCES) - set(SCRIPTS))
+
+
+def read_commands() -> list[str]:
+    """What the indented blocks run, one command each, joined where a line ends in a backslash."""
+    lines = re.findall(r"^ {4}(.*)$", PAGE.replace("\\\n", " "), flags=re.MULTILINE)
+    return [line for line in lines if re.search(r"\b(?:python|activetest) ", line)]
+
+
+COMMANDS = read_commands()
+
+
+@cache
+def print_help(*words: str) -> str:
+    """What a program prints with --help."""
+    done = subprocess.run(
+        [sys.executable, *words, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def find_program(command: str) -> tuple[str, ...]:
+    """The script of a command, or the verb of activetest, as arguments of Python."""
+    script = re.search(r"python (tests/benchmarks/\w+\.py)", command)
+    verb = re.search(r"\bactivetest (\w+)", command)
+    return (script[1],) if script else ("-m", "activetest", verb[1])
+
+
+def find_options(text: str) -> set[str]:
+    """The long options that a text names."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def make_anchor(heading: str) -> str:
+    """The link to a heading, as code hosts make it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_has_a_command(script):
+    assert any(find_program(command) == (f"tests/benchmarks/{script}",) for command in COMMANDS)
+
+
+@pytest.mark.parametrize("script", SHARED)
+def test_every_file_without_a_command_is_named(script):
+    assert f"`{script}`" in PAGE
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_explains_its_options(script):
+    first_line = re.match(r'"""(.*)', SOURCES[script])[1]
+    assert " ".join(print_help(f"tests/benchmarks/{script}").split()).count(first_line) == 1
+
+
+@pytest.mark.parametrize("program", sorted({find_program(command) for command in COMMANDS}))
+def test_a_program_has_the_options_that_it_is_shown_with(program):
+    shown = [command for command in COMMANDS if find_program(command) == program]
+    assert set().union(*map(find_options, shown)) <= find_options(print_help(*program))
+
+
+def test_every_option_that_is_named_exists():
+    programs = [(f"tests/benchmarks/{script}",) for script in SCRIPTS]
+    programs += [("-m", "activetest", verb) for verb in ("init", "next", "report", "simulate")]
+    offered = set().union(*(find_options(print_help(*program)) for program in programs))
+    assert find_options(PAGE) <= offered | {"--help"}
+
+
+def test_every_script_that_is_named_exists():
+    assert set(re.findall(r"\b(\w+\.py)\b", PAGE)) - {"SCRIPT.py"} == set(SOURCES)
+
+
+def test_the_index_lists_every_table_and_nothing_else():
+    headings = re.findall(r"^## (Other packages)$|^### (.*)$", PAGE, flags=re.MULTILINE)
+    anchors = [make_anchor("".join(pair)) for pair in headings]
+    assert len(anchors) > 20
+    index = PAGE[: PAGE.index("\n## ")]
+    assert re.findall(r"\]\(#([^)]*)\)", index) == anchors
+    assert set(re.findall(r"\]\(#([^)]*)\)", PAGE)) <= set(anchors)
+
+
+def test_every_row_of_a_table_has_a_cell_for_each_column():
+    tables = re.findall(r"(?:^\|.*\n)+", PAGE, flags=re.MULTILINE)
+    assert len(tables) > 30
+    for table in tables:
+        widths = {len(line.split("|")) for line in table.splitlines()}
+        assert len(widths) == 1, table.splitlines()[0]
+
+
+def test_the_picture_is_the_one_that_the_script_draws():
+    assert picture.PICTURE.read_text(encoding="utf-8") == picture.draw(PAGE)
+
+
+def test_the_picture_shows_the_table_of_the_error_rate():
+    cells = re.search(r"^\| reviews \|.*\| (1\.34) ± (0\.06), (1\.28), .*\|$", PAGE, re.MULTILINE)
+    assert cells is not None
+    reviews = {row.pool: row for row in picture.read_savings(PAGE)}["reviews"]
+    # 256 of 1,600 items are counted: m = 1 / (1/1600 + (1/200 - 1/1600) / 1.34) and its derivative.
+    assert reviews.worth == pytest.approx(256)
+    assert reviews.doubt == pytest.approx(2 * 256 * (1 - 256 / 1600) * 0.06 / 1.34)
+    exact = [1 / (1 / 1600 + (1 / 200 - 1 / 1600) / (1.34 + step)) for step in (-0.06, 0.06)]
+    assert reviews.doubt == pytest.approx(exact[1] - exact[0], rel=0.02)
+
+
+def test_the_picture_can_be_read_aloud_and_brings_nothing_from_outside():
+    root = ElementTree.fromstring(picture.draw(PAGE))
+    namespace = "{http://www.w3.org/2000/svg}"
+    assert root.get("role") == "img"
+    described = [root.find(f"{namespace}{name}").get("id") for name in ("title", "desc")]
+    assert root.get("aria-labelledby").split() == described
+    for row in picture.read_savings(PAGE):
+        assert f"{row.pool} {row.worth:.0f}" in root.find(f"{namespace}desc").text
+    text = picture.draw(PAGE).replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?:|url\(|@import|@font-face|<script|<image|href", text)
