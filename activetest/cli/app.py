@@ -12,6 +12,7 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
+from activetest.cli.spelling import to_commands
 from activetest.errors import ActivetestError
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=arguments, prog_name="activetest", standalone_mode=False)
     except ActivetestError as error:
-        return streams.fail(error.problem, error.hint)
+        return streams.fail(to_commands(error.problem), to_commands(error.hint))
     except _UsageError as error:
         return streams.fail(*formatter.explain_usage(error))
     except OSError as error:

@@ -1,0 +1,308 @@
+"""The library's words in the words of the command line.
+
+Messages of the library name settings and calls in Python, in backticks. Here these become options
+and commands; everything else in a text stays as it is.
+"""
+
+import ast
+import re
+import shlex
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from activetest.nouns.choices import (
+    DECLARATIONS,
+    Declaration,
+    Kind,
+    Simulated,
+    option,
+    split_list,
+)
+
+# A name in quotes, as repr() writes it, or the backtick that opens a span. Quotes after a letter
+# are apostrophes. What a user's file calls something stands in quotes, and is never a command.
+_TOKEN = re.compile(
+    r"""(?<!\w)'(?:[^'\\]|\\.){0,4096}'(?!\w)|(?<!\w)"(?:[^"\\]|\\.){0,4096}"(?!\w)|`""", re.DOTALL
+)
+# A setting by its name alone, with a value, or a call: what may be worth parsing.
+_HEAD = re.compile(r"([A-Za-z_][\w.]*)\s*([=(]|$)")
+# Backticks that may close a span: names inside of it may have some of their own.
+_CLOSINGS = 8
+# Numbers from here on are no values of ours.
+_LARGEST = 2**64
+_PLACEHOLDERS = {"folder": "DIR", "path": "FILE"}
+
+
+class Takes(StrEnum):
+    """What an option takes."""
+
+    NOTHING = "nothing: it is there or not"
+    VALUE = "one value"
+    NAMES = "names, joined by commas"
+    METRICS = "metrics, joined by commas outside of brackets"
+    PAIR = "two values, joined by a comma"
+    REPEATED = "the option once for each"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """How an argument of a call is written as an option; without a flag, as a plain argument."""
+
+    flag: str
+    takes: Takes = Takes.VALUE
+
+
+def _declared(name: str, declaration: Declaration, *, simulated: bool = False) -> Parameter:
+    """The option of a declared choice, as `init` takes it, or `simulate`."""
+    if name == "compare":
+        takes = Takes.PAIR
+    elif declaration.kind == Kind.METRICS:
+        takes = Takes.METRICS
+    elif declaration.kind.is_list or (simulated and declaration.simulated == Simulated.SEVERAL):
+        takes = Takes.NAMES
+    else:
+        takes = Takes.VALUE
+    return Parameter(option(name), takes)
+
+
+_SETTINGS = {name: _declared(name, each) for name, each in DECLARATIONS.items()}
+_FOLDER = {"folder": Parameter("--study")}
+_DRY_RUN = {"dry_run": Parameter("--dry-run", Takes.NOTHING)}
+_NEXT = {
+    "n": Parameter("--n"),
+    "new": Parameter("--new", Takes.NOTHING),
+    "show": Parameter("--show", Takes.NAMES),
+}
+_INGEST = {"labels": Parameter(""), "replace": Parameter("--replace", Takes.NOTHING), **_DRY_RUN}
+_METHODS = {
+    "metrics": Parameter("--metric", Takes.METRICS),
+    "estimators": Parameter("--estimator", Takes.NAMES),
+    "interval": Parameter("--interval"),
+}
+_REPORT = {
+    **_METHODS,
+    "groups": Parameter("--group", Takes.NAMES),
+    "differences": Parameter("--difference", Takes.NAMES),
+    "require": Parameter("--require", Takes.REPEATED),
+    "simultaneous": Parameter("--simultaneous", Takes.NOTHING),
+    "half_width": Parameter("--half-width"),
+    "bound": Parameter("--bound"),
+}
+_SIMULATE = {
+    "pool": Parameter(""),
+    "key": Parameter("--labels"),
+    **_METHODS,
+    "aim": Parameter("--aim"),
+    "budgets": Parameter("--budget", Takes.NAMES),
+    "runs": Parameter("--runs"),
+    "batch": Parameter("--batch"),
+    "seed": Parameter("--seed"),
+    "workers": Parameter("--workers"),
+    "save": Parameter("--save"),
+    **{
+        name: _declared(name, each, simulated=True)
+        for name, each in DECLARATIONS.items()
+        if each.simulated != Simulated.NO
+    },
+}
+_CREATE = {"pool": Parameter(""), **_FOLDER, **_SETTINGS}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call is on the command line.
+
+    command     the words it begins with; empty where it is an option of any command
+    parameters  {name of an argument: its option}
+    places      names of the arguments without a name, in order
+    ending      options that say what the call says by its name
+    """
+
+    command: str
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    ending: str = ""
+
+
+CALLS = {
+    "Study.create": Call("activetest init", _CREATE, ("pool", "folder")),
+    "Study.check": Call("activetest init", _CREATE, ("pool", "folder"), "--dry-run"),
+    "Study.open": Call("", _FOLDER, ("folder",)),
+    "study.change": Call("activetest init", {**_DRY_RUN, **_SETTINGS}),
+    "study.next": Call("activetest next", _NEXT, ("n",)),
+    "study.ingest": Call("activetest ingest", _INGEST, ("labels",)),
+    "study.undo": Call("activetest ingest", ending="--undo"),
+    "study.report": Call("activetest report", _REPORT),
+    "study.status": Call("activetest status"),
+    "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
+}
+# Every setting and argument that has an option, by its name alone.
+OPTIONS = {
+    name: parameter
+    for call in CALLS.values()
+    for name, parameter in call.parameters.items()
+    if parameter.flag
+}
+
+
+def to_commands(text: str) -> str:
+    """The text with every setting and call in backticks as the option or command it is.
+
+    `floor=0.1` becomes --floor 0.1, `study.next(20)` becomes activetest next --n 20. What is in
+    backticks and no known setting or call stays as it is, with its backticks, and so does what
+    stands in quotes.
+    """
+    parts: list[str] = []
+    position = 0
+    while token := _TOKEN.search(text, position):
+        parts.append(text[position : token.start()])
+        position = token.end()
+        written = token.group()
+        if written == "`":
+            for closing in _find_closings(text, position):
+                command = _translate(text[position:closing])
+                if command is not None:
+                    written, position = command, closing + 1
+                    break
+        parts.append(written)
+    return "".join(parts) + text[position:]
+
+
+def _find_closings(text: str, start: int) -> Iterator[int]:
+    """Where a span that starts there may end."""
+    closing = start - 1
+    for _ in range(_CLOSINGS):
+        closing = text.find("`", closing + 1)
+        if closing < 0:
+            return
+        yield closing
+
+
+def _translate(span: str) -> str | None:
+    """What a span is on the command line; None where it is no known setting or call."""
+    head = _HEAD.match(span)
+    if not head or not span.isprintable():
+        return None
+    name, mark = head.group(1).removeprefix("at."), head.group(2)
+    if mark != "(" and name in OPTIONS:
+        return OPTIONS[name].flag if not mark else _write_settings(span)
+    if mark == "(" and name in CALLS:
+        return _write_call(CALLS[name], _parse_call(span, head.group(1)))
+    return None
+
+
+def _write_settings(span: str) -> str | None:
+    """Options of `name=value, name=value`."""
+    call = _parse_call(f"_({span})", "_")
+    return None if call is None or call.args else _join(_write_keywords(call, OPTIONS))
+
+
+def _write_call(call: Call, parsed: ast.Call | None) -> str | None:
+    """The command of a call."""
+    if parsed is None or not (call.command or parsed.args or parsed.keywords):
+        return None
+    values = list(parsed.args)
+    more = bool(values) and _is_ellipsis(values[-1])
+    values = values[:-1] if more else values
+    if len(values) > len(call.places):
+        return None
+    words: list[str | None] = [call.command]
+    for place, value in zip(call.places, values, strict=False):
+        words.append(_write_argument(call.parameters[place], value))
+    words += ["..."] * more
+    words += _write_keywords(parsed, call.parameters)
+    return _join([*words, call.ending])
+
+
+def _parse_call(source: str, name: str) -> ast.Call | None:
+    """The call of that name that is all of this text; None where the text is something else."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            node = ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != name:
+        return None
+    # Brackets that close too early, and comments, leave something behind the call.
+    return node if node.end_col_offset == len(source.encode()) else None
+
+
+def _write_keywords(call: ast.Call, parameters: dict[str, Parameter]) -> list[str | None]:
+    """An option for each argument with a name; None where one is not known."""
+    return [
+        _write_argument(parameters[each.arg], each.value) if each.arg in parameters else None
+        for each in call.keywords
+    ]
+
+
+def _join(words: list[str | None]) -> str | None:
+    """The words with blanks between them; None where one of them cannot be written."""
+    found = [word for word in words if word is not None]
+    return " ".join(filter(None, found)) if len(found) == len(words) else None
+
+
+def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
+    """An option with its value, as a shell takes it; None where it cannot be written."""
+    if parameter.takes == Takes.NOTHING:
+        return parameter.flag if isinstance(node, ast.Constant) and node.value is True else None
+    match node:
+        case ast.List(elts=nodes) | ast.Tuple(elts=nodes):
+            values = [_read_value(each) for each in nodes]
+        case _:
+            values = [_read_value(node)]
+    texts = [value.text for value in values if value is not None]
+    if not texts or len(texts) < len(values) or not _can_join(texts, parameter.takes):
+        return None
+    if parameter.takes == Takes.REPEATED:
+        return " ".join(f"{parameter.flag} {shlex.quote(text)}" for text in texts)
+    joined = ",".join(texts)
+    bare = all(value is not None and value.bare for value in values)
+    return f"{parameter.flag} {joined if bare else shlex.quote(joined)}".strip()
+
+
+def _can_join(texts: list[str], takes: Takes) -> bool:
+    """Whether an option takes these values, and reads them as they are."""
+    match takes:
+        case Takes.REPEATED:
+            return True
+        case Takes.PAIR:
+            return len(texts) <= 2
+        case Takes.NAMES:
+            return split_list(Kind.NAMES, [",".join(texts)]) == tuple(texts)
+        case Takes.METRICS:
+            return split_list(Kind.METRICS, [",".join(texts)]) == tuple(texts)
+        case _:
+            return len(texts) == 1
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The text of a value; bare where it stands for one and needs no quotes."""
+
+    text: str
+    bare: bool = False
+
+
+def _read_value(node: ast.expr) -> _Value | None:
+    """A text, a number, or a name that stands for a value; None for anything else."""
+    match node:
+        case ast.Constant(value=str(text)) if text.isprintable():
+            return _Value(text)
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int(number) | float(number)) if abs(number) < _LARGEST:
+            return _Value(str(number))
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as negated):
+            value = _read_value(negated)
+            number = isinstance(negated.value, int | float)
+            return _Value(f"-{value.text}") if value and number else None
+        case ast.Name(id=name):
+            return _Value(_PLACEHOLDERS.get(name, name.upper()), bare=True)
+    return None
+
+
+def _is_ellipsis(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
