@@ -113,10 +113,10 @@ def test_the_picture_shows_the_table_of_the_error_rate():
     assert cells is not None
     reviews = {row.pool: row for row in picture.read_savings(PAGE)}["reviews"]
     # 256 of 1,600 items are counted: m = 1 / (1/1600 + (1/200 - 1/1600) / 1.34) and its derivative.
-    assert reviews.worth == pytest.approx(256)
-    assert reviews.doubt == pytest.approx(2 * 256 * (1 - 256 / 1600) * 0.06 / 1.34)
+    assert reviews.random_labels == pytest.approx(256)
+    assert reviews.whisker == pytest.approx(2 * 256 * (1 - 256 / 1600) * 0.06 / 1.34)
     exact = [1 / (1 / 1600 + (1 / 200 - 1 / 1600) / (1.34 + step)) for step in (-0.06, 0.06)]
-    assert reviews.doubt == pytest.approx(exact[1] - exact[0], rel=0.02)
+    assert reviews.whisker == pytest.approx(exact[1] - exact[0], rel=0.02)
 
 
 def test_the_picture_can_be_read_aloud_and_brings_nothing_from_outside():
@@ -126,6 +126,6 @@ def test_the_picture_can_be_read_aloud_and_brings_nothing_from_outside():
     described = [root.find(f"{namespace}{name}").get("id") for name in ("title", "desc")]
     assert root.get("aria-labelledby").split() == described
     for row in picture.read_savings(PAGE):
-        assert f"{row.pool} {row.worth:.0f}" in root.find(f"{namespace}desc").text
+        assert f"{row.pool} {row.random_labels:.0f}" in root.find(f"{namespace}desc").text
     text = picture.draw(PAGE).replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|url\(|@import|@font-face|<script|<image|href", text)

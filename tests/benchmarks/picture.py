@@ -44,14 +44,14 @@ STYLE = """
 class Savings:
     """One pool: its share of wrong predictions, and what the chosen labels are worth on it.
 
-    worth   random labels that reach the same error
-    doubt   two Monte-Carlo standard errors of it
+    random_labels   how many reach the same error
+    whisker         two Monte-Carlo standard errors of it
     """
 
     pool: str
     error: float
-    worth: float
-    doubt: float
+    random_labels: float
+    whisker: float
 
 
 def main() -> None:
@@ -62,13 +62,13 @@ def main() -> None:
 
 def draw(page: str) -> str:
     """The picture as SVG, from the text of the page of benchmarks."""
-    rows, runs = sorted(read_savings(page), key=lambda row: -row.worth), read_runs(page)
+    rows, runs = sorted(read_savings(page), key=lambda row: -row.random_labels), read_runs(page)
     bottom = TOP + len(rows) * ROW
     title = f"What {LABELS} chosen labels are worth"
-    worth = ", ".join(f"{row.pool} {row.worth:.0f}" for row in rows)
+    listed = ", ".join(f"{row.pool} {row.random_labels:.0f}" for row in rows)
     description = (
         f"Number of random labels that estimate the error rate as well as {LABELS} labels chosen "
-        f"by activetest: {worth}. {LABELS} would be no saving."
+        f"by activetest: {listed}. {LABELS} would be no saving."
     )
     note = f"Means over {runs:,} simulated studies of each pool; whiskers: two standard errors."
     parts = [
@@ -109,9 +109,9 @@ def read_savings(page: str) -> list[Savings]:
             float, re.match(r"([\d.]+) ± ([\d.]+), ([\d.]+),", cell).groups()
         )
         size, error = int(pools[pool][1].replace(",", "")), float(pools[pool][3])
-        worth = LABELS * labels
+        equal = LABELS * labels
         savings.append(
-            Savings(pool, error, worth, 2 * worth * (1 - worth / size) * deviation / ratio)
+            Savings(pool, error, equal, 2 * equal * (1 - equal / size) * deviation / ratio)
         )
     return savings
 
@@ -139,8 +139,8 @@ def draw_tick(labels: int, bottom: int) -> list[str]:
 def draw_row(place: int, row: Savings) -> list[str]:
     """The name of a pool, its bar with a whisker, and what the labels are worth."""
     middle = TOP + place * ROW + ROW / 2
-    bought, end = min(row.worth, LABELS), place_of(row.worth)
-    low, high = place_of(row.worth - row.doubt), place_of(row.worth + row.doubt)
+    bought, end = min(row.random_labels, LABELS), place_of(row.random_labels)
+    low, high = place_of(row.random_labels - row.whisker), place_of(row.random_labels + row.whisker)
     end_of_name = LEFT - 14
     return [
         write(end_of_name, middle - 1, row.pool, "text", 'text-anchor="end"'),
@@ -158,7 +158,7 @@ def draw_row(place: int, row: Savings) -> list[str]:
         write(
             high + 8,
             middle + 4,
-            f"{row.worth:.0f} ({row.worth / LABELS:.1f}x)",
+            f"{row.random_labels:.0f} ({row.random_labels / LABELS:.1f}x)",
             "text",
             'font-weight="600"',
         ),
