@@ -41,6 +41,7 @@ COMMANDS = {
     "status": "Say where the study stands, and what next would do.",
     "simulate": "Replay strategies on a pool whose labels are all known.",
     "demo": "Run the whole loop on sample data, in a temporary study.",
+    "help": "Show a page of the documentation, or list the pages.",
 }
 
 

@@ -107,7 +107,7 @@ def test_declarations_need_no_library():
     assert not set(done.stdout.split()) & heavy
 
 
-def test_help_lists_methods_of_simulations_for_simulations_alone():
+def test_formatter_lists_methods_of_simulations_for_simulations_alone():
     from activetest import catalog
 
     alone = catalog.having("acquisition", "SIMULATION_ONLY")

@@ -1,0 +1,134 @@
+"""Markdown in a terminal: tables that do not fit stand as names with their text below."""
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from rich import markdown
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+# Wider lines are hard to read, whatever the terminal.
+WIDTH = 100
+_INDENT = 4
+# A first column up to this wide may stand beside the text.
+_NAMES = 24
+_LINK = re.compile(r"\[([^\]]+)\]\((\w+)\.md(?:#[\w-]*)?\)")
+# No background colours: they hide text on light terminals.
+_THEME = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.h1": "bold",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.table.header": "bold",
+        "markdown.item.bullet": "none",
+        "markdown.link": "underline",
+        "markdown.link_url": "underline",
+    }
+)
+
+
+def render(text: str, width: int) -> str:
+    """A page as it looks in a terminal of this many columns, with the terminal's escapes."""
+    console = Console(
+        width=min(width, WIDTH),
+        theme=_THEME,
+        force_terminal=True,
+        legacy_windows=False,
+        highlight=False,
+        emoji=False,
+    )
+    with console.capture() as captured:
+        console.print(_Page(spell_links(text), hyperlinks=False))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+
+def spell_links(text: str) -> str:
+    """A link to another page becomes the command that shows it."""
+
+    def spell(found: re.Match) -> str:
+        words, topic = found[1], found[2]
+        command = f"`activetest help {topic}`"
+        return command if words == topic else f"{words} ({command})"
+
+    return _LINK.sub(spell, text)
+
+
+class _Heading(markdown.Heading):
+    """A heading at the left margin."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        yield self.text
+
+
+class _CodeBlock(markdown.CodeBlock):
+    """What a user types or reads, as it stands."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = Text(str(self.text).rstrip(), overflow="fold")
+        yield Padding(code, (0, 0, 0, _INDENT))
+
+
+class _Table(markdown.TableElement):
+    """A table: as a grid where it fits, else row by row."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        header = [cell.content for cell in self.header.row.cells]  # type: ignore[union-attr]
+        body = self.body.rows if self.body else []
+        rows = [[cell.content for cell in row.cells] for row in body]
+        first, *others = _measure([header, *rows])
+        if first + sum(others) + 2 * len(others) <= options.max_width:
+            yield from _grid(header, rows)
+        elif len(header) == 2 and first <= _NAMES:
+            yield from _grid(header, rows)
+        else:
+            yield from _stack(header, rows)
+
+
+class _Page(markdown.Markdown):
+    """Markdown whose headings, code and tables are those above."""
+
+    elements: ClassVar = markdown.Markdown.elements | {
+        "heading_open": _Heading,
+        "fence": _CodeBlock,
+        "code_block": _CodeBlock,
+        "table_open": _Table,
+    }
+
+
+def _measure(rows: list[list[Text]]) -> list[int]:
+    """The width of every column."""
+    return [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
+
+
+def _grid(header: list[Text], rows: list[list[Text]]) -> Iterator[Table]:
+    """Columns beside each other; the first is never broken."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for number in range(len(header)):
+        table.add_column(no_wrap=number == 0)
+    if any(title.plain for title in header):
+        table.add_row(*(Text(title.plain, style="markdown.table.header") for title in header))
+    for row in rows:
+        table.add_row(*row)
+    yield table
+
+
+def _stack(header: list[Text], rows: list[list[Text]]) -> Iterator[Text | Padding]:
+    """The name of each row, its longest column below, and the others by their titles."""
+    lengths = [sum(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
+    longest = max(range(1, len(header)), key=lambda number: lengths[number])
+    for row in rows:
+        yield row[0]
+        yield Padding(row[longest], (0, 0, 0, _INDENT))
+        others = [
+            Text.assemble(f"{title.plain}: ", cell)
+            for number, (title, cell) in enumerate(zip(header, row, strict=True))
+            if number not in (0, longest) and cell.plain
+        ]
+        if others:
+            yield Padding(Text("; ").join(others), (0, 0, 0, _INDENT))
