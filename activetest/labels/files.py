@@ -15,9 +15,9 @@ _EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
 
 
 class Label(NamedTuple):
-    """One row: its line in the file, and its answer; a PENDING row has none yet."""
+    """One row: its place ("line 3" of a file), and its answer; a PENDING row has none yet."""
 
-    line: int
+    place: str
     id: str
     annotator: str
     status: int
@@ -31,7 +31,7 @@ def read_labels(path: str | Path, *, stdin: BinaryIO | None = None) -> list[Labe
     for two different answers about one item by one annotator.
     """
     name = name_source(path)
-    return _merge_repeated(_parse_rows(_read_text(path, name, stdin), name), name)
+    return merge_repeated(_parse_rows(_read_text(path, name, stdin), name), name)
 
 
 def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
@@ -83,22 +83,24 @@ def _parse_rows(text: str, name: str) -> Iterator[Label]:
         if header is None:
             raise LabelError(f"{name} is empty", _EXPECTED)
         header = [column.strip() for column in header]
-        _check_header(header, name)
+        check_header(header, name)
         for row in lines:
             if not row:
                 continue
-            where = f"{name}, line {lines.line_num}"
+            place = f"line {lines.line_num}"
+            where = f"{name}, {place}"
             if len(row) != len(header):
                 raise LabelError(
                     f"{where}: {len(row)} fields, and the header has {len(header)}",
                     "quote labels that hold a comma",
                 )
-            yield _parse_row(dict(zip(header, row, strict=True)), lines.line_num, where)
+            yield parse_row(dict(zip(header, row, strict=True)), place, where)
     except csv.Error as error:
         raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
 
 
-def _check_header(header: list[str], name: str) -> None:
+def check_header(header: list[str], name: str, expected: str = _EXPECTED) -> None:
+    """Raises LabelError for columns that are no labels, or two of one name."""
     for column in header:
         if header.count(column) > 1:
             raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
@@ -108,10 +110,17 @@ def _check_header(header: list[str], name: str) -> None:
     for character, word in _SEPARATORS.items():
         if any(character in column for column in header):
             raise LabelError(f"{name} is separated by {word}", "separate columns by commas")
-    raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", _EXPECTED)
+    raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", expected)
 
 
-def _parse_row(row: dict[str, str], line: int, where: str) -> Label:
+def parse_row(row: dict[str, str], place: str, where: str) -> Label:
+    """The answer of a row with id and label, and annotator and status where it has them.
+
+    place  of the row, for Label
+    where  the same for messages, with the name of the source
+
+    Raises LabelError for an answer that contradicts itself.
+    """
     label, word = row["label"].strip(), row.get("status", "").strip().lower()
     if not row["id"]:
         raise LabelError(f"{where}: the id is empty", "every row names an item")
@@ -122,10 +131,10 @@ def _parse_row(row: dict[str, str], line: int, where: str) -> Label:
         raise LabelError(f"{where}: labelled, but the label is empty", "fill it in, or no status")
     if status != LABELLED and label:
         raise LabelError(f"{where}: {word}, but there is a label", "remove one of the two")
-    return Label(line, row["id"], row.get("annotator", "").strip(), status, label)
+    return Label(place, row["id"], row.get("annotator", "").strip(), status, label)
 
 
-def _merge_repeated(rows: Iterable[Label], name: str) -> list[Label]:
+def merge_repeated(rows: Iterable[Label], name: str) -> list[Label]:
     """Each answer once; an empty one contradicts none.
 
     Raises LabelConflict for two that differ.
@@ -138,8 +147,8 @@ def _merge_repeated(rows: Iterable[Label], name: str) -> list[Label]:
         elif (first.status, first.label) != (row.status, row.label):
             raise LabelConflict(
                 f"{name}: id {row.id!r} is {describe_answer(first.status, first.label)} "
-                f"in line {first.line} and {describe_answer(row.status, row.label)} "
-                f"in line {row.line}",
+                f"in {first.place} and {describe_answer(row.status, row.label)} "
+                f"in {row.place}",
                 "keep one of them, or say who said it in a column annotator",
             )
     return list(found.values())

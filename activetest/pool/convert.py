@@ -20,7 +20,7 @@ JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 # What is read at once, in bytes, and written at once, in rows.
 _BLOCK = 2**24
-_ROW_GROUP = 131_072
+ROW_GROUP = 131_072
 
 # What means "no value" in a column of numbers.
 _NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
@@ -59,7 +59,7 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
         else _read_csv_batches(path, id or "id")
     )
     with atomic.replacing_file(Path(target)) as building:
-        _write_parquet(batches, building)
+        write_parquet(batches, building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
 
@@ -82,18 +82,18 @@ def open_as_parquet(source: str, *, id: str | None = None, elsewhere: bool = Tru
         yield str(path)
 
 
-def _write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
+def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
     """Write tables of one schema as row groups of at least 131,072 rows, but for the last."""
     first = next(batches)
     with pq.ParquetWriter(target, first.schema, compression="snappy") as writer:
         waiting = [first]
         for table in batches:
             waiting.append(table)
-            if sum(part.num_rows for part in waiting) >= _ROW_GROUP:
-                writer.write_table(pa.concat_tables(waiting), row_group_size=_ROW_GROUP)
+            if sum(part.num_rows for part in waiting) >= ROW_GROUP:
+                writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
                 waiting = []
         if waiting:
-            writer.write_table(pa.concat_tables(waiting), row_group_size=_ROW_GROUP)
+            writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
 
 
 def _read_csv_batches(path: Path, id: str) -> Iterator[pa.Table]:

@@ -33,7 +33,7 @@ def read_answer_key(cache: Cache, key: str | Path, *, unmatched: bool = False) -
             fits = False
         if not fits:
             raise LabelError(
-                f"{key}, line {row.line}: {row.label!r} is not a label of this pool", "correct it"
+                f"{key}, {row.place}: {row.label!r} is not a label of this pool", "correct it"
             )
     if np.isnan(truth).any():
         missing = cache.ids([int(np.argmax(np.isnan(truth)))])[0]

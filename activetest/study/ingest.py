@@ -4,8 +4,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from activetest.cache.cache import Cache
 from activetest.errors import LabelConflict, LabelError
@@ -14,6 +13,7 @@ from activetest.labels.files import Label
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
+from activetest.sampling.label_source import read_label_source
 from activetest.study.stored import StoredStudy
 
 
@@ -60,19 +60,19 @@ class Ingested:
 
 def ingest(
     study: StoredStudy,
-    path: str | Path,
+    labels: Any,
     *,
     replace: bool = False,
     dry_run: bool = False,
     stdin: BinaryIO | None = None,
 ) -> Ingested:
-    """Add the labels of a file, or of standard input (`-`), to the study.
+    """Add labels to the study: of a file, standard input (`-`), a frame, a mapping, or rows.
 
     Raises LabelError for a file, id or label that makes no sense, LabelConflict for a label that
-    contradicts a known one unless `replace`; then nothing of the file is taken.
+    contradicts a known one unless `replace`; then nothing is taken.
     """
-    rows = files.read_labels(path, stdin=stdin)
-    cache, source = study.cache(auxiliary=False), files.name_source(path)
+    source, rows = read_label_source(labels, stdin=stdin)
+    cache = study.cache(auxiliary=False)
     answers = _check_rows(rows, study, cache, source)
     classes = set() if study.pool["task"] == "regression" else set(cache.classes)
     while True:
@@ -108,7 +108,7 @@ def _check_rows(rows: list[Label], study: StoredStudy, cache: Cache, source: str
     positions = cache.find([row.id for row in rows])
     if unknown := [row for row, at in zip(rows, positions, strict=True) if at < 0]:
         raise LabelError(
-            f"{source}, line {unknown[0].line}: id {unknown[0].id!r} is not in the pool"
+            f"{source}, {unknown[0].place}: id {unknown[0].id!r} is not in the pool"
             + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else ""),
             f"ids look like {cache.ids([0])[0]!r}; is this file from another study?",
         )
@@ -131,7 +131,7 @@ def _parse_number(row: Label, source: str) -> str:
     if not abs(value) <= LARGEST:
         kind = "too large" if math.isfinite(value) else "not a number"
         raise LabelError(
-            f"{source}, line {row.line}: label {row.label!r} of id {row.id!r} is {kind}",
+            f"{source}, {row.place}: label {row.label!r} of id {row.id!r} is {kind}",
             f"labels of this pool are numbers of at most {LARGEST:g} in size",
         )
     return repr(value)
@@ -148,7 +148,7 @@ def _make_class_parser(study: StoredStudy, cache: Cache) -> Callable[[Label, str
         near = difflib.get_close_matches(row.label, cache.classes, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         raise LabelError(
-            f"{source}, line {row.line}: label {row.label!r} of id {row.id!r} is not a class",
+            f"{source}, {row.place}: label {row.label!r} of id {row.id!r} is not a class",
             f"{guess}the classes are {names}",
         )
 
@@ -178,12 +178,12 @@ def _describe_conflict(
 ) -> LabelConflict:
     """The error for answers that contradict known ones."""
     first = changed[0]
-    line = next(r.line for r in rows if (r.id, r.annotator) == (first.id, first.annotator))
+    place = next(r.place for r in rows if (r.id, r.annotator) == (first.id, first.annotator))
     before = known[first.id, first.annotator]
     others = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
     now, then = (files.describe_answer(each.status, each.label) for each in (first, before))
     return LabelConflict(
-        f"{source}, line {line}: id {first.id!r} is {now}, and was {then}{others}",
+        f"{source}, {place}: id {first.id!r} is {now}, and was {then}{others}",
         "take the new labels with --replace, or say who said it in a column annotator",
     )
 

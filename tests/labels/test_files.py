@@ -22,10 +22,10 @@ def read(text: str | bytes) -> list[Label]:
 def test_a_row_says_who_labelled_which_item_how():
     rows = read("id,label,annotator,status\na,cat,ann,\nb,,bob,declined\nc,,,skipped\nd,,,\n")
     assert rows == [
-        Label(2, "a", "ann", LABELLED, "cat"),
-        Label(3, "b", "bob", DECLINED, ""),
-        Label(4, "c", "", DECLINED, ""),
-        Label(5, "d", "", PENDING, ""),
+        Label("line 2", "a", "ann", LABELLED, "cat"),
+        Label("line 3", "b", "bob", DECLINED, ""),
+        Label("line 4", "c", "", DECLINED, ""),
+        Label("line 5", "d", "", PENDING, ""),
     ]
 
 

@@ -1,0 +1,108 @@
+"""Labels that are values of a program: columns, rows, or a mapping from ids.
+
+They become the same rows as those of a file, by the same rules.
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from activetest.errors import LabelError
+from activetest.labels.files import Label, check_header, merge_repeated, parse_row
+
+# The columns that mean something; all others are left alone.
+COLUMNS = ("id", "label", "annotator", "status")
+_SORTS = "labels are text, numbers or true/false; None where one is still missing"
+_COLUMNS_EXPECTED = "its columns are id and label, and annotator and status where needed"
+_KEYS_EXPECTED = "a row has the keys id and label, and annotator and status where needed"
+
+
+def read_columns(columns: Mapping[str, Sequence[Any]], name: str = "the frame") -> list[Label]:
+    """Labels of a frame, as its columns id, label[, annotator][, status] of one length.
+
+    Values are text, numbers or true/false; None, NaN and missing values of pandas are empty. A
+    whole number is the same class however it is held: 3, 3.0 and "3". Raises LabelError, naming
+    row (the first is row 0) and id, for anything else, and LabelConflict for two different answers
+    about one item by one annotator. `name` stands for the frame in messages.
+    """
+    check_header(list(columns), name, _COLUMNS_EXPECTED)
+    used = [column for column in COLUMNS if column in columns]
+    rows = zip(*(columns[column] for column in used), strict=True)
+    return _read((dict(zip(used, row, strict=True)) for row in rows), name)
+
+
+def read_rows(rows: Iterable[Mapping[str, Any]], name: str = "the rows") -> list[Label]:
+    """Labels of rows with the keys id, label[, annotator][, status]; as read_columns."""
+
+    def check(row: Any, number: int) -> Mapping[str, Any]:
+        if not isinstance(row, Mapping):
+            raise LabelError(f"{name}, row {number}: {_name(row)}, not a mapping", _KEYS_EXPECTED)
+        missing = [key for key in ("id", "label") if key not in row]
+        if missing:
+            raise LabelError(f"{name}, row {number}: there is no {missing[0]!r}", _KEYS_EXPECTED)
+        return row
+
+    return _read((check(row, number) for number, row in enumerate(rows)), name)
+
+
+def read_mapping(labels: Any, name: str = "the mapping") -> list[Label]:
+    """Labels of a mapping from id to label, or of a pandas Series indexed by id; as read_columns.
+
+    An id may occur twice, as 17 and "17" or in the index of a Series, with the same label.
+    """
+    return _read(({"id": id, "label": label} for id, label in labels.items()), name, "entry")
+
+
+def is_mapping(labels: Any) -> bool:
+    """Whether read_mapping can read it: a mapping, or a Series of pandas."""
+    series = getattr(sys.modules.get("pandas"), "Series", None)
+    return isinstance(labels, Mapping) or (series is not None and isinstance(labels, series))
+
+
+def _read(rows: Iterable[Mapping[str, Any]], name: str, unit: str = "row") -> list[Label]:
+    return merge_repeated(_parse(rows, name, unit), name)
+
+
+def _parse(rows: Iterable[Mapping[str, Any]], name: str, unit: str) -> Iterator[Label]:
+    """One Label per row. Raises LabelError."""
+    for number, row in enumerate(rows):
+        place = f"{unit} {number}"
+        id = _write(row["id"], f"{name}, {place}", "id")
+        where = f"{name}, {place}" + (f", id {id!r}" if id else "")
+        texts = {key: _write(row[key], where, key) for key in COLUMNS[1:] if key in row}
+        yield parse_row({"id": id} | texts, place, where)
+
+
+def _write(value: Any, where: str, column: str) -> str:
+    """A value as text, as the pool names classes and ids: True, 3, 3.5; empty where it is missing.
+
+    Raises LabelError for a value of another sort.
+    """
+    if isinstance(value, str):
+        return str(value)
+    # A number of NumPy or of a tensor library, which has no other shape than ().
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if _is_missing(value):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bool | int | float | Decimal):
+        return str(value)
+    raise LabelError(f"{where}: the {column} is {_name(value)}", _SORTS)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether this is None, NaN, or a missing value of pandas."""
+    pandas = sys.modules.get("pandas")
+    missing = (None, getattr(pandas, "NA", None), getattr(pandas, "NaT", None))
+    if any(value is each for each in missing):
+        return True
+    return isinstance(value, float | Decimal) and math.isnan(value)
+
+
+def _name(value: Any) -> str:
+    """The sort of a value that is no label."""
+    return f"of type {type(value).__name__}"

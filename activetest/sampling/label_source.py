@@ -1,0 +1,39 @@
+"""Labels, however they come: a file, a frame, a mapping from ids, or rows."""
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from activetest.errors import LabelError
+from activetest.labels import files, values
+from activetest.labels.files import Label
+from activetest.pool import frames
+
+
+def read_label_source(labels: Any, *, stdin: BinaryIO | None = None) -> tuple[str, list[Label]]:
+    """The name of the source in messages and in the ledger, and its rows.
+
+    labels  the path of a label file (`-` is standard input), a frame with the columns id and label,
+            a mapping from id to label, a pandas Series indexed by id, or rows: an iterable of
+            mappings with the keys id and label
+
+    Raises LabelError for anything else, and for what cannot be a label; LabelConflict for two
+    different answers about one item by one annotator.
+    """
+    if isinstance(labels, str | PathLike):
+        path = "-" if labels == "-" else Path(labels)
+        return files.name_source(path), files.read_labels(path, stdin=stdin)
+    if frames.is_frame(labels):
+        name = "the frame"
+        return name, values.read_columns(frames.read_columns(labels, error=LabelError), name)
+    if values.is_mapping(labels):
+        name = "the mapping"
+        return name, values.read_mapping(labels, name)
+    if isinstance(labels, Iterable):
+        name = "the rows"
+        return name, values.read_rows(labels, name)
+    raise LabelError(
+        f"labels cannot be a {type(labels).__name__}",
+        "give the path of a file, a frame, a mapping from id to label, or rows",
+    )
