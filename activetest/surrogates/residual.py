@@ -2,7 +2,7 @@
 
 Its prior mean is zero, which is the black box itself. The residual's variance is log-linear in the
 prediction, the black box's own deviation and the features: a shrunk gamma regression of the squared
-residuals.
+residuals (Aitkin 1987).
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Re
     if training.classes:
         raise ChoiceError(
             "the surrogate 'residual' predicts values, and this pool predicts classes",
-            hint="activetest init POOL --surrogate agreement",
+            hint='`study.change(surrogate="agreement")`',
         )
     residual = training.labels - training.rows.outputs.pred
     design = _design_columns(training.rows)
