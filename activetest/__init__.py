@@ -1,3 +1,77 @@
-"""activetest: how good is a black-box model, from a few hundred labels instead of thousands."""
+"""activetest: how good is a black-box model, from a few hundred labels instead of thousands.
 
-__version__ = "0.1.0"
+    import activetest as at
+
+    study = at.Study.create(frame, groups=["region"], seed=1)
+    batch = study.next(20)
+    study.ingest(batch.to_frame().assign(label=...))
+    print(study.report())
+
+Names are imported when they are first used.
+"""
+
+__version__ = "0.2.0"
+
+# As in typing, which is not imported for this alone.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from activetest.errors import (
+        ActivetestError,
+        ChoiceError,
+        LabelConflict,
+        LabelError,
+        NotEstimable,
+        PoolChanged,
+        PoolError,
+        StorageError,
+        StudyError,
+        UnknownMethod,
+    )
+    from activetest.simulation.simulate import simulate
+    from activetest.study.results import Batch, Report, Setup, Status
+    from activetest.study.study import Study
+
+__all__ = [
+    "ActivetestError",
+    "Batch",
+    "ChoiceError",
+    "LabelConflict",
+    "LabelError",
+    "NotEstimable",
+    "PoolChanged",
+    "PoolError",
+    "Report",
+    "Setup",
+    "Status",
+    "StorageError",
+    "Study",
+    "StudyError",
+    "UnknownMethod",
+    "__version__",
+    "simulate",
+]
+
+# {name: the module it is in}; every other public name is an error.
+_MODULES = {
+    "Study": "activetest.study.study",
+    "simulate": "activetest.simulation.simulate",
+    **dict.fromkeys(("Batch", "Report", "Setup", "Status"), "activetest.study.results"),
+}
+
+
+def __getattr__(name: str) -> "Any":
+    """The public name, imported now."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_MODULES.get(name, "activetest.errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -23,20 +23,18 @@ def ingest(
     study: options.Folder = None,
 ) -> None:
     """Bring labels into the study: all rows of a file, or none."""
-    from activetest.study import ingest
-    from activetest.study.stored import StoredStudy
+    from activetest.study.study import Study
 
     if undo == bool(labels) or (undo and (replace or dry_run)):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
-    current = StoredStudy.open(study)
+    current = Study.open(study)
     if undo:
-        source, time, answers = ingest.undo(current)
+        source, time, answers = current.undo()
         count = f"{answers:,} answer{'s' * (answers != 1)}"
         streams.write(f"taken back: {count} of {source}, which came at {time}\n")
     else:
-        stdin = sys.stdin.buffer if labels == "-" else None
-        summary = ingest.ingest(current, labels, replace=replace, dry_run=dry_run, stdin=stdin)
-        streams.write(f"{summary}\n")
+        given = sys.stdin.buffer if labels == "-" else labels
+        streams.write(f"{current.ingest(given, replace=replace, dry_run=dry_run)}\n")
 
 
 COMMAND = ingest

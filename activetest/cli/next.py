@@ -1,6 +1,5 @@
 """activetest next, as a command."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,14 +27,12 @@ def next_items(
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
-    from activetest.study.next import next_batch, save_batch
-    from activetest.study.stored import StoredStudy
+    from activetest.study.study import Study
 
     options.check_format(FORMATS, format)
-    current = StoredStudy.open(study)
-    draw = partial(next_batch, current, count, new=new, show=options.split_names(show) or ())
     file = None if output is None or str(output) == "-" else output
-    batch = save_batch(current, file, format, draw) if file else draw()
+    columns = options.split_names(show) or ()
+    batch = Study.open(study).next(count, new=new, show=columns, path=file, format=format)
     if batch.rows and not file:
         streams.write(batch.to(format))
     streams.say(batch.summary() + (f", written to {file}" if batch.rows and file else ""))

@@ -60,6 +60,10 @@ def report(
     estimator: options.name_list(
         "What to estimate with.", "--estimator", completes="estimators"
     ) = None,
+    verbose: Annotated[
+        bool,
+        Option("--verbose", "-v", help="Show all estimates and notes, in text and Markdown."),
+    ] = False,
     format: options.output_format(reports=True) = "text",
     study: options.Folder = None,
 ) -> int:
@@ -69,9 +73,8 @@ def report(
     wrong; 3, no gate failed, but one is undecided and needs more labels.
     """
     from activetest import catalog
-    from activetest.nouns.report import count_verdicts, exit_code
-    from activetest.study.report import report
-    from activetest.study.stored import StoredStudy
+    from activetest.nouns.report import count_verdicts
+    from activetest.study.study import Study
 
     renderer = options.load_format(format, "render")
     if catalog.fact("render", format, "NEEDS_GATES") and not require:
@@ -83,17 +86,20 @@ def report(
         "metrics": options.split_metrics(metric),
         "groups": options.split_names(group),
         "differences": options.split_names(difference),
-        "requirements": split_gates(require or ()),
+        "require": split_gates(require or ()),
         "simultaneous": simultaneous,
         "interval": interval,
         "half_width": half_width,
         "bound": bound,
     }
-    finished = report(StoredStudy.open(study), **options.drop_missing(settings))
-    streams.write(renderer.render(finished))
+    finished = Study.open(study).report(**options.drop_missing(settings))
+    extent = {}
+    if catalog.fact("render", format, "ABRIDGED"):
+        extent = {"verbose": verbose, "more": "activetest report -v"}
+    streams.write(renderer.render(finished, **extent))
     if finished.gates:
         streams.say(count_verdicts(finished.gates))
-    return exit_code(finished.gates)
+    return finished.exit_code
 
 
 def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:

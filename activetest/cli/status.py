@@ -7,11 +7,10 @@ EXAMPLES = ("activetest status --format json",)
 
 def status(format: options.output_format() = "text", study: options.Folder = None) -> None:
     """Say where the study stands, and what next would do."""
-    from activetest.study.status import status
-    from activetest.study.stored import StoredStudy
+    from activetest.study.study import Study
 
     renderer = options.load_format(format, "status")
-    streams.write(renderer.status(*status(StoredStudy.open(study))))
+    streams.write(renderer.status(*Study.open(study).status()))
 
 
 COMMAND = status

@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from activetest.nouns.choices import NO_QUESTION, Choices, Task
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
+from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
-from activetest.pool.schema import Schema
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
 from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, raising_storage_errors
+from activetest.study.results import Setup
 from activetest.study.settings import (
     check_columns,
     check_features,
@@ -38,39 +38,13 @@ from activetest.study.stored import StoredStudy
 _STORED = {"train": "train", "other_models": "surrogates"}
 
 
-@dataclass(frozen=True)
-class Initialised:
-    """What init did.
-
-    outcome      "created", "updated" (the study was there already) or "checked" (a dry run)
-    folder       of the study
-    uri          the pool that the study reads
-    rows         number of items
-    schema       the role of every column
-    choices      for the rounds to come
-    seed         of every random number; None when a dry run left it open
-    fingerprint  of the pool
-    notices      plain sentences: what was understood, ignored and put right
-    """
-
-    outcome: str
-    folder: Path
-    uri: str
-    rows: int
-    schema: Schema
-    choices: Choices
-    seed: int | None
-    fingerprint: str
-    notices: tuple[str, ...]
-
-
 def init(
     pool_uri: str | Path | None = None,
     study_folder: str | Path | None = None,
     *,
     dry_run: bool = False,
     **settings: Any,
-) -> Initialised:
+) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
     pool_uri      address of the pool; None for that of the study at hand
@@ -133,7 +107,7 @@ def init(
                 study = _store(study, folder, entries, choices, given.seed, built, revision)
     if source != address:
         notices += (f"{address} was converted to {source}, which the study reads",)
-    return Initialised(
+    return Setup(
         outcome=outcome,
         folder=folder,
         uri=source,
@@ -143,6 +117,28 @@ def init(
         seed=study.seed if study and not (dry_run and given.seed is not None) else given.seed,
         fingerprint=built.fingerprint,
         notices=notices,
+    )
+
+
+def describe_setup(study: StoredStudy) -> Setup:
+    """What init would say of a study that is there.
+
+    Raises PoolChanged when its pool has changed.
+    """
+    built = study.cache()
+    pool = study.open_pool()
+    found = describe_pool(pool.schema, pool.files.schema, pool.rows)
+    notices = found + built.notices + describe_priors(study.choices, pool)
+    return Setup(
+        outcome="opened",
+        folder=study.folder,
+        uri=study.uri,
+        rows=pool.rows,
+        schema=pool.schema,
+        choices=study.choices,
+        seed=study.seed,
+        fingerprint=built.fingerprint,
+        notices=(*notices, *provenance.describe_unavailable(built)),
     )
 
 

@@ -1,10 +1,6 @@
 """activetest next: the pending batch, or a new one that is recorded before anybody sees it."""
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,54 +12,8 @@ from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.log import PENDING
 from activetest.sampling.plan import plan_round
 from activetest.study.folder import raising_storage_errors
+from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
-
-FORMATS = ("csv", "jsonl")
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Items to label, in the order drawn.
-
-    round     number of the latest round among them; None when there are no items
-    rows      one dict per item: id, label (empty), and the columns to show
-    repeated  they were drawn before and are still waiting
-    columns   of the rows, in order
-    deterministic   new items are those with the largest scores, not drawn at random
-    """
-
-    round: int | None
-    rows: list[dict[str, Any]]
-    repeated: bool
-    columns: tuple[str, ...] = ("id", "label")
-    deterministic: bool = False
-
-    def to_csv(self) -> str:
-        """CSV with a header, ready for the labels."""
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
-
-    def to_jsonl(self) -> str:
-        """JSON lines, one object per item."""
-        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
-
-    def summary(self) -> str:
-        """One line about this batch."""
-        count = f"{len(self.rows)} item" + "s" * (len(self.rows) != 1)
-        if not self.rows:
-            return "nothing is left to draw: every item of the pool is drawn or labelled"
-        if self.repeated:
-            verb = "chooses" if self.deterministic else "draws"
-            return f"{count} still waiting for labels (--new {verb} others)"
-        how = "with the largest scores" if self.deterministic else "drawn"
-        return f"round {self.round}: {count} {how}"
-
-    def to(self, format: str) -> str:
-        """The batch in one of FORMATS."""
-        return self.to_csv() if format == "csv" else self.to_jsonl()
 
 
 def next_batch(
@@ -92,13 +42,13 @@ def next_batch(
 
 
 def save_batch(
-    study: StoredStudy, path: Path, format: str, make_batch: Callable[[], Batch]
+    study: StoredStudy | None, path: Path, format: str, make_batch: Callable[[], Batch]
 ) -> Batch:
     """Write the batch that `make_batch()` returns to a file, as a whole or not at all.
 
     An empty batch leaves the file as it is. A device or a pipe is written to. The file is opened
     before anything is drawn: raises StorageError when it cannot be written, and LabelError when it
-    has labels that the study does not know.
+    has labels that the study does not know, or any without a study.
     """
     _protect_labels(study, path)
     with raising_storage_errors(path):
@@ -167,10 +117,11 @@ def _fill_batch(
                 row[column] = value
     last = max((number for number, _ in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
-    return Batch(last, rows, repeated, columns, deterministic=study.choices.selection == "top")
+    deterministic = study.choices.selection == "top"
+    return Batch(last, rows, repeated, columns, deterministic, study)
 
 
-def _protect_labels(study: StoredStudy, path: Path) -> None:
+def _protect_labels(study: StoredStudy | None, path: Path) -> None:
     """Raises LabelError when overwriting the file would lose labels."""
     if not path.is_file():
         return
@@ -178,7 +129,8 @@ def _protect_labels(study: StoredStudy, path: Path) -> None:
         rows = files.read_labels(path)
     except LabelError:
         return
-    known = {(answer.id, answer.annotator) for answer in study.ledger.record().answers}
+    answers = study.ledger.record().answers if study else ()
+    known = {(answer.id, answer.annotator) for answer in answers}
     unknown = [
         row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known
     ]

@@ -5,10 +5,11 @@ from activetest.labels.annotators import resolve_answers
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report import Counts
 from activetest.sampling.question import describe_question
+from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
 
-def status(study: StoredStudy) -> tuple[Counts, str]:
+def status(study: StoredStudy) -> Status:
     """The counts, and a sentence about what `next` would do. Reads the ledger only."""
     record = study.ledger.record()
     known = resolve_answers(record.answers)
@@ -26,7 +27,7 @@ def status(study: StoredStudy) -> tuple[Counts, str]:
         budget=study.choices.budget,
         deterministic=deterministic,
     )
-    return counts, _describe_next(counts, len(record.supplied), study)
+    return Status(counts, _describe_next(counts, len(record.supplied), study))
 
 
 def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:

@@ -22,7 +22,7 @@ from activetest import atomic, catalog
 from activetest.cli import app
 from activetest.ledger import arrays, ledger
 from activetest.nouns.log import PENDING
-from activetest.study import config, ingest, init, next, study
+from activetest.study import config, ingest, init, next, stored
 from activetest.study.stored import StoredStudy
 
 # Loaded once here rather than in every child, like the parser below.
@@ -36,7 +36,7 @@ for family, method in (
     catalog.load(family, method)
 
 STEPS = {
-    module.__file__ for module in (app, atomic, ledger, arrays, config, study, ingest, init, next)
+    module.__file__ for module in (app, atomic, ledger, arrays, config, stored, ingest, init, next)
 }
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],

@@ -1,0 +1,95 @@
+"""Functions that take every declared choice as a keyword show them: in signature and docstring."""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from activetest.nouns.choices import (
+    DECLARATIONS,
+    Declaration,
+    Kind,
+    Simulated,
+    default_words,
+    option,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ONE = {Kind.NUMBER: float, Kind.WHOLE: int}
+_SEVERAL = {Kind.NUMBER: Sequence[float], Kind.WHOLE: Sequence[int]}
+
+
+def with_settings(*, simulated: bool = False) -> Callable[[F], F]:
+    """Names every setting in the signature and docstring of a function that takes **settings.
+
+    simulated  those that `simulate` takes, and as it takes them
+
+    All default to None, which means that a setting was not given; the docstring says what holds
+    then.
+    """
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [
+            each
+            for each in signature.parameters.values()
+            if each.kind != inspect.Parameter.VAR_KEYWORD
+        ]
+        shown = signature.replace(parameters=[*own, *_parameters(simulated)])
+        vars(function)["__signature__"] = shown
+        if function.__doc__:
+            text = inspect.cleandoc(function.__doc__)
+            function.__doc__ = f"{text}\n\n{describe_settings(simulated=simulated)}"
+        return function
+
+    return decorate
+
+
+def describe_settings(*, simulated: bool = False) -> str:
+    """The settings, one a line: name, meaning and default."""
+    lines = ["Settings:"]
+    for name, declaration in _declarations(simulated).items():
+        default = (simulated and declaration.simulated_default) or default_words(name)
+        words = _in_python(declaration.meaning)
+        if declaration.values:
+            words += f" One of {', '.join(declaration.values)}."
+        lines.append(f"    {name}: {words}" + (f" Default: {default}." if default else ""))
+    return "\n".join(lines)
+
+
+def _declarations(simulated: bool) -> dict[str, Declaration]:
+    """The declared choices that are settings of a study, or of a simulation."""
+    return {
+        name: declaration
+        for name, declaration in DECLARATIONS.items()
+        if not simulated or declaration.simulated != Simulated.NO
+    }
+
+
+def _parameters(simulated: bool) -> list[inspect.Parameter]:
+    """A keyword for every setting."""
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=_annotation(declaration, simulated),
+        )
+        for name, declaration in _declarations(simulated).items()
+    ]
+
+
+def _annotation(declaration: Declaration, simulated: bool) -> Any:
+    """What a setting may be: text or a number, and several of them where it is a list."""
+    several = simulated and declaration.simulated == Simulated.SEVERAL
+    kind = declaration.kind
+    if kind.is_list or several:
+        return _ONE.get(kind, str) | _SEVERAL.get(kind, Sequence[str]) | None
+    return _ONE.get(kind, str) | None
+
+
+def _in_python(meaning: str) -> str:
+    """The meaning of a choice, with settings in place of options."""
+    names = {option(name): name for name in DECLARATIONS}
+    return re.sub(r"--[a-z][a-z-]*", lambda found: f"`{names.get(found[0], found[0])}`", meaning)

@@ -1,0 +1,224 @@
+"""What the methods of a study return: light to import, and readable in a notebook."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from activetest.nouns import report as nouns
+from activetest.nouns.choices import Choices, Refit, Selection
+from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
+
+if TYPE_CHECKING:
+    from activetest.pool.schema import Schema
+    from activetest.study.stored import StoredStudy
+
+FORMATS = ("csv", "jsonl")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a study understood of its pool, and how it will draw.
+
+    outcome      "created", "updated" (the study was there already), "checked" (a dry run) or
+                 "opened"
+    folder       of the study
+    uri          the pool that the study reads
+    rows         number of items
+    schema       the role of every column
+    choices      for the rounds to come
+    seed         of every random number; None when a dry run left it open
+    fingerprint  of the pool
+    notices      plain sentences: what was understood, ignored and put right
+    """
+
+    outcome: str
+    folder: Path
+    uri: str
+    rows: int
+    schema: "Schema"
+    choices: Choices
+    seed: int | None
+    fingerprint: str
+    notices: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """A few lines: what was found and decided."""
+        outcome = "dry run: nothing written in" if self.outcome == "checked" else self.outcome
+        seed = "drawn when the study is created" if self.seed is None else self.seed
+        lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
+        return "\n".join([*lines, f"seed: {seed}"])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Items to label, in the order drawn.
+
+    round     number of the latest round among them; None when there are no items
+    rows      one dict per item: id, label (empty), and the columns to show
+    repeated  they were drawn before and are still waiting
+    columns   of the rows, in order
+    deterministic   new items are those with the largest scores, not drawn at random
+    study     whose labels a file must not lose when the batch is written over it
+    """
+
+    round: int | None
+    rows: list[dict[str, Any]]
+    repeated: bool
+    columns: tuple[str, ...] = ("id", "label")
+    deterministic: bool = False
+    study: "StoredStudy | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the items."""
+        return [row["id"] for row in self.rows]
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The items as dicts."""
+        return iter(self.rows)
+
+    @overload
+    def to_csv(self) -> str: ...
+    @overload
+    def to_csv(self, path: str | Path) -> None: ...
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """CSV with a header, ready for the labels: as text, or written to a file.
+
+        A file appears whole or not at all. Raises LabelError when the file at `path` has labels
+        that the study does not know, StorageError when it cannot be written.
+        """
+        if path is not None:
+            self._save(path, "csv")
+            return None
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    @overload
+    def to_jsonl(self) -> str: ...
+    @overload
+    def to_jsonl(self, path: str | Path) -> None: ...
+    def to_jsonl(self, path: str | Path | None = None) -> str | None:
+        """JSON lines, one object per item: as text, or written to a file as to_csv does."""
+        if path is not None:
+            self._save(path, "jsonl")
+            return None
+        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
+
+    def to(self, format: str) -> str:
+        """The batch in one of FORMATS."""
+        return self.to_csv() if format == "csv" else self.to_jsonl()
+
+    def summary(self) -> str:
+        """One line about this batch."""
+        count = f"{len(self.rows)} item" + "s" * (len(self.rows) != 1)
+        if not self.rows:
+            return "nothing is left to draw: every item of the pool is drawn or labelled"
+        if self.repeated:
+            verb = "chooses" if self.deterministic else "draws"
+            return f"{count} still waiting for labels (--new {verb} others)"
+        how = "with the largest scores" if self.deterministic else "drawn"
+        return f"round {self.round}: {count} {how}"
+
+    def _save(self, path: str | Path, format: str) -> None:
+        from activetest.study.next import save_batch
+
+        save_batch(self.study, Path(path), format, lambda: self)
+
+
+class Report(nouns.Report):
+    """Everything that is known about the model now.
+
+    estimates, gates, notes, counts, assessment and the other fields are those of
+    activetest.nouns.report.Report.
+    """
+
+    @property
+    def headline(self) -> EstimateRow:
+        """The estimate to read first."""
+        return next(row for row in self.estimates if row.headline)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every gate passed: False if one failed or is undecided, None without gates."""
+        return all(gate.verdict == PASS for gate in self.gates) if self.gates else None
+
+    @property
+    def exit_code(self) -> int:
+        """That of the command line: 1 if a gate failed, else 3 if one is undecided, else 0."""
+        return exit_code(self.gates)
+
+    def to_json(self) -> str:
+        """The whole report as a JSON document."""
+        from activetest.render import json
+
+        return json.render(self)
+
+    def to_markdown(self) -> str:
+        """The report for a pull request or a job summary."""
+        from activetest.render import markdown
+
+        return markdown.render(self)
+
+    def __str__(self) -> str:
+        """The report as text, as wide as the terminal."""
+        from activetest.render import text
+
+        return text.render(self)
+
+
+class Status(NamedTuple):
+    """Where a study stands.
+
+    counts    items drawn, labelled, pending, declined and supplied
+    sentence  what `next` would do
+    """
+
+    counts: Counts
+    sentence: str
+
+    def __str__(self) -> str:
+        """The counts and the sentence as text."""
+        from activetest.render import text
+
+        return text.status(self.counts, self.sentence)
+
+
+def _describe_draws(choices: Choices) -> str:
+    """What draws aim at, and the question about groups, in one line."""
+    from activetest import catalog
+    from activetest.sampling.question import describe_prior, describe_question
+
+    between_groups = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+    aims = choices.judged if between_groups else " and ".join((choices.metric, *choices.also))
+    verb = "picks" if choices.selection == Selection.TOP else "draws"
+    line = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
+    line += "".join(f", {words}" for words in _describe_unusual(choices))
+    if choices.question:
+        parts = (describe_question(choices), describe_prior(choices), f"floor {choices.floor:g}")
+        line += f"; question: {', '.join(filter(None, parts))}"
+        if choices.also:
+            line += f"; groups are judged by {choices.judged} alone"
+    return line
+
+
+def _describe_unusual(choices: Choices) -> Iterator[str]:
+    """Choices about draws that are not the defaults, in words."""
+    if choices.refit == Refit.DOUBLING:
+        yield "refit doubling"
+    elif choices.refit != Refit.EVERY:
+        yield f"refit after {choices.refit} labels"
+    if choices.selection == Selection.TOP:
+        yield "the top scores, without probabilities"
+    if choices.power != 1:
+        yield f"scores to the power {choices.power:g}"

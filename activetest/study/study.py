@@ -1,0 +1,310 @@
+"""The study as Python sees it: every verb of the loop is a method."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from activetest.errors import ActivetestError, ChoiceError, LabelError
+from activetest.nouns.choices import DECLARATIONS, Choices
+from activetest.nouns.signature import with_settings
+from activetest.study.results import FORMATS, Batch, Report, Setup, Status
+
+if TYPE_CHECKING:
+    from activetest.ledger.ledger import RetractedFile
+    from activetest.study.ingest import Ingested
+    from activetest.study.stored import StoredStudy
+
+# What is slow to import is imported by the method that uses it.
+
+
+class Study:
+    """What is known about one model: its pool, what was drawn from it, and every label.
+
+    A study is stored in a folder. It is created by `Study.create`, opened by `Study.open`, and
+    everything that its methods change is on disk when they return: several programs, the command
+    line among them, can use one study.
+    """
+
+    def __init__(self, stored: "StoredStudy", setup: Setup | None = None) -> None:
+        self._stored, self._setup = stored, setup
+        self._stamp = _stamp(stored.folder)
+
+    @classmethod
+    @with_settings()
+    def create(cls, pool: Any, folder: str | Path | None = None, **settings: Any) -> "Study":
+        """Create the study of a pool, or open it with other settings.
+
+        Where the folder holds a study of the same pool, the settings given change for the rounds to
+        come, and all draws and labels stay.
+
+        Args:
+            pool: A Parquet file, a folder of them, a CSV or JSON-lines file, an address that
+                pyarrow opens, or a frame: of pandas, Polars, or anything that speaks the Arrow C
+                stream interface. A frame is copied into the study.
+            folder: Of the study. Default: the environment variable ACTIVETEST_STUDY, else
+                `.activetest`.
+            **settings: Named below. None leaves a setting to its default or, in a study that is
+                there already, as it is. Where several names are possible, one text is one name.
+
+        Raises:
+            PoolError: The pool or another file cannot be used.
+            PoolChanged: The study in the folder is of another pool.
+            ChoiceError: A setting has no meaning, or cannot change any more.
+            StudyError: The folder holds something else.
+            StorageError: The folder cannot be written.
+        """
+        from activetest.study.init import init
+        from activetest.study.stored import StoredStudy
+
+        setup = init(pool, folder, **_read_names(settings))
+        return cls(StoredStudy.open(setup.folder), setup)
+
+    @staticmethod
+    @with_settings()
+    def check(pool: Any, folder: str | Path | None = None, **settings: Any) -> Setup:
+        """What `create` would understand and do; nothing is written.
+
+        Takes and raises what `create` does.
+        """
+        from activetest.study.init import init
+
+        return init(pool, folder, dry_run=True, **_read_names(settings))
+
+    @classmethod
+    def open(cls, folder: str | Path | None = None) -> "Study":
+        """The study in a folder.
+
+        Args:
+            folder: Of the study, or the folder that holds its `.activetest`. Default: the
+                environment variable ACTIVETEST_STUDY, else the nearest `.activetest` in the working
+                directory or above.
+
+        Raises:
+            StudyError: There is no study, or it is damaged.
+            ChoiceError: Its study.toml has a mistake.
+        """
+        from activetest.study.stored import StoredStudy
+
+        return cls(StoredStudy.open(folder))
+
+    @with_settings()
+    def change(self, *, dry_run: bool = False, **settings: Any) -> Setup:
+        """Change settings for the rounds to come; draws and labels stay.
+
+        Args:
+            dry_run: Check everything and change nothing.
+            **settings: Named below. None leaves a setting as it is.
+
+        Raises:
+            ChoiceError: A setting has no meaning, or cannot change any more.
+            PoolError: The pool or another file cannot be used.
+            PoolChanged: The pool is not what it was.
+            StorageError: The study cannot be written.
+        """
+        from activetest.study.init import init
+
+        setup = init(None, self.folder, dry_run=dry_run, **_read_names(settings))
+        if not dry_run:
+            self._current()
+            self._setup = setup
+        return setup
+
+    def next(
+        self,
+        n: int = 10,
+        *,
+        new: bool = False,
+        show: str | Sequence[str] = (),
+        path: str | Path | None = None,
+        format: str = "csv",
+    ) -> Batch:
+        """The items to label next: the pending batch, or n new draws when nothing is pending.
+
+        Draws are stored with their probabilities before this returns: whoever is interrupted gets
+        the same items again.
+
+        Args:
+            n: How many items to draw.
+            new: Draw others although a batch is pending.
+            show: Columns of the pool that the batch shows beside the ids.
+            path: A file that the batch is written to as well. It is opened before anything is
+                drawn, and replaced as a whole.
+            format: Of the file: "csv" or "jsonl".
+
+        Raises:
+            ChoiceError: n is below one, or a column cannot be shown.
+            PoolError: The pool has no such column.
+            PoolChanged: The pool is not what it was.
+            LabelError: The file at path has labels that the study does not know.
+            StorageError: The file or the study cannot be written.
+        """
+        from functools import partial
+
+        from activetest.study.next import next_batch, save_batch
+
+        if format not in FORMATS:
+            raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
+        stored = self._current()
+        draw = partial(next_batch, stored, n, new=new, show=_to_names(show))
+        return draw() if path is None else save_batch(stored, Path(path), format, draw)
+
+    def ingest(self, labels: Any, *, replace: bool = False, dry_run: bool = False) -> "Ingested":
+        """Add labels to the study: all of them or none. What is known already changes nothing.
+
+        Args:
+            labels: A CSV file, a frame, a mapping from id to label, or rows: mappings with id and
+                label. Files, frames and rows may have an annotator and a status (labelled or
+                declined) as well; other columns are left alone. An empty label is still to come.
+            replace: Let labels contradict earlier ones by the same annotator.
+            dry_run: Count, and change nothing.
+
+        Raises:
+            LabelError: An id is not in the pool, or a label makes no sense there.
+            LabelConflict: A label contradicts a known one.
+        """
+        from activetest.study.ingest import ingest
+
+        # A stream is standard input, as the command line passes it.
+        stdin = labels if hasattr(labels, "readline") else None
+        if stdin is None and isinstance(labels, str | Path) and str(labels) == "-":
+            raise LabelError("- is no file of labels", "give a path, a frame, a mapping or rows")
+        given = labels if stdin is None else "-"
+        return ingest(self._current(), given, replace=replace, dry_run=dry_run, stdin=stdin)
+
+    def undo(self) -> "RetractedFile":
+        """Take back what the last `ingest` added: its source, time and number of answers.
+
+        Raises:
+            LabelError: There is nothing to take back.
+        """
+        from activetest.study.ingest import undo
+
+        return undo(self._current())
+
+    def report(
+        self,
+        *,
+        metrics: str | Sequence[str] | None = None,
+        groups: str | Sequence[str] | None = None,
+        differences: str | Sequence[str] = (),
+        require: str | Sequence[str] = (),
+        interval: str | None = None,
+        simultaneous: bool = False,
+        half_width: float | None = None,
+        bound: float | None = None,
+        estimators: str | Sequence[str] | None = None,
+    ) -> Report:
+        """How good the model is, as far as the labels say, and verdicts on gates.
+
+        Args:
+            metrics: The headline first, as "f1" or "recall[fraud]". Default: the study's.
+            groups: Columns of groups to show. Default: all of the study.
+            differences: Columns whose groups are compared with each other.
+            require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
+            interval: "fixed" for one look, "anytime" for any number of them, "posterior" for what
+                the surrogate believes. Default: the study's, and "anytime" for gates.
+            simultaneous: All intervals of a table of groups hold together.
+            half_width: Adds how many more labels make the headline's interval this narrow.
+            bound: What one item can cost at most, for anytime-valid intervals of losses.
+            estimators: What to estimate with. Default: the doubly robust estimate and the
+                surrogate's own view.
+
+        Raises:
+            ChoiceError: The study lacks a group, or a value makes no sense.
+            UnknownMethod: There is no metric or estimator of this name.
+            PoolChanged: The pool is not what it was.
+        """
+        from activetest.study.report import report
+
+        return report(
+            self._current(),
+            metrics=_to_names(metrics) or None,
+            groups=None if groups is None else _to_names(groups),
+            differences=_to_names(differences),
+            requirements=_to_names(require),
+            interval=interval,
+            simultaneous=simultaneous,
+            half_width=half_width,
+            bound=bound,
+            estimators=_to_names(estimators) or None,
+        )
+
+    def status(self) -> Status:
+        """How many items are drawn, labelled and pending, and what `next` would do."""
+        from activetest.study.status import status
+
+        return status(self._current())
+
+    @property
+    def folder(self) -> Path:
+        """Where the study is stored."""
+        return self._stored.folder
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random number."""
+        return self._current().seed
+
+    @property
+    def choices(self) -> Choices:
+        """What holds for the rounds to come."""
+        return self._current().choices
+
+    @property
+    def setup(self) -> Setup:
+        """What the study understood of its pool, and how it will draw."""
+        from activetest.study.init import describe_setup
+
+        if self._setup is None:
+            self._setup = describe_setup(self._current())
+        return self._setup
+
+    def __repr__(self) -> str:
+        """One line: how many labels the study has, and where it is."""
+        try:
+            counts = self.status().counts
+        except (ActivetestError, OSError) as error:
+            return f"<Study in {self.folder}: {error}>"
+        return (
+            f"<Study in {self.folder}: {counts.n_pool:,} items, {counts.labelled:,} labelled, "
+            f"{counts.pending:,} pending>"
+        )
+
+    def _current(self) -> "StoredStudy":
+        """The study as it is stored now: another program may have changed it."""
+        from activetest.study.stored import StoredStudy
+
+        stamp = _stamp(self.folder)
+        if stamp is None or stamp != self._stamp:
+            self._stored, self._setup = StoredStudy.open(self.folder), None
+            self._stamp = stamp
+        return self._stored
+
+
+def _stamp(folder: Path) -> tuple[int, ...] | None:
+    """What changes whenever study.toml is written; None where there is none."""
+    from activetest.study.folder import CONFIG
+
+    try:
+        found = os.stat(folder / CONFIG)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _to_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _read_names(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings; where several names are possible, a text is one of them."""
+    return {
+        name: (value,)
+        if isinstance(value, str) and name in DECLARATIONS and DECLARATIONS[name].kind.is_list
+        else value
+        for name, value in settings.items()
+    }
