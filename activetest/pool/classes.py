@@ -38,24 +38,24 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
         classes, open_classes = _find_predicted(pool), True
     if len(set(classes)) != len(classes):
         raise ChoiceError(
-            f"--classes names a class twice: {', '.join(classes)}", hint="give every class once"
+            f"`classes` names a class twice: {', '.join(classes)}", hint="give every class once"
         )
     if count is not None and len(classes) != count:
         raise ChoiceError(
-            f"--classes names {len(classes)} classes, the outputs have {count}",
+            f"`classes` names {len(classes)} classes, the outputs have {count}",
             hint="give them in the order of the outputs",
         )
     positive = schema.positive
     if positive is not None and positive not in classes:
         raise ChoiceError(
-            f"--positive {positive!r} is none of the classes {', '.join(classes[:12])}",
-            hint="name the classes with --classes",
+            f"`positive` {positive!r} is none of the classes {', '.join(classes[:12])}",
+            hint="name the classes with `classes`",
         )
     if schema.kind == "score":
         positive = positive or classes[1]
         if not 0 < schema.threshold < 1:
             raise ChoiceError(
-                f"--threshold {schema.threshold} is not between 0 and 1", hint="the default is 0.5"
+                f"`threshold={schema.threshold}` is not between 0 and 1", hint="the default is 0.5"
             )
     return replace(schema, classes=classes, open_classes=open_classes, positive=positive)
 

@@ -85,10 +85,10 @@ def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
             (
                 revealing,
                 f"not used, by their names: {_shorten(revealing)} "
-                "(--features NAME uses a column all the same)",
+                "(`features=[name]` uses a column all the same)",
             ),
             (others, f"outputs of other models, not used as features: {_shorten(others)}"),
-            (words, f"not used: {_shorten(words)} (--group NAME reports by a column)"),
+            (words, f"not used: {_shorten(words)} (`groups=[name]` reports by a column)"),
             (rest, f"not used: {_shorten(rest)}"),
         ]
         if names

@@ -173,7 +173,7 @@ def _read_codes(batch: pa.RecordBatch, schema: Schema) -> Array:
             row,
             f"{column!r} is {names[codes[row]]!r}, "
             f"and the classes are {', '.join(schema.classes[:12])}",
-            "name the classes in the order of the probabilities with --classes",
+            "name the classes in the order of the probabilities with `classes`",
         )
     return result
 

@@ -285,7 +285,7 @@ class Pool:
         except PoolError as error:
             raise PoolChanged(
                 f"{self.uri} is not the pool this study was made for: {error.problem}",
-                hint="restore the pool, or start another study with --study DIR",
+                hint="restore the pool, or start another study: `Study.create(pool, folder)`",
             ) from error
 
     def show(self, rows: Array | Sequence[int], columns: Iterable[str]) -> dict[str, list]:

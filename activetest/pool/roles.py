@@ -69,12 +69,12 @@ def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: s
     """Raises ChoiceError for a choice that has no effect on a pool of this kind."""
     if choices.threshold != ColumnChoices.threshold and (kind != "score" or pred is not None):
         ruled = f"column {pred!r} holds the predictions" if pred else "there is no column of scores"
-        raise ChoiceError(f"--threshold has no effect: {ruled}", hint="leave it out")
+        raise ChoiceError(f"`threshold` has no effect: {ruled}", hint="leave it out")
     for name in ("classes", "positive"):
         if task == "regression" and getattr(choices, name) is not None:
             raise ChoiceError(
-                f"--{name} has no effect: this pool predicts values",
-                hint="leave it out, or say --task classification",
+                f"`{name}` has no effect: this pool predicts values",
+                hint='leave it out, or say `task="classification"`',
             )
 
 
@@ -82,13 +82,13 @@ def _check_computed(column: str, task: str, kind: str) -> None:
     """Raises ChoiceError when this group does not follow from outputs of this kind."""
     if task == "regression":
         raise ChoiceError(
-            f"--group {column}: this pool predicts values, not classes",
+            f"`groups={[column]!r}`: this pool predicts values, not classes",
             hint="group by a column of the pool, for example bands of the prediction",
         )
     if column != PREDICTED and kind == "pred":
         raise ChoiceError(
-            f"--group {column}: the pool has hard labels, and no probabilities",
-            hint=f"--group {PREDICTED} groups by the predicted class",
+            f"`groups={[column]!r}`: the pool has hard labels, and no probabilities",
+            hint=f"`groups=['{PREDICTED}']` groups by the predicted class",
         )
 
 
@@ -115,7 +115,7 @@ def _find_outputs(
     if pred is None:
         raise PoolError(
             f"no column holds the model's outputs; the columns are {shorten_list(names)}",
-            hint="name them prob (a list), prob_<class>, score or pred, or say --outputs COLUMN",
+            hint="name them prob (a list), prob_<class>, score or pred, or say `outputs=column`",
         )
     _require(table, pred, is_scalar, "pred holds one class or number per row")
     return "pred", (pred,), pred
@@ -156,7 +156,7 @@ def _check_probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[st
     if len(columns) == 1:
         raise PoolError(
             f"column {columns[0]!r} is the only probability; two classes need two columns",
-            hint="rename it to score and say which class it is with --positive",
+            hint="rename it to score and say which class it is with `positive`",
         )
     return columns
 
@@ -187,7 +187,7 @@ def _choose_task(
     if choices.task == "regression" and not is_number(type_):
         raise PoolError(
             f"column {outputs[0]!r} is {type_}, and regression predicts numbers",
-            hint="--task classification",
+            hint='`task="classification"`',
         )
     return choices.task
 

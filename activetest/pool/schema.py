@@ -66,7 +66,8 @@ class Schema:
             )
         if missing := sorted({"task", "kind", "outputs"} - set(entries)):
             raise ChoiceError(
-                f"[pool] lacks the key {missing[0]!r}", hint="run activetest init on the pool again"
+                f"[pool] lacks the key {missing[0]!r}",
+                hint="restore it, or give the pool again: `Study.create(pool)`",
             )
         for key, value in entries.items():
             rule, holds = _find_rule(key)

@@ -141,10 +141,12 @@ def test_a_column_of_the_pool_wins_and_the_user_is_told(tmp_path):
 
 
 def test_groups_that_the_outputs_cannot_say_are_refused(tmp_path):
-    with pytest.raises(ChoiceError, match="--group confidence: the pool has hard labels") as error:
+    with pytest.raises(
+        ChoiceError, match="`groups=.'confidence'.`: the pool has hard labels"
+    ) as error:
         build_cache_of(tmp_path, pred=["cat", "dog"])("confidence")
-    assert "--group predicted" in error.value.hint
-    with pytest.raises(ChoiceError, match="confidence-decile: the pool has hard labels"):
+    assert "`groups=['predicted']`" in error.value.hint
+    with pytest.raises(ChoiceError, match="confidence-decile'.`: the pool has hard labels"):
         build_cache_of(tmp_path, pred=["cat", "dog"])("confidence-decile")
     for group in ("predicted", "sex*confidence"):
         with pytest.raises(ChoiceError, match="predicts values, not classes"):

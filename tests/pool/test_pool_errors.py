@@ -111,7 +111,7 @@ def test_a_threshold_outside_the_unit_interval_is_an_error(tmp_path):
     ],
 )
 def test_a_choice_without_effect_is_an_error(tmp_path, columns, choices):
-    with pytest.raises(ChoiceError, match=f"--{next(iter(choices))} has no effect"):
+    with pytest.raises(ChoiceError, match=f"`{next(iter(choices))}` has no effect"):
         build(tmp_path, columns, **choices)
 
 
