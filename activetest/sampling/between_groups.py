@@ -53,7 +53,7 @@ def allocate_draws(
     if not choices.floor and not cells.any():
         raise NotEstimable(
             "every item of the groups that the task asks about is drawn or labelled",
-            hint="activetest report; --floor 0.1 draws from other groups too",
+            hint="`study.report()`; `floor=0.1` draws from other groups too",
         )
     by_cell = (1 - choices.floor) * cells + choices.floor * rest / rest.sum()
     weight = by_cell / by_cell.sum() / np.maximum(rest, 1)
@@ -114,14 +114,14 @@ def check_groups(cache: PoolView, choices: Choices, group: str | None = None) ->
         for value in choices.compare:
             if value not in values:
                 raise ChoiceError(
-                    f"--compare: {value!r} is no value of {group!r}",
+                    f"`compare`: {value!r} is no value of {group!r}",
                     f"its values are {_list_values(values)}",
                 )
     if choices.question == IDENTIFY and choices.worst >= len(values):
         count = f"{len(values)} group{'s' * (len(values) != 1)}"
         raise ChoiceError(
-            f"--worst {choices.worst}: {group!r} has {count}",
-            "ask for fewer than there are" if len(values) > 1 else "choose another --group",
+            f"`worst={choices.worst}`: {group!r} has {count}",
+            "ask for fewer than there are" if len(values) > 1 else "choose another for `groups`",
         )
 
 
@@ -136,7 +136,7 @@ def parse_compared_groups(text: str, values: list[str], group: str) -> tuple[str
     if len(fitting) != 1:
         problem = "could be several pairs of" if fitting else "is not two"
         raise ChoiceError(
-            f"--compare {text!r} {problem} values of {group!r}",
+            f"`compare`: {text!r} {problem} values of {group!r}",
             f"its values are {_list_values(values)}",
         )
     return fitting[0]
@@ -150,7 +150,7 @@ def _list_values(values: list[str]) -> str:
 def resolve_compared_groups(
     choices: Choices, cache: PoolView, compare: str | tuple[str, ...] | None
 ) -> Choices:
-    """The choices, with the two groups that --compare means now that the pool's are known.
+    """The choices, with the two groups that `compare` means now that the pool's are known.
 
     Two values are in the choices already; a text "A,B" becomes two values here.
 

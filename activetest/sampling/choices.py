@@ -29,58 +29,61 @@ _MOST_LABELS = 1_000_000
 
 
 def check_choices(
-    entries: Mapping[str, Any], pool: Mapping[str, Any], *, where: str, simulated: bool = False
+    entries: Mapping[str, Any], pool: Mapping[str, Any], *, where: str = "", simulated: bool = False
 ) -> Choices:
     """The choices in `entries`, for a pool with the roles in `pool`.
 
     Earlier names of choices are read. simulated allows what only simulations can do. Raises
-    ChoiceError or UnknownMethod, naming the key and `where` it stands.
+    ChoiceError or UnknownMethod, naming the key and, if it is a file, `where` it stands.
     """
-    entries = with_present_names(entries)
+    try:
+        return _check_entries(with_present_names(entries), pool, simulated)
+    except ChoiceError as error:
+        if not where:
+            raise
+        raise type(error)(f"{where}: {error.problem}", error.hint) from error
+
+
+def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulated: bool) -> Choices:
     rules = _rules()
     for key, value in entries.items():
         if key not in rules:
-            raise ChoiceError(
-                f"{where}: there is no choice {key!r}", catalog.nearest(key, tuple(rules))
-            )
+            raise ChoiceError(f"there is no choice {key!r}", catalog.nearest(key, tuple(rules)))
         words, holds = rules[key]
         if not holds(value):
-            raise ChoiceError(f"{where}: {key} is {value!r}", f"it must be {words}")
+            raise ChoiceError(f"{key} is {value!r}", f"it must be {words}")
     for field in fields(Choices):
         if field.name not in entries and field.default is MISSING:
-            raise ChoiceError(f"{where}: {field.name} is missing", "activetest init sets it again")
+            raise ChoiceError(f"{field.name} is missing", "restore the line that was there")
     choices = Choices(**{key: _to_tuples(value) for key, value in entries.items()})
-    _check_names(choices, pool, where)
-    _check_acquisition(choices, pool, where, simulated)
-    check_question(choices, pool, where)
+    _check_names(choices, pool)
+    _check_acquisition(choices, pool, simulated)
+    check_question(choices, pool)
     return choices
 
 
-def _check_names(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
+def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
     facts = specification.describe_pool(pool, choices.costs)
-    try:
-        for name in (choices.metric, *choices.also):
-            specification.find_objective_metric(name, facts)
-        for name in choices.metrics:
-            specification.find_metrics(name, facts)
-    except ChoiceError as error:
-        raise type(error)(f"{where}: {error.problem}", error.hint) from error
+    for name in (choices.metric, *choices.also):
+        specification.find_objective_metric(name, facts)
+    for name in choices.metrics:
+        specification.find_metrics(name, facts)
     metric = specification.find_objective_metric(choices.metric, facts)
     reason = specification.why_not_bettable(metric)
     if choices.interval == Interval.ANYTIME and reason:
         raise ChoiceError(
-            f"{where}: draws cannot serve anytime-valid intervals here, for {reason}",
-            "aim at another metric, or leave --interval fixed",
+            f"draws cannot serve anytime-valid intervals here, for {reason}",
+            'aim at another metric, or leave `interval="fixed"`',
         )
     if choices.annotators == AnnotatorMethod.DAWID_SKENE and pool["task"] == Task.REGRESSION:
         raise ChoiceError(
-            f"{where}: dawid-skene is for classes, and this pool predicts values",
-            "leave annotators at majority: of several values the median counts",
+            "dawid-skene is for classes, and this pool predicts values",
+            "leave `annotators` at majority: of several values the median counts",
         )
     for key, family in (("surrogate", "surrogates"), ("acquisition", "acquisition")):
         name, known = getattr(choices, key), catalog.names(family)
         if name not in known:
-            raise ChoiceError(f"{where}: no {key} is called {name!r}", catalog.nearest(name, known))
+            raise ChoiceError(f"no {key} is called {name!r}", catalog.nearest(name, known))
         catalog.check(family, name)
     task = catalog.fact("surrogates", choices.surrogate, "TASK") or pool["task"]
     if task != pool["task"]:
@@ -90,66 +93,60 @@ def _check_names(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
             if catalog.fact("surrogates", name, "TASK") != task
         ]
         raise ChoiceError(
-            f"{where}: surrogate {choices.surrogate!r} is for {task}, "
-            f"and this pool is {pool['task']}",
+            f"surrogate {choices.surrogate!r} is for {task}, and this pool is {pool['task']}",
             f"choose from {', '.join(fitting)}",
         )
     if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES") and pool.get("open_classes"):
         raise ChoiceError(
-            f"{where}: surrogate {choices.surrogate!r} cannot believe in a class that the model "
+            f"surrogate {choices.surrogate!r} cannot believe in a class that the model "
             "never predicts, and labels of this pool may be of such classes",
-            "use --surrogate agreement, or name all classes with --classes",
+            'use `surrogate="agreement"`, or name all classes with `classes`',
         )
     silent = pool["kind"] == "pred" and not pool.get("std")
     if choices.surrogate == "model" and silent:
         raise ChoiceError(
-            f"{where}: the surrogate 'model' needs probabilities or a column pred_std, "
+            "the surrogate 'model' needs probabilities or a column pred_std, "
             "and this pool has neither",
             "leave the surrogate to the default",
         )
     for name in choices.groups:
         if name not in pool.get("groups", ()):
             raise ChoiceError(
-                f"{where}: {name!r} is not a group of this study",
-                f"activetest init {pool['uri']} --group '{name}'",
+                f"{name!r} is not a group of this study",
+                f"`study.change(groups={[name]!r})`",
             )
 
 
-def _check_acquisition(
-    choices: Choices, pool: Mapping[str, Any], where: str, simulated: bool
-) -> None:
+def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: bool) -> None:
     task = catalog.fact("acquisition", choices.acquisition, "TASK") or pool["task"]
     if task != pool["task"]:
         raise ChoiceError(
-            f"{where}: acquisition {choices.acquisition!r} is for {task}, "
-            f"and this pool is {pool['task']}",
+            f"acquisition {choices.acquisition!r} is for {task}, and this pool is {pool['task']}",
             "choose another, for example optimal",
         )
     if catalog.fact("acquisition", choices.acquisition, "SIMULATION_ONLY") and not simulated:
         raise ChoiceError(
-            f"{where}: acquisition {choices.acquisition!r} draws with replacement, "
+            f"acquisition {choices.acquisition!r} draws with replacement, "
             "and a study never asks for a label twice",
-            f"compare it by activetest simulate --acquisition {choices.acquisition}",
+            f"compare it by `simulate(pool, key, acquisition={choices.acquisition!r})`",
         )
     if choices.selection == Selection.TOP and choices.interval == Interval.ANYTIME:
         raise ChoiceError(
-            f"{where}: nobody can bet on items that are not drawn at random",
-            "leave --selection draw, or --interval fixed",
+            "nobody can bet on items that are not drawn at random",
+            'leave `selection="draw"`, or `interval="fixed"`',
         )
     uniform, top = choices.acquisition == "uniform", choices.selection == Selection.TOP
     if uniform and (top or choices.power != 1):
         raise ChoiceError(
-            f"{where}: uniform draws have neither a top nor a power", "leave them at draw and 1"
+            "uniform draws have neither a top nor a power", "leave them at draw and 1"
         )
     if top and choices.power != 1:
-        raise ChoiceError(
-            f"{where}: the top scores are the same to any power", "leave --power at 1"
-        )
+        raise ChoiceError("the top scores are the same to any power", "leave `power` at 1")
     if choices.surrogate == "model" and catalog.fact(
         "acquisition", choices.acquisition, "NEEDS_MEMBERS"
     ):
         raise ChoiceError(
-            f"{where}: {choices.acquisition} compares members, and the surrogate 'model' has one",
+            f"{choices.acquisition} compares members, and the surrogate 'model' has one",
             "choose a surrogate with members that differ",
         )
 

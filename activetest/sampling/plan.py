@@ -104,7 +104,7 @@ def prepare_round(
     number = len(log.history) + 1
     free = find_free_items(log, cache.size)
     if not free.any():
-        raise NotEstimable("every item of the pool is drawn or labelled", hint="activetest report")
+        raise NotEstimable("every item of the pool is drawn or labelled", hint="`study.report()`")
     earlier = find_reusable_round(log, choices, cache.unavailable)
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
@@ -169,7 +169,7 @@ def _weigh_by_scores(
         raise ChoiceError(
             f"all members of the surrogate {choices.surrogate!r} agree about every item: "
             f"{choices.acquisition} has nothing to go by",
-            "choose a surrogate with members that differ, or activetest init --acquisition optimal",
+            "choose a surrogate with members that differ, or `acquisition='optimal'`",
         )
     peaks = np.ones(len(scores))
     if choices.power != 1:
@@ -195,7 +195,7 @@ def _weigh_by_scores(
     if never := np.count_nonzero(free & (weight == 0)):
         raise ChoiceError(
             f"with floor 0, {never} items could never be drawn: their score is zero",
-            hint="activetest init POOL --floor 0.05",
+            hint="`floor=0.05` gives them a chance",
         )
     objectives = tuple(
         replace(objective, total=float(total), peak=float(peak))

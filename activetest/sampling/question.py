@@ -7,7 +7,7 @@ from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION, COST, ECE, ERROR, KINDS
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
-from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task, option
+from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task
 from activetest.pool.groups import PREDICTED
 
 # What groups can be judged by for each question.
@@ -37,9 +37,9 @@ def usual_floor(name: str) -> float:
 
 
 def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | None]:
-    """The task of the pool and the question about groups that --task names; None where it does not.
+    """The task of the pool and the question about groups that `task` names; None for neither.
 
-    --task once asked about groups, too, and still does. Raises ChoiceError for a word that is
+    `task` once asked about groups, too, and still does. Raises ChoiceError for a word that is
     neither, and for two tasks or two questions.
     """
     words = (words,) if isinstance(words, str) else tuple(words or ())
@@ -50,7 +50,7 @@ def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | Non
             raise ChoiceError(f"no task is called {word!r}", catalog.nearest(word, tuple(Task)))
     for several in (tasks, questions):
         if len(set(several)) > 1:
-            raise ChoiceError(f"--task is {' and '.join(several)}", "name one of them")
+            raise ChoiceError(f"`task` is {' and '.join(several)}", "name one of them")
     return tasks[0] if tasks else None, questions[0] if questions else None
 
 
@@ -59,7 +59,7 @@ def check_unasked(names: Iterable[str]) -> None:
     if names := sorted(names):
         question = _BELONGS_TO.get(names[0], Question.IDENTIFY)
         raise ChoiceError(
-            f"{option(names[0])} has no effect without a question", f"--question {question}"
+            f"`{names[0]}` has no effect without a question", f"`question='{question}'`"
         )
 
 
@@ -84,92 +84,90 @@ def describe_prior(choices: Choices) -> str:
     return f"{choices.prior} prior{weight}" if weight or choices.prior != Choices.prior else ""
 
 
-def check_question(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
+def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
     """Raises ChoiceError for a question that makes no sense in a pool with these roles."""
     between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     if choices.question is None:
         for name, question in _BELONGS_TO.items():
             if getattr(choices, name) != getattr(Choices, name):
                 raise ChoiceError(
-                    f"{where}: {option(name)} has no effect without a question",
-                    f"--question {question}",
+                    f"`{name}` has no effect without a question",
+                    f"`question='{question}'`",
                 )
         if choices.target:
-            raise ChoiceError(f"{where}: target has no effect without a question", "leave it empty")
+            raise ChoiceError("target has no effect without a question", "leave it empty")
         if between:
             raise ChoiceError(
-                f"{where}: acquisition {choices.acquisition!r} chooses between groups, "
+                f"acquisition {choices.acquisition!r} chooses between groups, "
                 "and the study asks no question about them",
-                f"--question {Question.IDENTIFY} --group COLUMN, or --acquisition optimal",
+                f"`question='{Question.IDENTIFY}', groups=[column]`, or `acquisition='optimal'`",
             )
         return
     if pool["task"] == Task.REGRESSION:
         raise ChoiceError(
-            f"{where}: questions are about groups of a classifier, and this pool predicts values",
-            "leave --question out: report --group gives metrics of groups",
+            "questions are about groups of a classifier, and this pool predicts values",
+            "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
         )
     if not choices.groups:
-        raise ChoiceError(
-            f"{where}: the question {choices.question} needs groups", "--group COLUMN"
-        )
-    _check_judged(choices, pool, where)
-    _check_arguments(choices, where)
+        raise ChoiceError(f"the question {choices.question} needs groups", "`groups=[column]`")
+    _check_judged(choices, pool)
+    _check_arguments(choices)
     if between:
-        _check_between(choices, where)
+        _check_between(choices)
 
 
-def _check_judged(choices: Choices, pool: Mapping[str, Any], where: str) -> None:
+def _check_judged(choices: Choices, pool: Mapping[str, Any]) -> None:
     kind, _ = specification.split_specification(choices.judged)
     if kind == CONFUSION and choices.question != Question.ESTIMATE:
         raise ChoiceError(
-            f"{where}: a confusion matrix is no single number to {choices.question} groups by",
-            f"--question {Question.ESTIMATE}, or another --metric",
+            f"a confusion matrix is no single number to {choices.question} groups by",
+            f"`question='{Question.ESTIMATE}'`, or another `metric`",
         )
     if kind == ECE and choices.question == Question.COMPARE:
         raise ChoiceError(
-            f"{where}: calibration errors of two groups cannot be compared: what is believed of "
+            "calibration errors of two groups cannot be compared: what is believed of "
             "them lies above the truth, by more where labels are few",
-            f"--question {Question.IDENTIFY}, or compare by --metric {ACCURACY}",
+            f"`question='{Question.IDENTIFY}'`, or compare by `metric='{ACCURACY}'`",
         )
     judging = _METRICS[choices.question]
     others = [name for name in judging if name != CONFUSION]
     if kind not in judging or specification.split_specification(choices.metric)[0] not in others:
         raise ChoiceError(
-            f"{where}: the question {choices.question} judges groups by "
+            f"the question {choices.question} judges groups by "
             f"{', '.join(judging)}, and the metric is {choices.metric!r}",
-            f"--metric {ACCURACY}",
+            f"`metric='{ACCURACY}'`",
         )
     computed = PREDICTED in pool.get("computed", ())
     if kind == CONFUSION and (choices.groups[0] != PREDICTED or not computed):
-        hint = "another --metric"
+        hint = "another `metric`"
         if computed or PREDICTED not in choices.groups:
             first = [PREDICTED, *(name for name in choices.groups if name != PREDICTED)]
-            hint = f"{' '.join(f'--group {name!r}' for name in first)}, or {hint}"
+            hint = f"`groups={first!r}`, or {hint}"
         raise ChoiceError(
-            f"{where}: a confusion matrix is about predicted classes, and the groups are those of "
+            f"a confusion matrix is about predicted classes, and the groups are those of "
             f"the column {choices.groups[0]!r}",
             hint,
         )
 
 
-def _check_arguments(choices: Choices, where: str) -> None:
+def _check_arguments(choices: Choices) -> None:
     for name, question in _BELONGS_TO.items():
         given = getattr(choices, name) != getattr(Choices, name)
         if given and question != choices.question and name not in _OF_EVERY_QUESTION:
             raise ChoiceError(
-                f"{where}: {option(name)} has no effect on the question {choices.question}",
-                f"--question {question}",
+                f"`{name}` has no effect on the question {choices.question}",
+                f"`question='{question}'`",
             )
     if choices.question == Question.COMPARE and (
         len(choices.compare) != 2 or len(set(choices.compare)) != 2
     ):
         raise ChoiceError(
-            f"{where}: the question {Question.COMPARE} needs two values of {choices.groups[0]!r}",
-            "--compare A,B",
+            f"the question {Question.COMPARE} needs two values of {choices.groups[0]!r}",
+            "`compare=[a, b]`",
         )
     if choices.question == Question.COMPARE and choices.rope >= (widest := _range(choices)):
         raise ChoiceError(
-            f"{where}: --rope is {choices.rope:g}, and no two groups differ by more than "
+            f"`rope` is {choices.rope:g}, and no two groups differ by more than "
             f"{widest:g} in {choices.metric}",
             "it is a difference that does not matter, for example 0.05",
         )
@@ -183,20 +181,19 @@ def _range(choices: Choices) -> float:
     return max(map(max, choices.costs)) - min(map(min, choices.costs))
 
 
-def _check_between(choices: Choices, where: str) -> None:
+def _check_between(choices: Choices) -> None:
     name = choices.acquisition
     if choices.selection == Selection.TOP or choices.power != 1:
         raise ChoiceError(
-            f"{where}: {name} chooses groups and gives rows no scores: they have neither a top "
-            "nor a power",
-            "leave --selection at draw and --power at 1",
+            f"{name} chooses groups and gives rows no scores: they have neither a top nor a power",
+            "leave `selection` at draw and `power` at 1",
         )
     if name in ("bayes-ucb", "top-two-thompson") and choices.question != Question.IDENTIFY:
         raise ChoiceError(
-            f"{where}: {name} looks for the worst group, and the question is {choices.question}",
-            "--acquisition thompson",
+            f"{name} looks for the worst group, and the question is {choices.question}",
+            "`acquisition='thompson'`",
         )
     if name == "top-two-thompson" and choices.worst > 1:
         raise ChoiceError(
-            f"{where}: {name} looks for one group, not {choices.worst}", "--acquisition thompson"
+            f"{name} looks for one group, not {choices.worst}", "`acquisition='thompson'`"
         )

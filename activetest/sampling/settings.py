@@ -1,4 +1,4 @@
-"""The settings that users give to `init` and `simulate`, sorted by who needs them."""
+"""The settings that users give to a study and to simulations, sorted by who needs them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -60,7 +60,7 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
     task, question = split_task(values.pop("task", None))
     if question and values.setdefault("question", question) != question:
         raise ChoiceError(
-            f"--question is {values['question']} and --task is {question}", "name one of them"
+            f"`question` is {values['question']} and `task` is {question}", "name one of them"
         )
     if task:
         values["task"] = task

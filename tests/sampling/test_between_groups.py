@@ -161,7 +161,7 @@ def test_groups_that_are_not_there_are_named(pool):
             between_groups.check_groups(pool, replace(COMPARE, **chosen))
 
     refused("'owl' is no value of 'predicted.place'", compare=("cat*barn", "owl"))
-    refused("--worst 9: 'place' has 2 groups", question="identify", worst=9, groups=("place",))
+    refused("`worst=9`: 'place' has 2 groups", question="identify", worst=9, groups=("place",))
     refused("'ink' is not a group of this study", groups=("ink",))
 
 
