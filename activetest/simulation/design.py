@@ -95,7 +95,7 @@ def strategies(
             "selection": Selection.DRAW.value if drawn else selection,
             "power": 1.0 if unscored or top else power,
         }
-        found[check_choices(choices, roles, where="simulate", simulated=True)] = None
+        found[check_choices(choices, roles, simulated=True)] = None
     return tuple(found)
 
 

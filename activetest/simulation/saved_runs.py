@@ -50,7 +50,8 @@ class SavedRuns:
                 raise
         except OSError as error:
             raise StorageError(
-                f"cannot keep runs in {self.path}: {error.strerror or error}", "--save another file"
+                f"cannot keep runs in {self.path}: {error.strerror or error}",
+                "choose another file with `save`",
             ) from error
 
     def add(self, task: RunKey, found: RunNumbers) -> None:
@@ -70,7 +71,7 @@ class SavedRuns:
         if not _lock_file(self._file):
             raise ChoiceError(
                 f"another command is keeping runs in {self.path}",
-                "wait until it ends, or --save another file",
+                "wait until it ends, or choose another file with `save`",
             )
 
     def _load(self, header: dict[str, Any]) -> dict[RunKey, RunNumbers]:
@@ -105,7 +106,7 @@ class SavedRuns:
         if different:
             raise ChoiceError(
                 f"{self.path} holds another simulation: it differs in {', '.join(different)}",
-                "--save another file, or repeat the command it was made with",
+                "choose another file with `save`, or repeat the simulation that the file holds",
             )
 
     def _read_run(self, number: int, line: bytes) -> tuple[RunKey, RunNumbers]:
@@ -122,7 +123,9 @@ class SavedRuns:
         return (content["strategy"], content["run"]), found
 
     def _reject_file(self) -> ChoiceError:
-        return ChoiceError(f"{self.path} is not a saved simulation", "--save another file")
+        return ChoiceError(
+            f"{self.path} is not a saved simulation", "choose another file with `save`"
+        )
 
 
 def describe_simulation(plan: Plan, cache: Cache, truth: Array) -> dict[str, Any]:

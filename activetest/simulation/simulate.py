@@ -1,4 +1,4 @@
-"""activetest simulate: replay strategies on a pool whose labels are all known.
+"""Simulations: replay strategies on a pool whose labels are all known.
 
 The draws and numbers come from the same code as those of `next` and `report`.
 """
@@ -108,7 +108,9 @@ def simulate(
             batch,
             seed,
         )
-        with tempfile.TemporaryDirectory(prefix="activetest-simulate-") as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="activetest-simulate-", ignore_cleanup_errors=True
+        ) as folder:
             built = cache.build_cache(opened, Path(folder) / "cache")
             truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
             if plan.budgets[-1] > built.size:
@@ -136,7 +138,7 @@ def simulate(
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
-            "top scores have ase alone, and draws with replacement importance: --estimator ase",
+            '`estimators=["ase"]` for top scores, "importance" for draws with replacement',
         )
     return results
 
@@ -145,10 +147,10 @@ def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int |
     if runs < 2 or batch < 1 or not budgets or min(budgets) < 2:
         raise ChoiceError(
             "a simulation needs 2 runs, batches of 1 and budgets of 2, or more",
-            "--runs 200 --budget 100",
+            "`runs=200, budgets=[100]`",
         )
     if workers is not None and workers < 1:
-        raise ChoiceError(f"{workers} workers cannot work", "--workers 1")
+        raise ChoiceError(f"{workers} workers cannot work", "`workers=1`")
 
 
 @contextmanager

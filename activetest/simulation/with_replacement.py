@@ -165,7 +165,7 @@ def _estimate(
     """Estimate, lower and upper. Raises NotEstimable."""
     if metric.refine or plan.interval == ANYTIME:
         raise NotEstimable(
-            "this estimate does not exist for draws with replacement", "--interval fixed"
+            "this estimate does not exist for draws with replacement", '`interval="fixed"`'
         )
     value = estimate.estimate_metric(collect_sample(draws, cache, truth, metric), metric, estimator)
     # There is no model of the variance of such draws, only their sample variance.

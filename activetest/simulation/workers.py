@@ -43,7 +43,7 @@ def run_tasks(
     except BrokenProcessPool as error:
         raise ActivetestError(
             "a worker died, perhaps for want of memory",
-            "take fewer of them: --workers 1; with --save FILE nothing is lost",
+            "take fewer of them: `workers=1`; with `save=path` nothing is lost",
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
