@@ -28,6 +28,7 @@ there without importing the file.
     REMOVES_BIAS        an interval whose file also has remove_bias(estimate) -> value
     REPORTS_ONLY        a format that shows reports, and neither a status nor a simulation
     NEEDS_GATES         a format that shows requirements alone
+    ABRIDGED            a format that shows all notes and estimates only if verbose
     OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
 """
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 # The folders that hold the files of each family, and what one of its methods is called. Policies
-# choose between groups; to the user of `--acquisition` the two folders are one family.
+# choose between groups; to the user of `acquisition` the two folders are one family.
 FAMILIES = {
     "acquisition": ("acquisition", "bandits/policies"),
     "estimators": ("estimators",),

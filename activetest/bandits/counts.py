@@ -116,7 +116,7 @@ def count_groups(
 def task_group(choices: Choices) -> str:
     """The group column of the task. Raises ChoiceError where there is none."""
     if not choices.groups:
-        raise ChoiceError("there are no groups to assess", f"init --group {PREDICTED}, or a column")
+        raise ChoiceError("there are no groups to assess", f"`groups=['{PREDICTED}']`, or a column")
     return choices.groups[0]
 
 

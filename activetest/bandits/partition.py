@@ -51,7 +51,7 @@ class Partition:
         if self.group not in cache.group_names:
             raise ChoiceError(
                 f"{self.group!r} is not a group of this study",
-                f"its groups are {', '.join(cache.group_names) or '(none)'}; name more by --group",
+                f"its groups are {', '.join(cache.group_names) or '(none)'}; name more by `groups`",
             )
         return cache.group_names.index(self.group)
 
@@ -148,6 +148,6 @@ def row_weights(allocation: Allocation, rows: Rows, cache: PoolView) -> Array:
     if not known or len(partition.group_of_cell(cache)) != len(allocation.weight):
         raise NotEstimable(
             f"rounds chose between the groups of {allocation.group!r}, which no longer exist",
-            hint=f"activetest init POOL --group '{allocation.group}', or use --interval fixed",
+            hint=f'`study.change(groups={[allocation.group]!r})`, or use `interval="fixed"`',
         )
     return np.array(allocation.weight)[partition.assign_cells(rows, cache)]

@@ -62,7 +62,7 @@ def attach_auxiliary(
             raise ChoiceError(
                 "surrogate 'external' needs what other models say, and the pool has no columns "
                 f"{'surrogate_pred_*' if pool.schema.task == 'regression' else 'surrogate_prob_*'}",
-                "give a file of them with --other-models, or choose another surrogate",
+                "give a file of them with `other_models`, or choose another surrogate",
             )
     elif find_surrogates_using(EXTERNAL, past) and _can_open_other_models(
         cache, pool, other_models, fingerprint

@@ -219,7 +219,7 @@ def _write_id_index(arrays: Arrays, pool: Pool) -> None:
         raise PoolError(
             f"rows {first:,} and {second:,} of {pool.uri} (counting from 0) "
             f"have the same id {ids[first]!r}",
-            hint="ids must be unique; name another column with --id, or remove the repeated rows",
+            hint="ids must be unique; name another column with `id`, or remove the repeated rows",
         )
     arrays.write("id_order", 0, order)
 

@@ -213,7 +213,7 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
         if now != expected:
             raise PoolChanged(
                 _describe_difference(pool, cache, sums),
-                hint="restore the pool, or start another study with --study DIR",
+                hint="restore the pool, or start another study: `Study.create(pool, folder)`",
             )
     return build_cache(pool, folder)
 

@@ -122,7 +122,7 @@ def _find_label_column(table: pa.Schema, pool: Pool, source: str) -> str:
     if not pool.schema.features:
         raise ChoiceError(
             f"the pool has no features, so nothing can be learnt from {source}",
-            hint="name features with --features, or leave --train out",
+            hint="name features with `features`, or leave `train` out",
         )
     for name in pool.schema.features:
         _check_feature(table, name, pool, source)
@@ -150,7 +150,7 @@ def _check_feature(table: pa.Schema, name: str, pool: Pool, source: str) -> None
     if name not in table.names:
         raise PoolError(
             f"{source} has no column {name!r}, which is a feature of the pool",
-            hint="training rows need every feature; --features says which are used",
+            hint="training rows need every feature; `features` says which are used",
         )
     kind, width = table.field(name).type, pool.widths.get(name)
     if is_number(kind) and width is None:
@@ -217,5 +217,5 @@ def _reject_unmatched(usable: int, unmatched: Counter[str], schema: Schema, sour
             f"no label in {source} is a class of the pool: "
             f"it has {shorten_list(sorted(unmatched))}, "
             f"the pool has {shorten_list(list(schema.classes))}",
-            hint="write classes as the pool does, or name the pool's with --classes",
+            hint="write classes as the pool does, or name the pool's with `classes`",
         )

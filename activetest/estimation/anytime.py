@@ -101,7 +101,7 @@ def _invert_bets(grid: Array, increments: list[Increments], level: float) -> Int
 
 def _refuse_unbettable(metric: Metric) -> None:
     if reason := why_not_bettable(metric):
-        raise NotEstimable(f"no anytime-valid interval: {reason}", hint="use --interval fixed")
+        raise NotEstimable(f"no anytime-valid interval: {reason}", hint='use `interval="fixed"`')
 
 
 def _weigh_statistics(

@@ -72,7 +72,7 @@ def compute_increments(
     if not np.isfinite([[each.lower, each.upper] for each in tested.statistics]).all():
         raise NotEstimable(
             "an anytime-valid interval needs a bound on what one item can cost",
-            hint="use --interval fixed",
+            hint='use `interval="fixed"`',
         )
     last = log.round[:used].max(initial=0)
     # Items without a probability make no increments: they are known to the draws after them.
@@ -80,7 +80,7 @@ def compute_increments(
     if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
             "rounds drawn by an older version lack what an anytime-valid interval needs",
-            hint="use --interval fixed",
+            hint='use `interval="fixed"`',
         )
     if not history:
         return [Increments(*np.empty((6, 0))) for _ in tested.weights]
@@ -198,7 +198,7 @@ class _ReplayedRound:
             raise NotEstimable(
                 f"the weights of round {self.round.number} cannot be computed again: "
                 "another version of a library does not predict what it did",
-                hint="use --interval fixed",
+                hint='use `interval="fixed"`',
             )
         # What could still be drawn: what stayed, this item, and those drawn after it in the round.
         after = ((ends - guess) / weight)[..., ::-1]

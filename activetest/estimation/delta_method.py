@@ -32,16 +32,14 @@ def linearise_metric(
     mean = np.clip(means.mean, *means.limits)
     answered = sample.stats.shape[1] > len(metric.statistics)
     if answered and mean[-1] <= 0:
-        raise NotEstimable("every labelled item was declined", hint="activetest next --n 10")
+        raise NotEstimable("every labelled item was declined", hint="`study.next(10)`")
     if answered and not (sample.counted.any() or means.exact or means.draws is not None):
-        raise NotEstimable(
-            "none of the drawn items here has a label", hint="activetest next --n 10"
-        )
+        raise NotEstimable("none of the drawn items here has a label", hint="`study.next(10)`")
     at = float(metric.smooth(mean))
     slope = np.ones(1) if len(mean) == 1 else metric.gradient(mean)
     if not (np.isfinite(at) and np.isfinite(slope).all()):
         raise NotEstimable(
-            metric.undefined or "it is not defined for these labels", "activetest next --n 10"
+            metric.undefined or "it is not defined for these labels", "`study.next(10)`"
         )
     same = len(mean) == 1
     doubt = sample.label_variance(slope)

@@ -156,7 +156,7 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         number = catalog.load("intervals", own).remove_bias(means) * _gap_scale(metric, means)
     if not np.isfinite(number):
         raise NotEstimable(
-            metric.undefined or "it is not defined for these labels", "activetest next --n 10"
+            metric.undefined or "it is not defined for these labels", "`study.next(10)`"
         )
     return Value(
         metric, number, estimate, transform, bounds, means, _predict_metric(sample, metric)

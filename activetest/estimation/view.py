@@ -56,7 +56,7 @@ class View:
         sample = samples.build_sample(evidence, refined, group)
         if is_model_based(estimator):
             if not whole or self.imputation is None:
-                raise NotEstimable("the surrogate's own view was not computed", "activetest report")
+                raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
             sample = estimate.add_imputation(sample, refined, self.imputation)
         elif sample.unknown and len(sample.prob) < 2 and self.log.deterministic.any():
             raise _explain_missing_draws(self.log, len(sample.prob))
@@ -99,12 +99,12 @@ def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:
         return NotEstimable(
             "items were drawn between groups without a floor, and an estimate needs at least 2 "
             f"that were drawn with known probabilities ({drawn} so far)",
-            "read the groups or ase, or give every item a chance: activetest init POOL --floor 0.1",
+            "read the groups or ase, or give every item a chance: `study.change(floor=0.1)`",
         )
     return NotEstimable(
         "items were chosen by the largest score, and an estimate needs at least 2 that were drawn "
         f"at random ({drawn} so far)",
-        "read ase, or draw: activetest init POOL --selection draw",
+        'read ase, or draw: `study.change(selection="draw")`',
     )
 
 

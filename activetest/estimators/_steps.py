@@ -22,11 +22,11 @@ def weighted_mean(
         kind, fitting = ("with", "importance") if sample.replaced else ("without", "lure")
         raise NotEstimable(
             f"this estimate does not fit draws {kind} replacement",
-            hint=f"--estimator {fitting}",
+            hint=f"`estimators=['{fitting}']`",
         )
     weights, exact = sample.weights, sample.unknown == 0
     if len(terms) < 2 and not exact:
-        raise NotEstimable("label at least 2 of the drawn items", hint="activetest next --n 10")
+        raise NotEstimable("label at least 2 of the drawn items", hint="`study.next(10)`")
     if exact:
         mean = sample.total / sample.size
         variance = np.zeros((len(mean), len(mean)))

@@ -24,7 +24,7 @@ def estimate(sample: Sample) -> Estimate:
         none = np.zeros((len(mean), len(mean)))
         return Estimate(mean, none, *without_draws, exact=True, draws=mean[None])
     if sample.surrogate is None or sample.posterior is None:
-        raise NotEstimable("the surrogate's own view was not computed", hint="activetest report")
+        raise NotEstimable("the surrogate's own view was not computed", hint="`study.report()`")
     draws = (sample.total + sample.posterior) / sample.size
     variance = np.atleast_2d(np.cov(draws, rowvar=False))
     mean = (sample.total + sample.surrogate) / sample.size

@@ -14,6 +14,6 @@ def estimate(sample: Sample) -> Estimate:
         raise NotEstimable(
             "the plain mean is biased, because the draws were not uniform",
             hint="read the doubly-robust or the lure estimate, or start with "
-            "activetest init --acquisition uniform",
+            '`Study.create(pool, acquisition="uniform")`',
         )
     return lure.estimate(sample)

@@ -20,7 +20,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     if facts.costs is None:
         raise ChoiceError(
             "'cost' needs a matrix of costs, and this study has none",
-            "activetest init POOL --costs costs.csv",
+            '`study.change(costs="costs.csv")`',
         )
     # The name carries the whole matrix: a round stays what it was when the costs change.
     costs = json.dumps(facts.costs, separators=(",", ":"))

@@ -66,7 +66,7 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
     if name in cache.unavailable:
         raise PoolChanged(
             cache.unavailable[name],
-            "restore it; report --interval fixed needs only what the rounds recorded",
+            'restore it; `study.report(interval="fixed")` needs only what the rounds recorded',
         )
     surrogate: Surrogate = catalog.load("surrogates", name).restore(round.params)
     return surrogate

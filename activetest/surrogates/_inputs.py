@@ -50,7 +50,7 @@ def prepare_training_data(
     if train is not None and training.rows.features is None:
         raise ChoiceError(
             "training rows are of use only where the pool has features",
-            "name them with --features, or leave --train out",
+            "name them with `features`, or leave `train` out",
         )
     labels = training.labels
     if train is None:

@@ -49,7 +49,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
         raise ChoiceError(
             "the surrogate 'agreement' asks whether a class is right, "
             "and this pool predicts values",
-            hint="activetest init POOL --surrogate residual",
+            hint='`study.change(surrogate="residual")`',
         )
     rows = training.rows
     effects = training.classes if training.classes <= _MOST_EFFECTS else 0

@@ -33,7 +33,7 @@ def fit(
     if predictions is None:
         raise ChoiceError(
             "the surrogate 'external' is what other models say, and this pool has no columns of it",
-            hint="add surrogate_prob_* columns, or: activetest init --other-models FILE",
+            hint="add surrogate_prob_* columns, or give a file: `study.change(other_models=path)`",
         )
     if training.classes:
         return Ensemble(OtherModelProbs(predictions.shape[1]))

@@ -27,8 +27,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Mo
         raise ChoiceError(
             "the surrogate 'model' needs probabilities or a column pred_std, "
             "and this pool has neither",
-            hint="activetest init POOL --surrogate agreement (classes) "
-            "or --surrogate residual (values)",
+            hint='`study.change(surrogate="agreement")` for classes, '
+            '`study.change(surrogate="residual")` for values',
         )
     return Model()
 

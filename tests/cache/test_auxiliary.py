@@ -288,6 +288,6 @@ def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_p
 def test_every_error_of_this_room_is_one_of_the_users(tmp_path):
     with pytest.raises(ActivetestError) as caught:
         build_with(pool(tmp_path), tmp_path, JUDGES)
-    assert "surrogate_prob_*" in caught.value.problem and "--other-models" in caught.value.hint
+    assert "surrogate_prob_*" in caught.value.problem and "`other_models`" in caught.value.hint
     # A stack does without.
     assert build_with(pool(tmp_path), tmp_path, ("stack",)).rows(0, 7).external is None

@@ -203,7 +203,7 @@ def test_a_changed_pool_is_an_error_that_says_where_and_keeps_the_old_cache(tmp_
     pq.write_table(changed, pool.uri, row_group_size=100)
     with pytest.raises(PoolChanged, match="differ among rows 200 to 299") as caught:
         cache.ensure_cache(Pool(pool.uri, pool.schema), tmp_path / "cache")
-    assert "--study" in caught.value.hint
+    assert "`Study.create(pool, folder)`" in caught.value.hint
     assert cache.open_cache(tmp_path / "cache").fingerprint == built_cache.fingerprint
 
 

@@ -220,4 +220,4 @@ def test_before_the_first_draw_everything_is_possible(pool, truth):
 def test_metrics_that_cannot_be_bet_on_are_refused_with_a_way_out(pool, truth, name, problem):
     with pytest.raises(NotEstimable, match=problem) as refused:
         found(pool, drawn(pool, truth, 10), metric_of(pool, name), limits=(0.0, 9.0))
-    assert refused.value.hint == "use --interval fixed"
+    assert refused.value.hint == 'use `interval="fixed"`'

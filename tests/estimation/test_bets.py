@@ -262,7 +262,7 @@ def test_bets_that_nobody_could_settle_are_refused(pool, truth, name, problem):
     study = Study(pool, truth, ERROR).draw(3)
     with pytest.raises(NotEstimable, match=problem) as refused:
         study.bets(metric_of(pool, name), 0, 0.5)
-    assert "--interval fixed" in refused.value.hint
+    assert '`interval="fixed"`' in refused.value.hint
 
 
 def test_rounds_of_an_older_version_are_refused(pool, truth):
