@@ -35,7 +35,7 @@ def replacing_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
         yield building
         if building.exists():
             if durable:
-                _sync_file(building)
+                sync_file(building)
             move_file(building, path)
     finally:
         building.unlink(missing_ok=True)
@@ -126,11 +126,12 @@ def _swap_folders(building: Path, folder: Path) -> None:
                 raise
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
             with contextlib.suppress(FileNotFoundError):
-                os.rename(folder, old)
+                # Into the new folder: Windows renames nothing to a name that is taken.
+                os.rename(folder, old / folder.name)
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _sync_file(path: Path) -> None:
+def sync_file(path: Path) -> None:
     """Wait until the content of a file is on the disk."""
     with open(path, "rb+") as file:
         os.fsync(file.fileno())

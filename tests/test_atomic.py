@@ -121,7 +121,30 @@ def test_a_folder_appears_whole_in_place_of_the_old_one(tmp_path):
             assert not folder.exists() or names(folder) == ["first"]
         assert names(folder) == [content]
     assert names(folder.parent) == ["cache"]
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there have folders such permissions")
+def test_others_may_read_a_folder(tmp_path):
+    with atomic.replacing_folder(tmp_path / "cache"):
+        pass
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o755
+
+
+def test_no_folder_is_renamed_to_a_name_that_is_taken(tmp_path, monkeypatch):
+    """Windows refuses that, also where the folder in the way is empty."""
+    rename = os.rename
+
+    def rename_as_windows_does(source, target):
+        if Path(target).exists():
+            raise FileExistsError(target)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", rename_as_windows_does)
+    for content in ("first", "second"):
+        with atomic.replacing_folder(tmp_path / "cache") as building:
+            (building / content).write_text(content)
+        assert names(tmp_path / "cache") == [content]
+    assert names(tmp_path) == ["cache"]
 
 
 def test_a_block_that_fails_leaves_the_folder_as_it_was(tmp_path):
@@ -134,6 +157,7 @@ def test_a_block_that_fails_leaves_the_folder_as_it_was(tmp_path):
     assert names(tmp_path) == ["cache"] and names(folder) == ["old"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file keeps its folder")
 def test_who_reads_the_old_folder_can_read_on(tmp_path):
     folder = tmp_path / "cache"
     folder.mkdir()

@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The program `activetest`."""
+    streams.use_utf8()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -116,7 +116,9 @@ def _truth() -> float:
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[None]:
     """Work in a folder of one's own, with the sample data in it and no other study in sight."""
-    with tempfile.TemporaryDirectory(prefix="activetest-demo-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="activetest-demo-", ignore_cleanup_errors=True
+    ) as folder:
         for name in (POOL, KEY):
             shutil.copy(sample_folder() / name, folder)
         elsewhere = os.environ.pop("ACTIVETEST_STUDY", None)

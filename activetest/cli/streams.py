@@ -1,10 +1,23 @@
 """Standard output is data, standard error is talk; colour and motion only where somebody looks."""
 
+import io
 import os
 import sys
 from collections.abc import Callable
 
 from activetest.errors import StorageError
+
+
+def use_utf8() -> None:
+    """Pipes get UTF-8 on every system, as files do, unless PYTHONIOENCODING says otherwise.
+
+    Elsewhere than in a terminal, Windows would write in the code page of the country and fail at
+    ids and classes with other characters.
+    """
+    if "PYTHONIOENCODING" in os.environ:
+        return
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def write(text: str) -> None:

@@ -1,11 +1,12 @@
-"""activetest init: look at the pool, then create the study or change its choices."""
+"""Create a study: look at the pool, then create the study or change its choices."""
 
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,15 @@ from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
 from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, raising_storage_errors
+from activetest.study.frames import (
+    NAME,
+    UNFINISHED,
+    SavedFrame,
+    is_address,
+    keep_frame,
+    remove_unused,
+    saving_frame,
+)
 from activetest.study.results import Setup
 from activetest.study.settings import (
     check_columns,
@@ -38,8 +48,22 @@ from activetest.study.stored import StoredStudy
 _STORED = {"train": "train", "other_models": "surrogates"}
 
 
+@dataclass(frozen=True)
+class _Source:
+    """Where the pool comes from.
+
+    path   of Parquet files, which can be read
+    name   in messages: the address as given
+    frame  the same file, where the pool is a frame that the study keeps
+    """
+
+    path: str
+    name: str
+    frame: SavedFrame | None = None
+
+
 def init(
-    pool_uri: str | Path | None = None,
+    given_pool: Any = None,
     study_folder: str | Path | None = None,
     *,
     dry_run: bool = False,
@@ -47,7 +71,8 @@ def init(
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
-    pool_uri      address of the pool; None for that of the study at hand
+    given_pool    address of the pool, or a frame, which is copied into the study; None for the pool
+                  of the study at hand
     study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
                   pool, that of the nearest folder above this one
     dry_run       check everything and write nothing
@@ -65,21 +90,18 @@ def init(
     """
     given = read_settings(settings)
     study: StoredStudy | None
-    if pool_uri is None:
+    if given_pool is None:
         study = StoredStudy.open(study_folder)
-        folder, source = study.folder, study.uri
+        folder, given_pool = study.folder, study.uri
     else:
         folder, study = _find_folder(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
-        source = str(pool_uri)
     # Whatever is recorded from here on may rest on what is about to change.
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)
-    address = source
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = given.columns.get("id") or (study.pool.get("id") if study else None)
-    with convert.open_as_parquet(source, id=id, elsewhere=dry_run) as path:
-        pool = _open_pool(path, study, given)
-        pool.uri = source
+    with _open_source(given_pool, study, folder, id=id, dry_run=dry_run) as source:
+        pool = _open_pool(source, study, given)
         check_features(pool, study)
         columns_change = study is not None and check_columns(pool.schema, study)
         chosen = dict(given.choices)
@@ -102,15 +124,19 @@ def init(
             notices += auxiliary.check_unused_files(built, pool, **given.files)
             notices += provenance.describe_unavailable(built)
             if not dry_run:
-                source = _keep_converted(source, path)
-                entries = _pool_entries(source, pool, built, files, study, named)
-                study = _store(study, folder, entries, choices, given.seed, built, revision)
-    if source != address:
-        notices += (f"{address} was converted to {source}, which the study reads",)
+                address = source.frame.address if source.frame else _keep_converted(source)
+                entries = _pool_entries(address, pool, built, files, study, named)
+                study = _store(
+                    study, folder, entries, choices, given.seed, built, revision, source.frame
+                )
+                if source.frame:
+                    address = study.uri
+                elif address != source.name:
+                    notices += (f"{source.name} was converted to {address}, which the study reads",)
     return Setup(
         outcome=outcome,
         folder=folder,
-        uri=source,
+        uri=source.name if dry_run else address,
         rows=pool.rows,
         schema=pool.schema,
         choices=choices,
@@ -142,14 +168,35 @@ def describe_setup(study: StoredStudy) -> Setup:
     )
 
 
-def _open_pool(path: str, study: StoredStudy | None, given: Settings) -> Pool:
+@contextmanager
+def _open_source(
+    given: Any, study: StoredStudy | None, folder: Path, *, id: str | None, dry_run: bool
+) -> Iterator[_Source]:
+    """The pool as Parquet; what is written for that goes away unless it is kept.
+
+    id  a column that stays text where the pool is converted
+    """
+    if is_address(given):
+        with convert.open_as_parquet(str(given), id=id, elsewhere=dry_run) as path:
+            yield _Source(path, str(given))
+        return
+    if study and not dry_run:
+        remove_unused(folder, study.pool["uri"])
+    writing = _all_or_nothing(folder) if study is None and not dry_run else nullcontext()
+    with writing, raising_storage_errors(folder):
+        with saving_frame(given, folder, dry_run=dry_run) as saved:
+            yield _Source(str(saved.path), NAME, saved)
+
+
+def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> Pool:
     """The pool; by the predicted classes where it has to be grouped and no group is named."""
-    columns = kept_columns(path, study, given.columns) | given.columns
-    pool = Pool.open(path, **columns)
+    path, name = source.path, source.name
+    columns = kept_columns(path, study, given.columns, name=name) | given.columns
+    pool = Pool.open(path, **columns, name=name)
     question = given.choices.get("question") or (study and study.choices.question)
     grouped = question not in (None, NO_QUESTION)
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
-        return Pool.open(path, **columns | {"groups": (PREDICTED,)})
+        return Pool.open(path, **columns | {"groups": (PREDICTED,)}, name=name)
     return pool
 
 
@@ -174,14 +221,14 @@ def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
         raise StudyError(
             f"{folder} is there already and is no study",
             hint="choose a new folder"
-            + (f", for example --study {folder / FOLDER}" if folder.is_dir() else ""),
+            + (f", for example `folder={str(folder / FOLDER)!r}`" if folder.is_dir() else ""),
         )
     return folder, None
 
 
 def _is_unfinished(name: str) -> bool:
     """Whether an init that was killed leaves something of this name in the study folder."""
-    return name == CACHE or name.startswith(f".{CACHE}-")
+    return name == CACHE or name.startswith((f".{CACHE}-", UNFINISHED))
 
 
 def _auxiliary_files(
@@ -199,7 +246,8 @@ def _auxiliary_files(
 def _cache_folder(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]:
     """Where the cache is built: in the study, or in a folder that goes away."""
     if dry_run:
-        with tempfile.TemporaryDirectory() as place, raising_storage_errors(Path(place)):
+        temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        with temporary as place, raising_storage_errors(Path(place)):
             yield Path(place) / CACHE
     elif fresh:
         with _all_or_nothing(folder):
@@ -244,7 +292,7 @@ def _build_cache(
 
 
 def _pool_entries(
-    source: str,
+    address: str,
     pool: Pool,
     built: Cache,
     files: Mapping[str, str | None],
@@ -256,7 +304,7 @@ def _pool_entries(
     past = study.ledger.surrogates() if study else set()
     found = provenance.choose_fingerprints(built, before, changed=named, past=past)
     kept = {key: value for key, value in {**files, **found}.items() if value is not None}
-    return {"uri": source} | kept | pool.schema.to_dict()
+    return {"uri": address} | kept | pool.schema.to_dict()
 
 
 def _store(
@@ -267,6 +315,7 @@ def _store(
     seed: int | None,
     built: Cache,
     revision: int,
+    frame: SavedFrame | None,
 ) -> StoredStudy:
     """The study as it is now: created, or changed."""
     if study is None:
@@ -277,7 +326,11 @@ def _store(
             seed=secrets.randbits(32) if seed is None else seed,
             fingerprint=built.fingerprint,
             rows=built.size,
+            frame=frame.path if frame else None,
         )
+    if frame:
+        with raising_storage_errors(folder):
+            keep_frame(frame.path, folder)
     seed = study.seed if seed is None else seed
     if (seed, built.fingerprint) == (study.seed, study.ledger.fingerprint):
         study.update(choices, entries)
@@ -286,13 +339,13 @@ def _store(
     return study
 
 
-def _keep_converted(source: str, path: str) -> str:
+def _keep_converted(source: _Source) -> str:
     """Where the pool stays: a converted file moves beside its source."""
-    if path == source:
-        return source
-    target = convert.converted_path(source)
+    if source.path == source.name:
+        return source.name
+    target = convert.converted_path(source.name)
     with raising_storage_errors(Path(target)):
-        atomic.move_file(Path(path), Path(target))
+        atomic.move_file(Path(source.path), Path(target))
     return target
 
 

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -195,6 +194,7 @@ def test_a_reader_who_leaves_is_not_bothered(study, words):
     assert "Exception" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
 def test_a_full_disk_behind_standard_output_loses_no_draw(study):
     with open("/dev/full", "w") as full:
         done = program(
@@ -208,9 +208,12 @@ def test_a_full_disk_behind_standard_output_loses_no_draw(study):
 
 def allow(size: int):
     """For a child: no file may grow beyond this size, as on a disk that is full."""
+    import resource
+
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of files are of POSIX")
 @pytest.mark.parametrize("words", [["next", "--n", "5"], ["ingest", "labels.csv"]])
 def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, words):
     label_file(*(f"item-{row},cat" for row in range(40)))
@@ -223,6 +226,7 @@ def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, word
     assert program(*words).returncode == 0
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of files are of POSIX")
 def test_a_disk_that_fills_up_during_init_leaves_no_study(folder, write_pool):
     write_pool(folder / "pool.parquet", 2000)
     done = program("init", "pool.parquet", preexec_fn=allow(4096))
@@ -231,6 +235,7 @@ def test_a_disk_that_fills_up_during_init_leaves_no_study(folder, write_pool):
     assert [path.name for path in folder.iterdir()] == ["pool.parquet"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere /proc is a name as any other")
 @pytest.mark.parametrize("where", ["pool.parquet/study", "/proc/study"])
 def test_a_folder_where_not_even_root_may_write(folder, write_pool, where):
     write_pool(folder / "pool.parquet", 20)
@@ -251,6 +256,7 @@ def test_what_the_system_refuses_anywhere_is_not_a_traceback(study, monkeypatch,
     assert capsys.readouterr().err.startswith(f"error: cannot write some/file: {os.strerror(code)}")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere no exit code names a signal")
 def test_an_interrupt_ends_the_program_by_the_signal():
     code = (
         "import activetest.cli.app as c; c.main = lambda: (_ for _ in ()).throw(KeyboardInterrupt)"

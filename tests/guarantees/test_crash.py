@@ -14,6 +14,8 @@ from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver forks and kills")
+
 
 # What the study of a command is about, where that is not the usual.
 CHOICES = {

@@ -238,6 +238,7 @@ def test_ids_of_a_converted_pool_stay_text_when_it_is_converted_again(place):
     assert StoredStudy.open().cache().ids([0]) == ["001"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere /proc is a name as any other")
 def test_a_folder_that_cannot_be_written_is_a_storage_error(place):
     # Not even root may write there.
     with pytest.raises(StorageError) as caught:
@@ -245,6 +246,7 @@ def test_a_folder_that_cannot_be_written_is_a_storage_error(place):
     assert caught.value.hint
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of files are of POSIX")
 def test_a_full_disk_is_a_storage_error_that_leaves_nothing(place):
     code = """
 import resource, signal, sys
