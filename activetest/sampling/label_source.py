@@ -8,7 +8,6 @@ from typing import Any, BinaryIO
 from activetest.errors import LabelError
 from activetest.labels import files, values
 from activetest.labels.files import Label
-from activetest.pool import frames
 
 
 def read_label_source(labels: Any, *, stdin: BinaryIO | None = None) -> tuple[str, list[Label]]:
@@ -24,6 +23,9 @@ def read_label_source(labels: Any, *, stdin: BinaryIO | None = None) -> tuple[st
     if isinstance(labels, str | PathLike):
         path = "-" if labels == "-" else Path(labels)
         return files.name_source(path), files.read_labels(path, stdin=stdin)
+    # A label file needs none of this.
+    from activetest.pool import frames
+
     if frames.is_frame(labels):
         name = "the frame"
         return name, values.read_columns(frames.read_columns(labels, error=LabelError), name)
