@@ -220,7 +220,7 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
 
 def _describe_difference(pool: Pool, cache: Cache | None, sums: list[str]) -> str:
     """What changed, as far as the old cache can tell."""
-    problem = f"the pool {pool.uri} is not the one this study was made for"
+    problem = f"{pool.uri} is not the pool this study was made for"
     if cache is None:
         return f"{problem}: its ids or outputs differ"
     if pool.rows != cache.size:

@@ -85,8 +85,8 @@ def _find_address(study: str | Path | None) -> str:
     """The address of the pool of the study at hand."""
     import tomllib
 
-    from activetest.study.folder import CONFIG, find_study
+    from activetest.study.folder import CONFIG, find_study, resolve_address
 
     folder = find_study(study)
     address = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))["pool"]["uri"]
-    return address if "://" in address else str(folder.parent / address)
+    return resolve_address(address, folder)

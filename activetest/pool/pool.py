@@ -86,7 +86,7 @@ class Strip:
 class Pool:
     """Columns with roles, and the rows in pieces.
 
-    uri      where it is, as given
+    uri      where it is, as given, or what messages call it
     schema   the role of every column
     notices  plain sentences: what was understood, and what was ignored
     """
@@ -110,6 +110,7 @@ class Pool:
         positive: str | None = None,
         threshold: float = 0.5,
         classes: str | Iterable[str] | None = None,
+        name: str | None = None,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -117,12 +118,13 @@ class Pool:
         task                            "classification" or "regression"
         positive, threshold             of a binary pool
         classes                         their names, in the order of the outputs
+        name                            of the pool in messages; its address unless given
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
         """
-        uri = str(uri)
-        files = Files(uri)
+        files = Files(str(uri))
+        name = name or str(uri)
         choices = ColumnChoices(
             id,
             _to_names(outputs),
@@ -134,10 +136,10 @@ class Pool:
             _to_names(classes),
         )
         schema = assign_roles(files.schema, choices)
-        pool = Pool(uri, schema, files)
+        pool = Pool(name, schema, files)
         if not pool.rows:
             raise PoolError(
-                f"the pool {uri} has no rows", hint="give a pool with at least one item"
+                f"the pool {name} has no rows", hint="give a pool with at least one item"
             )
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)

@@ -13,15 +13,15 @@ from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
-from activetest.study.folder import CONFIG
+from activetest.study.folder import CONFIG, resolve_address
 
 # The pool, training rows, and outputs of other models: paths or URIs.
 ADDRESSES = ("uri", "train", "surrogates")
 # Fingerprints of the auxiliary files, and of the pool's features, as init found them.
 FINGERPRINTS = ("train_fingerprint", "surrogates_fingerprint", "features_fingerprint")
 _HEADER = """\
-# The pool of this study, and the choices for the rounds to come: edit them here, or run
-# `activetest init` again. What was drawn and every label are in ledger.db; never delete that file.
+# The pool of this study, and the choices for the rounds to come, which may be edited here.
+# What was drawn and every label are in ledger.db; never delete that file.
 """
 
 
@@ -59,10 +59,7 @@ def make_relative(pool: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def resolve_addresses(pool: Mapping[str, Any], folder: Path) -> dict[str, str]:
     """{key: address} that opens from any working directory; the inverse of make_relative."""
     given = {key: pool[key] for key in ADDRESSES if pool.get(key)}
-    return {
-        key: address if "://" in address else str(folder.parent / address)
-        for key, address in given.items()
-    }
+    return {key: resolve_address(address, folder) for key, address in given.items()}
 
 
 def _check_pool(pool: Any, path: Path) -> dict[str, Any]:

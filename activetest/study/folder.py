@@ -9,7 +9,9 @@ from pathlib import Path
 from activetest.errors import StorageError, StudyError
 
 FOLDER = ".activetest"
-CONFIG, LEDGER, CACHE = "study.toml", "ledger.db", "cache"
+CONFIG, LEDGER, CACHE, POOL = "study.toml", "ledger.db", "cache", "pool"
+# Begins the address of a file inside the study folder.
+INSIDE = "study://"
 
 
 def is_study(folder: Path) -> bool:
@@ -28,15 +30,25 @@ def find_study(folder: str | Path | None = None) -> Path:
         for candidate in (folder, folder / FOLDER):
             if is_study(candidate):
                 return candidate
-        raise StudyError(f"there is no study in {folder}", "start one: activetest init POOL")
+        raise StudyError(f"there is no study in {folder}", "start one: `Study.create(pool)`")
     here = Path.cwd()
     for parent in (here, *here.parents):
         if is_study(parent / FOLDER):
             return parent / FOLDER
     raise StudyError(
         f"there is no study in {here} or above",
-        "start one with: activetest init POOL, or say where it is: --study DIR",
+        "start one: `Study.create(pool)`, or say where it is: `Study.open(folder)`",
     )
+
+
+def resolve_address(address: str, folder: Path) -> str:
+    """An address of study.toml as it opens from any working directory.
+
+    folder  of the study: relative paths are as seen from its parent
+    """
+    if address.startswith(INSIDE):
+        return str(folder / address.removeprefix(INSIDE))
+    return address if "://" in address else str(folder.parent / address)
 
 
 @contextmanager
@@ -48,5 +60,5 @@ def raising_storage_errors(path: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise StorageError(
             f"cannot write {path}: {error.strerror or error}",
-            "free some space" if full else "choose a folder you may write to: --study DIR",
+            "free some space" if full else "choose another `folder`, one you may write to",
         ) from error

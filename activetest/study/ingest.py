@@ -1,4 +1,4 @@
-"""activetest ingest: a label file, all rows or none; ingesting it twice changes nothing."""
+"""Ingest labels: a file, a frame or rows, all rows or none; ingesting it twice changes nothing."""
 
 import difflib
 import math
@@ -99,7 +99,7 @@ def undo(study: StoredStudy) -> RetractedFile:
     """Take the last file back. Raises LabelError when there is none."""
     undone = study.ledger.undo()
     if undone is None:
-        raise LabelError("there is no file of labels to take back", "see activetest status")
+        raise LabelError("there is no file of labels to take back", "see `study.status()`")
     return undone
 
 
@@ -184,7 +184,7 @@ def _describe_conflict(
     now, then = (files.describe_answer(each.status, each.label) for each in (first, before))
     return LabelConflict(
         f"{source}, {place}: id {first.id!r} is {now}, and was {then}{others}",
-        "take the new labels with --replace, or say who said it in a column annotator",
+        "take the new labels with `replace=True`, or say who said it in a column annotator",
     )
 
 

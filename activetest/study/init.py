@@ -183,9 +183,9 @@ def _open_source(
     if study and not dry_run:
         remove_unused(folder, study.pool["uri"])
     writing = _all_or_nothing(folder) if study is None and not dry_run else nullcontext()
-    with writing, raising_storage_errors(folder):
-        with saving_frame(given, folder, dry_run=dry_run) as saved:
-            yield _Source(str(saved.path), NAME, saved)
+    saving = saving_frame(given, folder, dry_run=dry_run)
+    with writing, raising_storage_errors(folder), saving as saved:
+        yield _Source(str(saved.path), NAME, saved)
 
 
 def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> Pool:

@@ -1,4 +1,4 @@
-"""activetest next: the pending batch, or a new one that is recorded before anybody sees it."""
+"""The next batch: the pending batch, or a new one that is recorded before anybody sees it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -73,11 +73,11 @@ def save_batch(
 def _check_request(study: StoredStudy, count: int, show: Sequence[str]) -> None:
     """Raises ChoiceError for a count or a column that cannot be."""
     if count < 1:
-        raise ChoiceError(f"--n is {count}", "ask for at least one item")
+        raise ChoiceError(f"`n` is {count}", "ask for at least one item")
     for column in show:
         if column in ("id", "label", "annotator", "status"):
             raise ChoiceError(
-                f"--show {column}: that column of the batch has a meaning of its own",
+                f"`show={[column]!r}`: that column of the batch has a meaning of its own",
                 "show another column",
             )
     if show:
@@ -138,5 +138,5 @@ def _protect_labels(study: StoredStudy | None, path: Path) -> None:
         raise LabelError(
             f"{path} holds {len(unknown)} labels the study does not know, "
             f"id {unknown[0].id!r} first",
-            f"activetest ingest {path}, or write to another file",
+            f"`study.ingest({str(path)!r})`, or write to another file",
         )

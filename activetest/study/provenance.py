@@ -13,6 +13,7 @@ from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
+from activetest.study.frames import name_source
 
 # The key in study.toml of the address of each file.
 FILES = {"train": TRAIN, "surrogates": EXTERNAL}
@@ -84,8 +85,8 @@ def check_unchanged(
         if now and before not in (None, now):
             raise PoolChanged(
                 cache.unavailable[users[0]],
-                "restore it, choose a --surrogate that does not see it, or start another study "
-                "with --study DIR",
+                "restore it, choose a `surrogate` that does not see it, or start another study: "
+                "`Study.create(pool, folder)`",
             )
 
 
@@ -145,7 +146,7 @@ def _find_unavailable(
     """{surrogate: why} of past rounds whose surrogates cannot predict again."""
     others = files.get("surrogates")
     data = {
-        FEATURES: f"what the features say in {entries['uri']}",
+        FEATURES: f"what the features say in {name_source(entries['uri'])}",
         EXTERNAL: f"what other models say{f' in {others}' if others else ''}",
     }
     found = {}
@@ -172,9 +173,9 @@ def _is_missing(address: str) -> bool:
 
 def _hint_missing(key: str, coming: str, pool: Pool) -> str:
     """How to go on when a file is missing."""
-    option = {"train": "--train", "surrogates": "--other-models"}[key]
-    without = f"{option} ''"
+    name = {"train": "train", "surrogates": "other_models"}[key]
+    without = f"{name}=''"
     if key == "surrogates" and auxiliary.needs_other_models(coming):
         regression = pool.schema.task == "regression"
-        without = f"--surrogate {'residual' if regression else 'agreement'}"
-    return f"activetest init {option} NEWPATH, or {without} to go on without it"
+        without = f"surrogate={'residual' if regression else 'agreement'!r}"
+    return f"`study.change({name}=newpath)`, or `{without}` to go on without it"

@@ -1,4 +1,4 @@
-"""activetest report: every estimate with its interval, and what to know before believing it."""
+"""Reports: every estimate with its interval, and what to know before believing it."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,13 @@ from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, build_vie
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
-from activetest.nouns.report import Report
+from activetest.nouns.report import Note, Weight, sort_notes
 from activetest.reporting import notes as about
 from activetest.reporting import rows, verdicts
 from activetest.reporting.group_answer import answer_question
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
+from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 
@@ -38,8 +39,8 @@ def report(
     """Everything that is known about the model now. Changes nothing.
 
     estimators    names; default the doubly robust estimate and the surrogate's own view
-    metrics       specifications, the headline first; default the study's. Groups are shown by the
-                  first one unless metrics are named
+    metrics       specifications, the headline first; default those that the study's draws aim at.
+                  Groups are shown by the first one unless metrics are named
     groups        group columns to show; default all of the study
     simultaneous  all intervals of a table of groups hold together, at the study's level
     differences   group columns whose groups are compared with each other
@@ -52,7 +53,8 @@ def report(
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
     """
-    estimators = estimators or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
+    named = estimators or ()
+    estimators = named or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
     for name in estimators:
         catalog.load("estimators", name)
         if catalog.fact("estimators", name, "SIMULATION_ONLY"):
@@ -65,29 +67,33 @@ def report(
             f"there is no interval {interval!r}", catalog.nearest(interval, INTERVALS)
         )
     if half_width is not None and not half_width > 0:
-        raise ChoiceError(f"--half-width is {half_width}", "it is above zero, for example 0.02")
+        raise ChoiceError(f"`half_width` is {half_width}", "it is above zero, for example 0.02")
     if bound is not None and not 0 < bound < float("inf"):
-        raise ChoiceError(f"--bound is {bound}", "it is above zero, for example 10")
+        raise ChoiceError(f"`bound` is {bound}", "it is above zero, for example 10")
     parsed = [parse_requirement(text) for text in requirements]
     cache, choices = study.cache(), study.choices
     columns = _check_columns(cache, groups)
     compared = _check_columns(cache, differences) if differences else ()
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    shown = _find_metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
+    shown = _find_metrics(metrics or (choices.metric, *choices.also), facts)
     tabled = shown if metrics else shown[:1]
+    # The surrogate's own view draws values for all metrics at once: with those that rounds record,
+    # its numbers do not depend on how many of them are shown.
+    viewed = _find_metrics(metrics or (choices.metric, *choices.also, *choices.metrics), facts)
     required = [specification.find_metric(each.metric, facts) for each in parsed]
     if bound is not None:
-        shown, tabled, required = (
+        shown, tabled, viewed, required = (
             [specification.bound_losses(metric, bound) for metric in metrics_of_use]
-            for metrics_of_use in (shown, tabled, required)
+            for metrics_of_use in (shown, tabled, viewed, required)
         )
     log = study.log(cache)
     own_view = any(map(is_model_based, estimators)) and len(log.rows) + len(log.supplied_rows) > 0
-    view = build_view(log, cache, choices, [*shown, *required], seed=study.seed, own_view=own_view)
+    view = build_view(log, cache, choices, [*viewed, *required], seed=study.seed, own_view=own_view)
     kind = interval or choices.interval
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = study.describe_changes(cache) + about.write_notes(view, estimates, shown[0], answers)
+    notes = [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
+    notes += about.write_notes(view, estimates, shown[0], answers)
     estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
     grouped = any(row.group for row in estimates)
     apart = rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
@@ -99,19 +105,20 @@ def report(
         study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
     )
     if bound is not None:
-        notes.append(f"Losses that have no bound of their own are capped at {bound:g} (--bound).")
+        capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
+        notes.append(Note(capped))
     if half_width is not None:
         notes.append(about.note_labels_needed(view, shown[0], estimates[0], half_width))
     answer = None
     if choices.question:
         surrogate = view.evidence.surrogate
-        answer, sentences = answer_question(
+        answer, about_answer = answer_question(
             log, cache, choices, seed=study.seed, surrogate=surrogate
         )
-        notes += sentences
+        notes += about_answer
     counts, _ = status(study)
     return Report(
-        pool=study.pool["uri"],
+        pool=study.pool_name,
         fingerprint=cache.fingerprint,
         seed=study.seed,
         metric=" and ".join((choices.metric, *choices.also)),
@@ -124,9 +131,10 @@ def report(
         floor=log.history[-1].choices["floor"] if log.history else choices.floor,
         counts=counts,
         estimates=tuple(estimates),
-        notes=tuple(notes),
+        notes=sort_notes(notes),
         gates=judged,
         assessment=answer,
+        estimators=named,
     )
 
 

@@ -126,7 +126,7 @@ class Batch:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
         if self.repeated:
             verb = "chooses" if self.deterministic else "draws"
-            return f"{count} still waiting for labels (--new {verb} others)"
+            return f"{count} still waiting for labels (`new=True` {verb} others)"
         how = "with the largest scores" if self.deterministic else "drawn"
         return f"round {self.round}: {count} {how}"
 

@@ -8,7 +8,8 @@ from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics.defaults import default_metrics
-from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Task, option
+from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Task
+from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
@@ -31,12 +32,12 @@ def check_seed(seed: int | None, study: StoredStudy | None) -> None:
         return
     if not 0 <= seed < 2**63:
         raise ChoiceError(
-            f"--seed {seed} is not between 0 and 2^63 - 1", hint="leave it out for a random one"
+            f"`seed={seed}` is not between 0 and 2^63 - 1", hint="leave it out for a random one"
         )
     if study and seed != study.seed and has_rounds(study):
         raise ChoiceError(
-            f"--seed stays after the first draw: this study has seed {study.seed}",
-            hint="start another study with --study DIR",
+            f"`seed` stays after the first draw: this study has seed {study.seed}",
+            hint="start another study: `Study.create(pool, folder)`",
         )
 
 
@@ -59,16 +60,16 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
 
 
 def kept_columns(
-    path: str, study: StoredStudy | None, columns: Mapping[str, Any]
+    path: str, study: StoredStudy | None, columns: Mapping[str, Any], *, name: str
 ) -> dict[str, Any]:
-    """What a study has stored about its columns, but for what is given now.
+    """What a study has stored about its columns, but for what is given now; name is the pool's.
 
     Raises PoolChanged when the pool at path lacks what the study reads.
     """
     if study is None:
         return {}
     schema = parse_schema(study.pool)
-    Pool(path, replace(schema, features=(), groups=())).check()
+    Pool(name, replace(schema, features=(), groups=()), Files(path)).check()
     named = columns.get("groups", schema.groups)
     # A column has one role: new groups, ids and outputs are no features any more.
     taken = {column for group in named for column in group.split("*")} - set(schema.group_columns)
@@ -100,8 +101,8 @@ def check_features(pool: Pool, study: StoredStudy | None) -> None:
         raise PoolChanged(
             f"rounds were drawn with the features {', '.join(stored) or '(none)'}, "
             f"not with {', '.join(pool.schema.features) or '(none)'}",
-            f"keep them with --features '{','.join(stored)}', "
-            "or start another study with --study DIR",
+            (f"keep them with `features={list(stored)!r}`, or " if stored else "")
+            + "start another study: `Study.create(pool, folder)`",
         )
 
 
@@ -124,7 +125,7 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
         # What draws aim at is reported, and recorded by rounds, besides the usual metrics.
         settings |= {"metric": named[0], "also": named[1:]}
         settings |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
-    choices = check_choices(asdict(stored) | settings, entries, where="activetest init")
+    choices = check_choices(asdict(stored) | settings, entries)
     if study and choices.costs and "costs" not in settings:
         _check_costs(parse_schema(study.pool), pool.schema)
     return choices
@@ -155,7 +156,7 @@ def _check_costs(before: Schema, now: Schema) -> None:
     """Raises ChoiceError where the matrix of costs is in the order of other classes."""
     if before.classes != now.classes:
         raise ChoiceError(
-            "the costs of this study are for other classes", "give them again with --costs FILE"
+            "the costs of this study are for other classes", "give them again: `costs=path`"
         )
 
 
@@ -163,8 +164,8 @@ def _cannot_change(name: str, stored: Schema, since: str) -> ChoiceError:
     value = getattr(stored, name)
     words = ",".join(value) if isinstance(value, tuple) else value
     return ChoiceError(
-        f"{option(name)} stays after {since}: this study has {words or 'none'}",
-        hint="start another study with --study DIR",
+        f"`{name}` stays after {since}: this study has {words or 'none'}",
+        hint="start another study: `Study.create(pool, folder)`",
     )
 
 

@@ -1,4 +1,4 @@
-"""activetest status: where the study stands, and what `next` would do."""
+"""Where the study stands, and what `next` would do."""
 
 from activetest import catalog
 from activetest.labels.annotators import resolve_answers
@@ -42,7 +42,10 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
     draws = choices.selection == "draw"
     if counts.pending:
         verb = "draws" if draws else "chooses"
-        sentence = f"next shows the {counts.pending} pending items again; next --new {verb} others"
+        sentence = (
+            f"`study.next()` shows the {counts.pending} pending items again; "
+            f"`study.next(new=True)` {verb} others"
+        )
     elif not left:
         sentence = "nothing is left to draw: every item is drawn or labelled"
     else:

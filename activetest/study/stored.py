@@ -26,6 +26,7 @@ from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
 from activetest.study import config, provenance
 from activetest.study.folder import CACHE, LEDGER, find_study, is_study, raising_storage_errors
+from activetest.study.frames import keep_frame, name_pool
 from activetest.study.restart import finish_restart, prepare_restart
 
 
@@ -58,19 +59,24 @@ class StoredStudy:
         seed: int,
         fingerprint: str,
         rows: int,
+        frame: Path | None = None,
     ) -> "StoredStudy":
         """Create a study as a whole or not at all. A cache that is already in the folder is kept.
+
+        frame  a file that becomes the study's own pool
 
         Raises StudyError when there is a study, StorageError when the folder cannot be written.
         """
         folder = Path(folder).absolute()
         if is_study(folder) or (folder / LEDGER).exists():
-            raise StudyError(f"there is already a study in {folder}", "choose another --study DIR")
+            raise StudyError(f"there is already a study in {folder}", "choose another `folder`")
         pool = config.make_relative(pool, folder)
         check_choices(asdict(choices), pool, where="the choices")
         with raising_storage_errors(folder), atomic.completing_folder(folder) as building:
             Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
             config.write_config(building, pool, choices)
+            if frame:
+                keep_frame(frame, building)
         return StoredStudy.open(folder)
 
     @staticmethod
@@ -98,6 +104,11 @@ class StoredStudy:
     def uri(self) -> str:
         """The pool's address, which opens from any working directory."""
         return self.addresses["uri"]
+
+    @property
+    def pool_name(self) -> str:
+        """What reports call the pool: its address, as study.toml has it."""
+        return name_pool(self.pool["uri"])
 
     def update(self, choices: Choices, pool: Mapping[str, Any] | None = None) -> None:
         """Change the choices for the rounds to come, and the entries of [pool] where given.
