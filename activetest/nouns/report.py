@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
@@ -19,6 +20,42 @@ RENAMED_KEYS = {
 }
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+
+
+class Weight(IntEnum):
+    """How much a note matters, the larger the more.
+
+    ANSWER    it answers something that was requested of this report, and is always shown
+    INVALID   a number may be wrong, or its interval may not hold
+    UNSTABLE  a number may still change a lot
+    WIDE      little is known yet: intervals are wide, or labels cannot be used yet
+    LIMITED   what a number is about, or when its interval holds
+    FACT      no caution: units, how items were chosen, how a number was made
+    """
+
+    FACT = 0
+    LIMITED = 1
+    WIDE = 2
+    UNSTABLE = 3
+    INVALID = 4
+    ANSWER = 5
+
+
+@dataclass(frozen=True)
+class Note:
+    """One plain sentence or more about a report, and how much it matters."""
+
+    text: str
+    weight: Weight = Weight.FACT
+
+    def __str__(self) -> str:
+        """The text alone."""
+        return self.text
+
+    @property
+    def is_caution(self) -> bool:
+        """Whether it is a reason to be careful with a number."""
+        return Weight.FACT < self.weight < Weight.ANSWER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +151,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything `activetest report` says.
+    """Everything that a report says.
 
     pool, fingerprint                        address of the pool, and the hash of its contents
     seed                                     of the study
@@ -125,10 +162,12 @@ class Report:
                                              learned on; None for most
     counts                                   where the study stands
     estimates                                one row per estimate, groups last
-    notes                                    plain sentences: what to know before believing a number
+    notes                                    what to know before believing a number, heaviest first
     gates                                    verdicts, in the order of the requirements
     assessment                               the answer to the question about groups; None for a
                                              study without one
+    estimators                               those that were named for this report; empty where the
+                                             default ones are in it
     """
 
     pool: str
@@ -140,12 +179,13 @@ class Report:
     floor: float
     counts: Counts
     estimates: tuple[EstimateRow, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     gates: tuple[Gate, ...] = ()
     selection: str = "draw"
     power: float = 1.0
     surrogate_note: str | None = None
     assessment: Assessment | None = None
+    estimators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,3 +243,8 @@ def count_verdicts(gates: Iterable[Gate]) -> str:
     verdicts = [gate.verdict for gate in gates]
     counts = ((verdicts.count(each), each.upper()) for each in (FAIL, UNDECIDED, PASS))
     return "gates: " + ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
+
+
+def sort_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """The notes, heaviest first; of equal ones, in the order in which they came."""
+    return tuple(sorted(notes, key=lambda note: -note.weight))

@@ -4,12 +4,15 @@ import math
 from collections.abc import Sequence
 
 from activetest.nouns.group_report import Assessment, Bin, Comparison, Confusion, Ranked
+from activetest.nouns.report import EstimateRow
+from activetest.render import _extent
 from activetest.render import _words as words
 from activetest.render._tables import (
     MOST_CONFUSED,
     Columns,
     Matrix,
     Table,
+    is_ranked,
     name_cell,
     write_rows,
 )
@@ -31,6 +34,7 @@ WIDEST, SMALL, SMALLEST = 41, 21, 11
 # Under the picture.
 LEGEND = "o accuracy, |-| its interval, + mean confidence (* both)"
 _POSTERIOR, _EXACT = "posterior", "exact"
+_ESTIMATE, _BETTING = "estimate", "betting"
 # Methods that leave no doubt.
 _CERTAIN = {_EXACT, "none"}
 
@@ -44,24 +48,36 @@ def sentence(answer: Assessment) -> str:
     return _describe_worst(answer)
 
 
-def tables(answer: Assessment) -> list[Table | Matrix]:
-    """The groups, what is compared, and the confusion matrix."""
-    found: list[Table | Matrix] = [ranking(answer)]
+def tables(
+    answer: Assessment, rows: Sequence[EstimateRow] = (), *, verbose: bool = False
+) -> list[Table | Matrix]:
+    """The groups, what is compared, and the confusion matrix if it is asked for or verbose.
+
+    rows    those of the report: what they add about groups stands in the table of groups
+    """
+    found: list[Table | Matrix] = [ranking(answer, rows)]
     if answer.comparison:
         found.append(comparison(answer, answer.comparison))
-    if answer.confusion and any(cell.estimate is not None for cell in answer.confusion.cells):
+    if answer.confusion and _extent.has_matrix(answer, verbose=verbose):
         found.append(confusion(answer.confusion))
     return found
 
 
-def ranking(answer: Assessment) -> Table:
-    """A row per group, the worst first; of very many only the worst."""
+def ranking(answer: Assessment, rows: Sequence[EstimateRow] = ()) -> Table:
+    """A row per group, the worst first; of very many only the worst.
+
+    rows    estimates, of which those of the same groups and metric add their shrunk values where
+            groups are to be estimated, and their anytime-valid intervals
+    """
+    same = {words.named(row.group or {}): row for row in rows if is_ranked(answer, row)}
     groups, among = answer.groups, f"P({answer.worst} worst)"
     columns: Columns = {
         "rank": lambda group: words.count(group.rank),
         "group": lambda group: words.named(group.group),
         "estimate": words.estimate,
         "interval": words.interval,
+        "shrunk": lambda group: _write_shrunk(same.get(words.named(group.group))),
+        "anytime": lambda group: _write_anytime(same.get(words.named(group.group))),
         "P(worst)": lambda group: chance(group.p_worst),
         among: lambda group: chance(group.p_among_worst),
         "P(best)": lambda group: chance(group.p_best),
@@ -72,6 +88,10 @@ def ranking(answer: Assessment) -> Table:
     }
     if answer.worst == 1:
         del columns[among]
+    if answer.question != _ESTIMATE or all(row.shrunk is None for row in same.values()):
+        del columns["shrunk"]
+    if all(row.method != _BETTING for row in same.values()):
+        del columns["anytime"]
     methods = {group.method for group in groups} - _CERTAIN
     if len(methods) < 2:
         del columns["method"]
@@ -79,9 +99,10 @@ def ranking(answer: Assessment) -> Table:
     title = f"{words.plain(answer.metric)} by {words.plain(answer.column)}, worst first"
     title += _describe_intervals(methods, answer.level, ece=answer.metric.startswith("ece"))
     if len(shown) < len(groups):
-        title += f"; the {len(shown)} worst of {len(groups):,} (--format json has all)"
-    rows = write_rows(columns, shown)
-    return Table(title, tuple(columns), rows, kept=("P(worst)", among), left=("method",))
+        title += f"; the {len(shown)} worst of {len(groups):,} (JSON has all)"
+    lines = write_rows(columns, shown)
+    kept = ("shrunk",) if answer.question == _ESTIMATE else ("P(worst)", among)
+    return Table(title, tuple(columns), lines, kept=kept, left=("anytime", "method"))
 
 
 def comparison(answer: Assessment, compared: Comparison) -> Table:
@@ -261,6 +282,16 @@ def _describe_needed_labels(answer: Assessment) -> str:
     if answer.more is None:
         return f"The number of labels needed for {goal} cannot be foreseen."
     return f"About {words.roughly(answer.more)} more labels are expected to give {goal}."
+
+
+def _write_shrunk(row: EstimateRow | None) -> str:
+    """The shrunk value of a group; without a row, none."""
+    return "-" if row is None else words.figure(row.shrunk, words.half_width(row.quantity))
+
+
+def _write_anytime(row: EstimateRow | None) -> str:
+    """The anytime-valid interval of a group; without one, none."""
+    return words.interval(row) if row is not None and row.method == _BETTING else "-"
 
 
 def _rank_range(group: Ranked) -> str:

@@ -6,11 +6,14 @@ from typing import Any
 
 from activetest.nouns.group_report import Assessment, Cell
 from activetest.nouns.report import EstimateRow, Report
+from activetest.render import _extent
 from activetest.render import _words as words
 
 CONFUSION = "confusion"
 # Cells shown where a whole matrix has no room, the largest first.
 MOST_CONFUSED = 20
+# More classes than this make a matrix that nobody reads.
+WIDEST_MATRIX = 30
 # Characters of a cell without its interval.
 _CELL = 6
 
@@ -88,7 +91,7 @@ class Matrix:
         )
         title = f"{self.title}: mistakes"
         if len(shown) < len(mistakes):
-            title += f", the {len(shown)} largest of {len(mistakes):,} (--format json has all)"
+            title += f", the {len(shown)} largest of {len(mistakes):,} (JSON has all)"
         return Table(title, ("truth as prediction", "estimate", "interval"), rows)
 
     def _places(self) -> Iterator[tuple[int, int, EstimateRow | Cell]]:
@@ -110,31 +113,27 @@ def name_cell(cell: EstimateRow | Cell) -> str:
     return words.plain(cell.class_name)
 
 
-def tables(report: Report) -> list[Table | Matrix]:
-    """The tables of all estimates of a report, most important first.
+def tables(report: Report, *, verbose: bool = False) -> list[Table | Matrix]:
+    """The tables of the estimates of a report, most important first; all of them where verbose.
 
     Groups are shown by the headline's estimator, but not those that the answer to a question ranks
-    by the same metric. While the headline has no number, rows without a number are left out: its
-    reason stands for theirs.
+    by the same metric: the answer's own table has them.
     """
     first = words.headline(report)
-    early = first is not None and first.estimate is None
-    rows = [
-        row
-        for row in report.estimates
-        if not (early and row.estimate is None) and not _is_ranked(report.assessment, row)
-    ]
+    rows = [row for row in _extent.known(report) if not is_ranked(report.assessment, row)]
     kinds = {
-        "": [row for row in rows if row.group is None and row.against is None],
+        "": _extent.overall(report, verbose=verbose),
         "differences": [row for row in rows if row.against is not None],
         "groups": [row for row in rows if row.group is not None and row.against is None],
     }
+    # A name that says nothing new is left out.
+    usual = "" if verbose or report.estimators or first is None else first.estimator
     found: list[Table | Matrix] = []
     for kind, of_kind in kinds.items():
         same = [row for row in of_kind if first is not None and row.estimator == first.estimator]
         shown = same or of_kind if kind else of_kind
         cells = _group_rows([row for row in shown if row.metric == CONFUSION], _matrix_key)
-        matrices = [matrix for matrix in map(_build_matrix, cells) if matrix]
+        matrices = [matrix for part in cells if (matrix := _build_matrix(part, usual))]
         inside = {id(cell) for matrix in matrices for row in matrix.cells for cell in row}
         others = [row for row in shown if id(row) not in inside]
         empty = [matrix for matrix in matrices if matrix.reason]
@@ -142,9 +141,9 @@ def tables(report: Report) -> list[Table | Matrix]:
         if kind:
             level = first.level if first else None
             parts = _group_rows(others, words.metric)
-            found += [_metric_table(part, kind, level) for part in parts]
+            found += [_metric_table(part, kind, level, usual) for part in parts]
         elif others:
-            found.append(_overall_table(others))
+            found.append(_overall_table(others, usual))
         found += matrices
         if empty:
             reasons = tuple((matrix.title, matrix.reason) for matrix in empty)
@@ -190,8 +189,11 @@ def remarks(results: Sequence[dict]) -> list[str]:
     ]
 
 
-def _overall_table(rows: Sequence[EstimateRow]) -> Table:
-    """A row per metric and estimator for the whole pool."""
+def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
+    """A row per metric and estimator for the whole pool.
+
+    usual    the estimator whose name is left out where there is no other
+    """
     columns: Columns = {
         "metric": words.metric,
         "estimator": lambda row: row.estimator,
@@ -201,15 +203,20 @@ def _overall_table(rows: Sequence[EstimateRow]) -> Table:
         "n_eff": lambda row: words.count(row.n_eff),
         "saved": lambda row: words.times(row.quantity.saved),
     }
+    if {row.estimator for row in rows} == {usual}:
+        del columns["estimator"]
     return Table("", tuple(columns), write_rows(columns, rows))
 
 
-def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None) -> Table:
-    """One metric over groups, or its differences; what all rows share stands in the title."""
+def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, usual: str) -> Table:
+    """One metric over groups, or its differences; what all rows share stands in the title.
+
+    usual    the estimator that needs no name
+    """
     metric = words.metric(rows[0])
     title = f"{metric} by group" if kind == "groups" else f"differences in {metric}"
     estimators = {row.estimator for row in rows}
-    if len(estimators) == 1:
+    if len(estimators) == 1 and estimators != {usual}:
         title += f", {rows[0].estimator}"
     levels = {row.level for row in rows}
     if len(levels) == 1 and levels != {level}:
@@ -228,8 +235,11 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None) -
     return Table(title, tuple(columns), write_rows(columns, rows))
 
 
-def _build_matrix(rows: Sequence[EstimateRow]) -> Matrix | None:
-    """The matrix of these cells, or None if some are missing."""
+def _build_matrix(rows: Sequence[EstimateRow], usual: str) -> Matrix | None:
+    """The matrix of these cells, or None if some are missing.
+
+    usual    the estimator that needs no name
+    """
     found = {row.class_name or "": row for row in rows}
     # The diagonal names the classes, whatever their names hold: "cat as cat".
     halves = ((name, name[: (len(name) - len(" as ")) // 2]) for name in found)
@@ -237,19 +247,17 @@ def _build_matrix(rows: Sequence[EstimateRow]) -> Matrix | None:
     names = [[f"{truth} as {prediction}" for prediction in classes] for truth in classes]
     if len(classes) < 2 or {name for row in names for name in row} != set(found):
         return None
-    title = ", ".join([CONFUSION, *filter(None, [words.group(rows[0])]), rows[0].estimator])
+    estimator = rows[0].estimator
+    parts = (CONFUSION, words.group(rows[0]), "" if estimator == usual else estimator)
+    title = ", ".join(filter(None, parts))
     cells = tuple(tuple(found[name] for name in row) for row in names)
     return Matrix(title, tuple(classes), cells)
 
 
-def _is_ranked(answer: Assessment | None, row: EstimateRow) -> bool:
-    """Whether the answer to a question has all about this group and metric.
-
-    Where groups are to be estimated it does not: their shrunk values are often nearer.
-    """
+def is_ranked(answer: Assessment | None, row: EstimateRow) -> bool:
+    """Whether the answer to a question is about this group and metric."""
     return (
         answer is not None
-        and answer.question != "estimate"
         and row.against is None
         and row.group is not None
         and set(row.group) == {answer.column}

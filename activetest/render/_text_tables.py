@@ -1,78 +1,133 @@
-"""Tables that fit a terminal: they fold names, drop columns, and stack what is still too wide."""
+"""Tables on a page: columns are left out where a terminal is narrow, and names are never broken.
 
+A page that is no terminal has room for everything: lines are as long as they are.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from rich.cells import cell_len
-from rich.console import Console
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, RenderableType
+from rich.segment import Segment, Segments
 from rich.table import Table as Grid
 from rich.text import Text
 
-from activetest.render._tables import Matrix, Table
+from activetest.render import _words as words
+from activetest.render._tables import WIDEST_MATRIX, Matrix, Table
 
 # Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
 # all of their cells are the same.
 _SPARE = (
     *("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-"),
-    *("P(best)", "ranks", "saved", "labels", "shrunk", "coverage"),
+    *("P(best)", "ranks", "P(worst)", "saved", "labels", "shrunk", "coverage"),
 )
 _SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
 # Columns that are aligned to the left.
 _LEFT = (
     *("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict"),
-    *("difference", "differ", "truth", "truth as prediction"),
+    *("difference", "differ", "truth", "truth as prediction", "no matrix yet", "because"),
 )
-# Columns that may be folded: down to how many characters before others are dropped, and after.
-_FOLDED = {"group": (28, 16), "difference": (28, 16), "gate": (32, 16), "metric": (28, 16)}
-_FOLDED |= {"interval": (22, 12), "truth as prediction": (28, 16)}
-_GAP = 2
+# Columns of names, which stand on a line of their own where there is no room beside them.
+_NAMES = ("group", "difference", "gate", "metric", "truth as prediction", "no matrix yet")
+# Columns of prose, which may be folded: down to how many characters before others are dropped, and
+# after.
+_FOLDED = {"interval": (22, 12), "because": (22, 12)}
+_GAP, _INDENT = 2, 2
+_CUT = "..."
+# More than any line needs.
+_ENDLESS = 1_000_000
 _STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 
 
-def show(console: Console, table: Table, *, gaps: bool = False, below: str = "") -> None:
-    """Print a table with as many columns as fit; if hardly any do, print cells under each other.
+@dataclass
+class Page:
+    """Where a text is printed.
 
+    console    whose width is that of the room, or endless
+    edge       column at which prose wraps
+    room       columns that tables have; None where their lines may be of any length
+    dropped    headings of columns for which there was no room
+    marked     whether an interval was marked as not reliable
+    """
+
+    console: Console
+    edge: int
+    room: int | None
+    dropped: dict[str, None] = field(default_factory=dict)
+    marked: bool = False
+
+    @staticmethod
+    def open(width: int | None, *, color: bool) -> "Page":
+        """A terminal of this width; without one, standard output, be it a terminal or not."""
+
+        def make(width: int | None) -> Console:
+            return Console(
+                width=width, force_terminal=color, highlight=False, markup=False, emoji=False
+            )
+
+        edge = width or make(None).width
+        room = edge if width or sys.stdout.isatty() else None
+        return Page(make(room or _ENDLESS), edge, room)
+
+    def print(self, text: RenderableType = "") -> None:
+        """Print prose, or a grid of prose."""
+        self.console.print(text, overflow="fold", width=self.edge)
+
+
+def show(page: Page, table: Table, *, gaps: bool = False, below: str = "") -> None:
+    """Print a table with as many columns as fit.
+
+    If hardly any do, names stand on lines of their own; on still narrower terminals all cells do.
     gaps puts an empty line wherever the first column changes; below is a line under the table.
     """
-    widths = _fit_columns(table, console.width)
+    widths = _fit_columns(table, page.room)
     if widths:
-        _print(console, table, widths, gaps=gaps, below=below)
+        _print(page, table, widths, gaps=gaps, below=below)
+        return
+    name = next((place for place, each in enumerate(table.headings) if each in _NAMES), None)
+    beside = None if name is None else _fit_columns(table, page.room, without=name)
+    if name is not None and beside:
+        _print_under_names(page, table, name, beside)
     else:
-        _print_stacked(console, table)
+        _print_stacked(page, table, name or 0)
 
 
-def show_any(console: Console, table: Table | Matrix) -> None:
+def show_any(page: Page, table: Table | Matrix) -> None:
     """Print a table or a matrix."""
     if isinstance(table, Matrix):
-        show_matrix(console, table)
+        show_matrix(page, table)
     else:
-        show(console, table)
+        show(page, table)
 
 
-def fits(table: Table, width: int) -> bool:
+def fits(table: Table, room: int | None) -> bool:
     """Whether all of its columns fit beside each other without folding."""
-    return _excess(_widths(table), width) <= 0
+    return room is None or _excess(_widths(table), room) <= 0
 
 
-def show_matrix(console: Console, matrix: Matrix) -> None:
+def show_matrix(page: Page, matrix: Matrix) -> None:
     """Print as much of a confusion matrix as there is room for.
 
-    With intervals; without them; closer together, with the names of predictions folded; or the
-    largest mistakes.
+    With intervals; without them; closer together; or the largest mistakes.
     """
+    if page.room is None and len(matrix.classes) > WIDEST_MATRIX:
+        show(page, matrix.largest())
+        return
     whole, short = (matrix.table(intervals=intervals) for intervals in (True, False))
-    cells = max(4, *(cell_len(cell) for row in short.rows for cell in row[1:]))
-    folded = {column: min(width, cells) for column, width in _widths(short).items()}
-    folded[0] = _widths(short)[0]
-    layouts = ((whole, _widths(whole), _GAP), (short, _widths(short), _GAP), (short, folded, 1))
-    for table, widths, gap in layouts:
-        if _excess(widths, console.width, gap) <= 0:
-            _print(console, table, widths, gap=gap)
+    for table, gap in ((whole, _GAP), (short, _GAP), (short, 1)):
+        widths = _widths(table)
+        if page.room is None or _excess(widths, page.room, gap) <= 0:
+            if table.rows != whole.rows:
+                page.dropped["intervals of the confusion matrix"] = None
+            _print(page, table, widths, gap=gap)
             return
-    show(console, matrix.largest())
+    show(page, matrix.largest())
 
 
 def _print(
-    console: Console,
+    page: Page,
     table: Table,
     widths: dict[int, int],
     *,
@@ -81,25 +136,80 @@ def _print(
     below: str = "",
 ) -> None:
     """The columns that have a width."""
-    _print_title(console, table)
+    _print_title(page, table)
+    _remember(page, table, widths)
+    grid = _make_grid(table, widths, gap)
+    for before, row in zip([None, *table.rows], table.rows, strict=False):
+        if gaps and before is not None and before[0] != row[0]:
+            grid.add_row()
+        grid.add_row(*(_cell(table.headings[column], row[column]) for column in widths))
+    page.console.print(grid)
+    if below:
+        page.print(Text(below, style="dim"))
+    page.print()
+
+
+def _print_under_names(page: Page, table: Table, name: int, widths: dict[int, int]) -> None:
+    """The columns that have a width, each row under its name."""
+    _print_title(page, table)
+    _remember(page, table, {name: 0, **widths})
+    grid = _make_grid(table, widths, _GAP)
+    for row in table.rows:
+        grid.add_row(*(_cell(table.headings[column], row[column]) for column in widths))
+    # A cell of prose that is folded takes several lines of its row.
+    heights = [
+        max(len(Text(row[column]).wrap(page.console, width)) for column, width in widths.items())
+        for row in table.rows
+    ]
+    first, *lines = page.console.render_lines(grid, pad=False)
+    page.console.print(Text(table.headings[name], style="dim"))
+    _print_indented(page, [first])
+    for row, height in zip(table.rows, heights, strict=True):
+        page.console.print(Text(_cut_name(row[name], page.room), style="bold"))
+        _print_indented(page, lines[:height])
+        del lines[:height]
+    page.print()
+
+
+def _print_indented(page: Page, lines: Sequence[list[Segment]]) -> None:
+    for line in lines:
+        page.console.print(Segments([Segment(" " * _INDENT), *line]))
+
+
+def _print_stacked(page: Page, table: Table, name: int) -> None:
+    """All cells under each other, the name first."""
+    _print_title(page, table)
+    _remember(page, table, dict.fromkeys(range(len(table.headings)), 0))
+    for row in table.rows:
+        page.console.print(Text(_cut_name(row[name], page.room), style="bold"))
+        for place, (heading, cell) in enumerate(zip(table.headings, row, strict=True)):
+            if place != name:
+                page.print(Text.assemble(f"  {heading} ", _cell(heading, cell)))
+        page.print()
+
+
+def _print_title(page: Page, table: Table) -> None:
+    if table.title:
+        page.print(Text(table.title, style="bold"))
+
+
+def _make_grid(table: Table, widths: dict[int, int], gap: int) -> Grid:
+    """A grid with a heading for each column that has a width."""
     grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     for column, width in widths.items():
         heading = table.headings[column]
         justify: Literal["left", "right"] = "left" if heading in (*_LEFT, *table.left) else "right"
         grid.add_column(Text(heading), justify=justify, overflow="fold", width=width)
-    for before, row in zip([None, *table.rows], table.rows, strict=False):
-        if gaps and before is not None and before[0] != row[0]:
-            grid.add_row()
-        grid.add_row(*(_cell(table.headings[column], row[column]) for column in widths))
-    console.print(grid)
-    if below:
-        console.print(Text(below, style="dim"), overflow="fold")
-    console.print()
+    return grid
 
 
-def _print_title(console: Console, table: Table) -> None:
-    if table.title:
-        console.print(Text(table.title, style="bold"), overflow="fold")
+def _remember(page: Page, table: Table, shown: Sequence[int] | dict[int, int]) -> None:
+    """Keep which columns are dropped, and whether a mark is shown that needs a legend."""
+    for column, heading in enumerate(table.headings):
+        if column not in shown:
+            page.dropped[heading] = None
+        elif any(row[column].endswith(words.MARK) for row in table.rows):
+            page.marked = True
 
 
 def _widths(table: Table) -> dict[int, int]:
@@ -116,9 +226,17 @@ def _excess(widths: dict[int, int], room: int, gap: int = _GAP) -> int:
     return sum(width + gap for width in widths.values()) - gap - room
 
 
-def _fit_columns(table: Table, room: int) -> dict[int, int]:
-    """{column: width} of the columns to show; empty if even the necessary ones are too wide."""
+def _fit_columns(table: Table, room: int | None, without: int | None = None) -> dict[int, int]:
+    """{column: width} of the columns to show; empty if even the necessary ones are too wide.
+
+    without    a column that has a line of its own, above the others, which are indented
+    """
     widths = _widths(table)
+    if room is None:
+        return widths
+    if without is not None:
+        del widths[without]
+        room -= _INDENT
     headings = table.headings
     cells = {name: {row[column] for row in table.rows} for column, name in enumerate(headings)}
     spare = [name for name in _SPARE_IF_SAME if len(cells.get(name, ())) == 1]
@@ -136,16 +254,14 @@ def _fit_columns(table: Table, room: int) -> dict[int, int]:
     return {} if _excess(widths, room) > 0 else widths
 
 
+def _cut_name(name: str, room: int | None) -> str:
+    """A name that is wider than the terminal without its middle: beginnings are often the same."""
+    if room is None or cell_len(name) <= room:
+        return name
+    kept = max(room - len(_CUT), 0)
+    end = set_cell_size(name[::-1], kept // 2)[::-1].lstrip() if kept else ""
+    return set_cell_size(name, kept - cell_len(end)).rstrip() + _CUT[:room] + end
+
+
 def _cell(heading: str, text: str) -> Text:
     return Text(text, style=_STYLES.get(text, "") if heading == "verdict" else "")
-
-
-def _print_stacked(console: Console, table: Table) -> None:
-    _print_title(console, table)
-    for row in table.rows:
-        for number, (heading, cell) in enumerate(zip(table.headings, row, strict=True)):
-            line = Text.assemble(f"  {heading} ", _cell(heading, cell))
-            if number == 0:
-                line = Text(cell, style="bold")
-            console.print(line, overflow="fold")
-        console.print()

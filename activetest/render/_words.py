@@ -6,12 +6,13 @@ from typing import TypeGuard
 
 from activetest import catalog
 from activetest.nouns.quantity import Measured, Quantity
-from activetest.nouns.report import Counts, EstimateRow, Gate, Report
+from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 
 # Stands beside intervals that are not reliable yet.
 MARK = "(!)"
 _MOST_DECIMALS = 8
-_LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
+# What the mark means, for tables that hold it.
+LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
 # Metrics that are shares of items, and how a sentence about them begins.
 _SHARES = {
     "error": "The model is wrong on",
@@ -215,10 +216,9 @@ def labels_saved(row: EstimateRow) -> str:
     return f"as good as {about} {labels} ({times(row.quantity.saved)})"
 
 
-def notes(report: Report) -> list[str]:
-    """What to know before believing a number, and what the mark means where it stands."""
-    marked = not all(map(reliable, (*report.estimates, *report.gates)))
-    return [plain(note) for note in report.notes] + [_LEGEND] * marked
+def label(note: Note) -> str:
+    """What a note begins with."""
+    return "caution" if note.is_caution else "note"
 
 
 def made_by(report: Report) -> str:

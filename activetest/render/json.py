@@ -18,7 +18,7 @@ from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Report
 from activetest.render import _assessment
 
 # Keys of each kind of record, in order.
-_ROW = (
+ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
     *("method", "n_labeled", "n_pool", "n_eff", "labels_saved", "max_weight_share"),
     *("variance_inflated", "headline", "reason", "shrunk", "reliable"),
@@ -50,7 +50,7 @@ _ATTRIBUTES = {
 
 
 def render(report: Report) -> str:
-    """The whole report; groups are {column: value} or null."""
+    """The whole report; groups are {column: value} or null, notes are the heaviest first."""
     return _document(
         {
             "pool": report.pool,
@@ -64,8 +64,8 @@ def render(report: Report) -> str:
             "power": report.power,
             "surrogate_note": report.surrogate_note,
             "counts": asdict(report.counts),
-            "estimates": [_read(row, _ROW) for row in report.estimates],
-            "notes": list(report.notes),
+            "estimates": [read_record(row, ESTIMATE_KEYS) for row in report.estimates],
+            "notes": [note.text for note in report.notes],
             "gates": [_write_gate(gate) for gate in report.gates],
         }
         | _write_answer(report.assessment)
@@ -93,15 +93,15 @@ def _write_answer(answer: Assessment | None) -> dict[str, Any]:
     comparison, matrix, diagram = answer.comparison, answer.confusion, answer.reliability
     return {
         "question": fields | {"answer": _assessment.sentence(answer)},
-        "groups": [_read(group, _GROUP) for group in answer.groups],
-        "comparison": _read(comparison, _COMPARISON) if comparison else None,
+        "groups": [read_record(group, _GROUP) for group in answer.groups],
+        "comparison": read_record(comparison, _COMPARISON) if comparison else None,
         "confusion": _write_confusion(matrix) if matrix else None,
         "reliability": _write_reliability(diagram) if diagram else None,
     }
 
 
 def _write_gate(gate: Gate) -> dict[str, Any]:
-    fields = _read(gate, _GATE)
+    fields = read_record(gate, _GATE)
     for name in ("e_pass", "e_fail"):
         # Null says that there is no such number; an infinite one has to stay comparable.
         if fields[name] == math.inf:
@@ -110,12 +110,12 @@ def _write_gate(gate: Gate) -> dict[str, Any]:
 
 
 def _write_confusion(matrix: Confusion) -> dict[str, Any]:
-    return asdict(matrix) | {"cells": [_read(cell, _CELL) for cell in matrix.cells]}
+    return asdict(matrix) | {"cells": [read_record(cell, _CELL) for cell in matrix.cells]}
 
 
 def _write_reliability(diagram: Reliability) -> dict[str, Any]:
     return {
-        "bins": [_read(each, _BIN) for each in diagram.bins],
+        "bins": [read_record(each, _BIN) for each in diagram.bins],
         "ece": diagram.ece.estimate,
         "lower": diagram.ece.lower,
         "upper": diagram.ece.upper,
@@ -124,7 +124,7 @@ def _write_reliability(diagram: Reliability) -> dict[str, Any]:
     }
 
 
-def _read(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
+def read_record(record: Measured, keys: Sequence[str]) -> dict[str, Any]:
     """{key: value} of a record and its quantity."""
     return {key: attrgetter(_ATTRIBUTES.get(key, key))(record) for key in keys}
 

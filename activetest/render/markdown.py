@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, Report, count_verdicts
-from activetest.render import _assessment, _gates, _tables
+from activetest.nouns.report import Counts, EstimateRow, Note, Report, count_verdicts
+from activetest.render import _assessment, _extent, _gates, _tables
 from activetest.render import _words as words
+
+ABRIDGED = True
 
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000
-# More classes than this make a table that nobody reads.
-_WIDEST_MATRIX = 30
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,11 @@ class _Part:
     lines: tuple[str, ...] = ()
 
 
-def render(report: Report) -> str:
+def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -> str:
     """Verdicts, headline, tables and notes; at most MOST_BYTES.
+
+    verbose    all estimates, tables and notes, and how items are chosen
+    more       how to see them, for a report that leaves some out
 
     What is too much is left out from the end of the tables: groups before differences before the
     whole pool.
@@ -41,14 +44,17 @@ def render(report: Report) -> str:
             parts.append(_write_list(remarks))
     headline = words.sentence(row) if row else "No estimate yet."
     parts.append(_Part(f"**{_escape(headline)}**"))
+    if report.assessment:
+        parts.append(_Part(f"**{_escape(_assessment.sentence(report.assessment))}**"))
     parts.append(_write_list(map(": ".join, words.facts(report, row))))
     if report.assessment:
-        parts += _write_answer(report.assessment)
-    parts += map(_write_any, _tables.tables(report))
-    notes = words.notes(report)
-    end = [_Part("### Notes"), _write_list(notes)] if notes else []
-    made_by = f"<sub>{_escape(words.made_by(report))}</sub>"
-    below = [*_shorten(end, MOST_BYTES // 2), made_by]
+        parts += _write_answer(report.assessment, report.estimates, verbose=verbose)
+    tables = _tables.tables(report, verbose=verbose)
+    parts += map(_write_any, tables)
+    end = _write_notes(_extent.notes(report, verbose=verbose))
+    last = words.made_by(report) if verbose else _extent.left_out(report, more)
+    lines = [words.LEGEND] * _has_mark(parts) + [last] * bool(last)
+    below = [*_shorten(end, MOST_BYTES // 2), *(f"<sub>{_escape(line)}</sub>" for line in lines)]
     room = MOST_BYTES - sum(_size(text) for text in below)
     return "\n\n".join(_shorten(parts, room) + below) + "\n"
 
@@ -68,20 +74,33 @@ def simulation(results: Sequence[dict]) -> str:
     return "\n\n".join(map(_join, parts)) + "\n"
 
 
-def _write_answer(answer: Assessment) -> list[_Part]:
-    """The answer to the question about groups, and what it rests on."""
-    parts = [_Part(f"**{_escape(_assessment.sentence(answer))}**")]
-    parts += map(_write_any, _assessment.tables(answer))
-    if answer.reliability:
+def _write_answer(answer: Assessment, rows: Sequence[EstimateRow], *, verbose: bool) -> list[_Part]:
+    """What the answer to the question about groups rests on."""
+    parts = list(map(_write_any, _assessment.tables(answer, rows, verbose=verbose)))
+    if _extent.has_diagram(answer, verbose=verbose):
         parts.append(_write_table(_assessment.bins(answer)))
-    if remarks := _assessment.remarks(answer):
-        parts.append(_write_list(remarks))
+        if remarks := _assessment.remarks(answer):
+            parts.append(_write_list(remarks))
     return parts
+
+
+def _write_notes(notes: Sequence[Note]) -> list[_Part]:
+    """Cautions and other notes, each under a title, in the order of their weights."""
+    parts = []
+    for title, cautions in (("### Cautions", True), ("### Notes", False)):
+        if texts := [note.text for note in notes if note.is_caution == cautions]:
+            parts += [_Part(title), _write_list(texts)]
+    return parts
+
+
+def _has_mark(parts: Sequence[_Part]) -> bool:
+    """Whether some interval in a table is marked as not reliable."""
+    return any(f"{words.MARK} |" in line for part in parts for line in part.lines)
 
 
 def _write_any(table: _tables.Table | _tables.Matrix) -> _Part:
     if isinstance(table, _tables.Matrix):
-        wide = len(table.classes) > _WIDEST_MATRIX
+        wide = len(table.classes) > _tables.WIDEST_MATRIX
         table = table.largest() if wide else table.table(intervals=True)
     return _write_table(table)
 

@@ -1,41 +1,62 @@
-"""Reports as text for a terminal or a pipe.
+"""Reports as text for a terminal, a pipe or a file.
 
-Colour only where standard output is a terminal that wants it; nothing wider than the terminal.
+In a terminal, colour where it is wanted, and nothing wider than the terminal. Elsewhere no colour,
+and tables with all of their columns, however long their lines are.
 """
 
 import os
 import sys
 from collections.abc import Callable, Sequence
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
 from activetest.nouns.group_report import Assessment
-from activetest.nouns.report import Counts, EstimateRow, Gate, Report, count_verdicts
-from activetest.render import _assessment, _gates, _tables, _text_tables
+from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report, Weight, count_verdicts
+from activetest.render import _assessment, _extent, _gates, _tables, _text_tables
 from activetest.render import _words as words
+from activetest.render._text_tables import Page
+
+ABRIDGED = True
+
+# Terminals with fewer columns have a fact's name and its value in one.
+_NARROW = 50
 
 
-def render(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
-    """Verdicts, the headline, its costs, every estimate, and what to know before believing it.
+def render(
+    report: Report,
+    *,
+    verbose: bool = False,
+    more: str = _extent.MORE,
+    width: int | None = None,
+    color: bool | None = None,
+) -> str:
+    """Verdicts, the headline, its costs, and what to know before believing it.
 
-    width in columns and color are those of standard output unless given.
+    verbose    all estimates, tables and notes, and how items are chosen
+    more       how to see them, for a report that leaves some out
+    width      columns of a terminal; unless given, those of standard output, and without limit
+               for tables where that is no terminal
+    color      as standard output wants it unless given
     """
 
-    def write(console: Console) -> None:
+    def write(page: Page) -> None:
         if report.gates:
-            _print_verdicts(console, report.gates)
-        row = words.headline(report)
-        _print_headline(console, row)
-        _print_facts(console, words.facts(report, row))
-        if report.assessment:
-            _print_answer(console, report.assessment)
-        for table in _tables.tables(report):
-            _text_tables.show_any(console, table)
-        _print_notes(console, words.notes(report))
-        console.print(Text(words.made_by(report), style="dim"))
+            _print_verdicts(page, report.gates)
+        row, answer = words.headline(report), report.assessment
+        _print_headline(page, row)
+        if answer:
+            style = "bold green" if answer.decided else "bold"
+            page.print(Text(_assessment.sentence(answer), style=style))
+        page.print()
+        _print_facts(page, words.facts(report, row))
+        if answer:
+            _print_answer(page, answer, report.estimates, verbose=verbose)
+        for table in _tables.tables(report, verbose=verbose):
+            _text_tables.show_any(page, table)
+        _print_notes(page, _extent.notes(report, verbose=verbose))
+        _print_end(page, words.made_by(report) if verbose else _extent.left_out(report, more))
 
     return _capture(write, width, color)
 
@@ -45,10 +66,10 @@ def status(
 ) -> str:
     """Where a study stands; coming says what `next` would do."""
 
-    def write(console: Console) -> None:
-        _print_facts(console, words.standing(counts))
+    def write(page: Page) -> None:
+        _print_facts(page, words.standing(counts))
         if coming:
-            console.print(Text(words.plain(coming)))
+            page.print(Text(words.plain(coming)))
 
     return _capture(write, width, color)
 
@@ -58,21 +79,19 @@ def simulation(
 ) -> str:
     """One row per strategy, metric and budget, with a gap between metrics."""
 
-    def write(console: Console) -> None:
-        _text_tables.show(console, _tables.strategies(results), gaps=True)
-        _print_notes(console, _tables.remarks(results))
+    def write(page: Page) -> None:
+        _text_tables.show(page, _tables.strategies(results), gaps=True)
+        _print_notes(page, list(map(Note, _tables.remarks(results))))
+        _print_end(page, "")
 
     return _capture(write, width, color)
 
 
-def _capture(write: Callable[[Console], None], width: int | None, color: bool | None) -> str:
+def _capture(write: Callable[[Page], None], width: int | None, color: bool | None) -> str:
     """The text that write prints, without spaces at the ends of lines."""
-    colored = _terminal_wants_color() if color is None else color
-    console = Console(
-        width=width, force_terminal=colored, highlight=False, markup=False, emoji=False
-    )
-    with console.capture() as capture:
-        write(console)
+    page = Page.open(width, color=_terminal_wants_color() if color is None else color)
+    with page.console.capture() as capture:
+        write(page)
     return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n")) + "\n"
 
 
@@ -81,37 +100,35 @@ def _terminal_wants_color() -> bool:
     return sys.stdout.isatty() and not plain
 
 
-def _print_verdicts(console: Console, gates: Sequence[Gate]) -> None:
+def _print_verdicts(page: Page, gates: Sequence[Gate]) -> None:
     """The verdicts; under the table, what else to know about each."""
     verdicts = Text.assemble((count_verdicts(gates), "bold"))
     if intervals := _gates.evidence(gates):
         verdicts.append(f" (intervals: {intervals})")
-    console.print(verdicts)
-    console.print()
-    _text_tables.show(console, _gates.table(gates))
-    _print_notes(console, _gates.remarks(gates))
+    page.print(verdicts)
+    page.print()
+    _text_tables.show(page, _gates.table(gates))
+    _print_notes(page, list(map(Note, _gates.remarks(gates))))
 
 
-def _print_headline(console: Console, row: EstimateRow | None) -> None:
+def _print_headline(page: Page, row: EstimateRow | None) -> None:
     exists = row is not None and row.estimate is not None
     sentence = words.sentence(row) if row else "No estimate yet."
-    console.print(Text(sentence, style="bold green" if exists else "yellow"), overflow="fold")
-    console.print()
+    page.print(Text(sentence, style="bold green" if exists else "yellow"))
 
 
-def _print_answer(console: Console, answer: Assessment) -> None:
-    """The answer to the question about groups, and what it rests on."""
-    style = "bold green" if answer.decided else "bold"
-    console.print(Text(_assessment.sentence(answer), style=style), overflow="fold")
-    console.print()
-    for table in _assessment.tables(answer):
-        _text_tables.show_any(console, table)
-    if answer.reliability:
-        _print_diagram(console, answer)
-    _print_notes(console, _assessment.remarks(answer))
+def _print_answer(
+    page: Page, answer: Assessment, rows: Sequence[EstimateRow], *, verbose: bool
+) -> None:
+    """What the answer to the question about groups rests on."""
+    for table in _assessment.tables(answer, rows, verbose=verbose):
+        _text_tables.show_any(page, table)
+    if _extent.has_diagram(answer, verbose=verbose):
+        _print_diagram(page, answer)
+        _print_notes(page, list(map(Note, _assessment.remarks(answer))))
 
 
-def _print_diagram(console: Console, answer: Assessment) -> None:
+def _print_diagram(page: Page, answer: Assessment) -> None:
     """The reliability diagram, as wide as the terminal allows, if need be with fewer columns."""
     sizes = range(_assessment.WIDEST, _assessment.SMALL - 1, -1)
     layouts = [(width, without) for without in _assessment.LESS for width in sizes]
@@ -119,33 +136,46 @@ def _print_diagram(console: Console, answer: Assessment) -> None:
     layouts += [(width, _assessment.LEAST) for width in sizes]
     tables = (_assessment.bins(answer, *layout) for layout in layouts)
     least = _assessment.bins(answer, _assessment.SMALLEST, _assessment.LEAST)
-    fitting = (table for table in tables if _text_tables.fits(table, console.width))
-    _text_tables.show(console, next(fitting, least), below=_assessment.LEGEND)
+    table = next((table for table in tables if _text_tables.fits(table, page.room)), least)
+    for heading in _assessment.bins(answer).headings[2:]:
+        if heading not in table.headings:
+            page.dropped[heading] = None
+    _text_tables.show(page, table, below=_assessment.LEGEND)
 
 
-def _print_facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
-    if console.width < 50:
+def _print_facts(page: Page, facts: Sequence[tuple[str, str]]) -> None:
+    if page.edge < _NARROW:
         for name, value in facts:
-            console.print(Text.assemble((f"{name}: ", "dim"), value), overflow="fold")
-        console.print()
+            page.print(Text.assemble((f"{name}: ", "dim"), value))
+        page.print()
         return
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
         grid.add_row(name, Text(value))
-    console.print(Padding(grid, (0, 0, 0, 2)))
-    console.print()
+    page.print(Padding(grid, (0, 0, 0, 2)))
+    page.print()
 
 
-def _print_notes(console: Console, notes: Sequence[str]) -> None:
+def _print_notes(page: Page, notes: Sequence[Note]) -> None:
     """One under the other; further lines of a note are indented."""
     if not notes:
         return
     grid = Grid.grid(padding=(0, 1))
-    grid.add_column(style="yellow", no_wrap=True)
+    grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for note in notes:
-        grid.add_row("note:", Text(note))
-    console.print(grid)
-    console.print()
+        style = "dim" if note.weight == Weight.FACT else "yellow"
+        grid.add_row(Text(f"{words.label(note)}:", style=style), Text(words.plain(note.text)))
+    page.print(grid)
+    page.print()
+
+
+def _print_end(page: Page, last: str) -> None:
+    """What marks mean, which columns are missing, and a last line."""
+    lines = [words.LEGEND] * page.marked
+    if page.dropped:
+        lines.append(f"No room in {page.edge} columns for: {', '.join(page.dropped)}.")
+    for line in [*lines, last]:
+        page.print(Text(line, style="dim"))

@@ -19,6 +19,7 @@ from activetest.nouns.group_report import Assessment, Comparison, Confusion
 from activetest.nouns.log import Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity
+from activetest.nouns.report import Note
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.reporting import confusion as cells
@@ -45,7 +46,7 @@ class _Counts:
 
 def answer_question(
     log: Log, cache: PoolView, choices: Choices, *, seed: int, surrogate: Surrogate | None
-) -> tuple[Assessment, list[str]]:
+) -> tuple[Assessment, list[Note]]:
     """The answer, and what to know before believing it.
 
     surrogate is the one that was fitted to every label. Raises ChoiceError where the question

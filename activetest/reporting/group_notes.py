@@ -1,8 +1,9 @@
-"""Plain sentences about the answer to a question about groups."""
+"""What to know about the answer to a question about groups, in plain sentences."""
 
 from activetest.bandits.arms import ECE
 from activetest.bandits.bandit import ESTIMATE
 from activetest.nouns.group_report import Assessment
+from activetest.nouns.report import Note, Weight
 from activetest.reporting.group_ranking import EXACT, NONE, PSEUDO
 from activetest.reporting.rows import HEADLINE
 
@@ -28,31 +29,32 @@ def describe_group(group: dict[str, str]) -> str:
     return ", ".join(f"{column}={value}" for column, value in group.items())
 
 
-def write_notes(answer: Assessment) -> list[str]:
+def write_notes(answer: Assessment) -> list[Note]:
     """Which groups and parts are not estimated by their posterior, and why."""
-    sentences = _describe_weighted_groups(answer)
+    notes = _describe_weighted_groups(answer)
     if answer.question == ESTIMATE:
-        sentences.append(
-            "The posterior of a group uses the labels of that group only. The column `shrunk` in "
-            "the table of groups also uses the other groups; in simulations it was nearer to the "
-            "truth in most cases."
+        text = (
+            "The posterior of a group uses the labels of that group only. The shrunk value also "
+            "uses the other groups; in simulations it was nearer to the truth in most cases."
         )
+        notes.append(Note(text))
     if answer.metric.startswith(ECE) and any(each.method not in _CERTAIN for each in answer.groups):
-        sentences.append(
+        text = (
             "P(worst), P(best) and ranks are computed from draws of calibration errors, which are "
             "too large where labels are few: P(worst) is too large for groups with few labels."
         )
+        notes.append(Note(text, Weight.INVALID))
     if answer.confusion:
         columns = [(each.predicted, each.method) for each in answer.confusion.columns]
-        sentences += _describe_weighted_parts(
+        notes += _describe_weighted_parts(
             "predicted classes", "columns of the confusion matrix for", columns
         )
     if answer.reliability:
         bins = [
             (f"{each.low:.1f}-{each.high:.1f}", each.method) for each in answer.reliability.bins
         ]
-        sentences += _describe_weighted_parts("bins of the confidence", "accuracies in", bins)
-    return sentences
+        notes += _describe_weighted_parts("bins of the confidence", "accuracies in", bins)
+    return notes
 
 
 def list_names(names: list[str]) -> str:
@@ -61,7 +63,7 @@ def list_names(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _describe_weighted_parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[str]:
+def _describe_weighted_parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[Note]:
     """Which parts of the pool have weighted estimates, of (name, method) of all parts."""
     names = {
         method: list_names([name for name, by in parts if by == method])
@@ -77,10 +79,10 @@ def _describe_weighted_parts(inside: str, what: str, parts: list[tuple[str, str]
     ]
     if not clauses:
         return []
-    return [f"Labels were not drawn uniformly inside {inside}: {'; '.join(clauses)}."]
+    return [Note(f"Labels were not drawn uniformly inside {inside}: {'; '.join(clauses)}.")]
 
 
-def _describe_weighted_groups(answer: Assessment) -> list[str]:
+def _describe_weighted_groups(answer: Assessment) -> list[Note]:
     weighted, few = (
         [describe_group(each.group) for each in answer.groups if each.method == method]
         for method in (HEADLINE, PSEUDO)
@@ -99,4 +101,5 @@ def _describe_weighted_groups(answer: Assessment) -> list[str]:
             f"{list_names(few)} have fewer than 10 labelled draws, so their values come from a "
             "posterior of weighted labels (pseudo-posterior)"
         )
-    return [f"Labels in {where} were not drawn uniformly inside {inside}: {'; '.join(clauses)}."]
+    text = f"Labels in {where} were not drawn uniformly inside {inside}: {'; '.join(clauses)}."
+    return [Note(text, Weight.WIDE if few else Weight.FACT)]

@@ -1,4 +1,4 @@
-"""What to know before believing a number, in plain sentences."""
+"""What to know before believing a number, in plain sentences with weights."""
 
 from collections.abc import Sequence
 
@@ -12,111 +12,146 @@ from activetest.labels import annotators
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, Log
-from activetest.nouns.report import EstimateRow, Gate
+from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.reporting.rows import HEADLINE
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
 _FEW_MINORITY, _HEAVY = 5, 0.25
+# Draws that an estimate needs at least.
+_FEWEST_DRAWN = 2
 
 
 def write_notes(
     view: View, rows: Sequence[EstimateRow], metric: Metric, answers: Sequence[Answer]
-) -> list[str]:
+) -> list[Note]:
     """About the log, its answers, the headline's metric, and rows that contradict each other."""
     evidence, method = view.evidence, view.choices.annotators
     log, used = evidence.log, evidence.used
     agreement = annotators.describe_agreement(answers, method, values=not view.cache.classes)
-    sentences = [agreement] if agreement else []
+    notes = [Note(agreement)] if agreement else []
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:
-        sentences.append(
+        text = (
             f"Labels of unfinished rounds: {waiting}. The surrogate learns from them, but the "
             "estimates do not use them yet: they use all rounds before the first unfinished one."
         )
+        notes.append(Note(text, Weight.WIDE))
     if used and not evidence.whole:
-        sentences.append(
+        text = (
             "The first round is not complete: the interval holds only if the order of labelling "
             "did not depend on the labels."
         )
+        notes.append(Note(text, Weight.INVALID))
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
-        sentences += _describe_deterministic(log, len(evidence.steps))
+        notes += _describe_deterministic(log, len(evidence.steps))
     supplied = int((log.supplied_status == LABELLED).sum())
     fixed = headline.method not in ("exact", "betting")
     if supplied and fixed:
-        sentences.append(
+        text = (
             f"Labels that you supplied for items that were not drawn: {supplied}. The estimates "
             "stay unbiased, but if you stop because of what these labels showed, a fixed interval "
             "is too narrow."
         )
+        notes.append(Note(text, Weight.LIMITED))
     declined = int((log.status == DECLINED).sum() + (log.supplied_status == DECLINED).sum())
     if declined:
-        sentences.append(
+        text = (
             f"Items declined: {declined}. Every estimate is about the items that can be answered."
         )
+        notes.append(Note(text, Weight.LIMITED))
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
         between = catalog.fact("acquisition", view.choices.acquisition, "CHOOSES_GROUPS")
-        sentences += _describe_doubts(headline, _count_minority(view, metric), between=between)
-    sentences += _describe_unreliable(rows)
-    sentences += _describe_disagreements(rows)
+        notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
+    notes += _describe_unreliable(rows)
+    notes += _describe_disagreements(rows)
     if any(row.metric == "log-loss" for row in rows):
-        sentences.append(
-            f"Log-loss is in nats; probabilities below {LOG_LOSS_FLOOR:g} count as "
-            f"{LOG_LOSS_FLOOR:g}."
-        )
-    return sentences
+        text = f"Log-loss is in nats; probabilities below {LOG_LOSS_FLOOR:g} count as "
+        notes.append(Note(f"{text}{LOG_LOSS_FLOOR:g}."))
+    return notes
 
 
 def note_changed_labels(
     replaced: int, records: Sequence[EstimateRow | Gate], *, several_annotators: bool
-) -> list[str]:
+) -> list[Note]:
     """How changed labels affect anytime-valid intervals and gates, where there are any."""
-    sentences: list[str] = []
+    notes: list[Note] = []
     if all(record.method != "betting" for record in records):
-        return sentences
+        return notes
     if replaced:
-        sentences.append(
+        text = (
             f"Labels replaced: {replaced}. Anytime-valid intervals and gates use the labels as "
             "they are now. They are not valid if a label was replaced because of what a report "
             "showed."
         )
+        notes.append(Note(text, Weight.INVALID))
     if several_annotators:
-        sentences.append(
+        text = (
             "With several annotators, later answers can change a label: anytime-valid intervals "
             "and gates hold for the labels as they are now."
         )
-    return sentences
+        notes.append(Note(text, Weight.LIMITED))
+    return notes
 
 
 def note_comparisons(
     kind: str, columns: Sequence[str], rows: Sequence[EstimateRow], *, grouped: bool
-) -> list[str]:
+) -> list[Note]:
     """Which columns cannot be compared yet, and which intervals are fixed while others are not.
 
     rows are differences; grouped says whether there are rows of groups.
     """
     found = {name for row in rows for name in row.group or ()}
-    sentences = [
-        f"No two groups of {name} have enough labels to be compared yet."
+    notes = [
+        Note(f"No two groups of {name} have enough labels to be compared yet.", Weight.ANSWER)
         for name in columns
         if name not in found
     ]
     which = ["groups"] * (grouped and kind == POSTERIOR) + ["differences"] * bool(rows)
     if which and kind != FIXED:
-        sentences.append(
+        text = (
             f"The intervals of {' and '.join(which)} are fixed intervals: they hold for one look."
         )
-    return sentences
+        notes.append(Note(text, Weight.LIMITED))
+    return notes
 
 
 def describe_group_option(group: str, groups: Sequence[str]) -> str:
     """How to add a group column to a study: naming groups replaces those it has."""
-    options = " ".join(f"--group '{name}'" for name in (*groups, group))
-    return f"activetest init POOL {options} adds it and keeps every label"
+    return f"`study.change(groups={[*groups, group]!r})` adds it and keeps every label"
 
 
-def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
-    """How many more labels the headline's interval needs to be that narrow, as a sentence."""
+def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> Note:
+    """How many more labels the headline's interval needs to be that narrow."""
+    return Note(_describe_labels_needed(view, metric, row, half_width), Weight.ANSWER)
+
+
+def _describe_deterministic(log: Log, drawn: int) -> list[Note]:
+    """How items without a probability are used, beside `drawn` ones that estimates use."""
+    weight = Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE
+    between = sum(len(each.rows) for each in log.history if each.deterministic and each.allocation)
+    top = int(log.deterministic.sum()) - between
+    notes = []
+    if top:
+        remedy = '`study.change(selection="draw")` draws items instead'
+        text = (
+            f"Items chosen by the largest score, not drawn: {top}. The surrogate learns from them, "
+            f"and their labels count as known; {_describe_rest(drawn, 'drawn items', remedy)}"
+        )
+        notes.append(Note(text, weight))
+    if between:
+        remedy = "`study.change(floor=0.1)` gives every item a chance"
+        text = (
+            f"Items drawn between groups without a floor: {between}. They are used for the values "
+            "of their groups, the surrogate learns from them, and their labels count as known; "
+            f"{_describe_rest(drawn, 'other items', remedy)}"
+        )
+        notes.append(Note(text, weight))
+    return notes
+
+
+def _describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:
+    """The same as a sentence."""
     name = metric.title
     if row.lower is None or row.upper is None or is_model_based(row.estimator):
         return f"How many labels a half-width of {half_width:g} needs cannot be said yet."
@@ -135,34 +170,13 @@ def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width:
     return f"The interval of {name} needs about {labels} for a half-width of {half_width:g}."
 
 
-def _describe_deterministic(log: Log, drawn: int) -> list[str]:
-    """How items without a probability are used, beside `drawn` ones that estimates use."""
-    between = sum(len(each.rows) for each in log.history if each.deterministic and each.allocation)
-    top = int(log.deterministic.sum()) - between
-    sentences = []
-    if top:
-        remedy = "--selection draw draws items instead"
-        sentences.append(
-            f"Items chosen by the largest score, not drawn: {top}. The surrogate learns from them, "
-            f"and their labels count as known; {_describe_rest(drawn, 'drawn items', remedy)}"
-        )
-    if between:
-        remedy = "--floor 0.1 gives every item a chance"
-        sentences.append(
-            f"Items drawn between groups without a floor: {between}. They are used for the values "
-            "of their groups, the surrogate learns from them, and their labels count as known; "
-            f"{_describe_rest(drawn, 'other items', remedy)}"
-        )
-    return sentences
-
-
 def _describe_rest(drawn: int, others: str, remedy: str) -> str:
     """Which items estimates use, or how to get some that they can use."""
-    if drawn >= 2:
+    if drawn >= _FEWEST_DRAWN:
         return f"the estimates use the {drawn} {others}."
     return (
-        f"estimates need at least 2 {others} with labels. Until then there is only the surrogate's "
-        f"own view (ase), which is only as good as the surrogate; activetest init POOL {remedy}."
+        f"estimates need at least {_FEWEST_DRAWN} {others} with labels. Until then there is only "
+        f"the surrogate's own view (ase), which is only as good as the surrogate; {remedy}."
     )
 
 
@@ -178,7 +192,7 @@ def _name_metric(row: EstimateRow) -> str:
     return row.metric if row.class_name is None else f"{row.metric}[{row.class_name}]"
 
 
-def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[str]:
+def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[Note]:
     """Metrics whose interval is not reliable yet: losses not sampled yet may change everything."""
     titles = dict.fromkeys(
         _name_metric(row) for row in rows if not row.reliable and row.estimate is not None
@@ -186,34 +200,39 @@ def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[str]:
     if not titles:
         return []
     what = "interval" if len(titles) == 1 else "intervals"
-    return [
+    text = (
         f"Not reliable yet: the {what} of {', '.join(titles)}. Rare large losses may not have been "
         "sampled yet, so the true value may lie outside. Label more items."
-    ]
+    )
+    return [Note(text, Weight.INVALID)]
 
 
-def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) -> list[str]:
+def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) -> list[Note]:
     """Reasons to be careful with the headline's interval, or with the way items are drawn.
 
     between says whether draws choose between groups.
     """
-    sentences = []
+    notes = []
     if row.method == "korn-graubard" and minority_count < _FEW_MINORITY:
-        sentences.append(_describe_minority(row, round(minority_count)))
+        notes.append(Note(_describe_minority(row, round(minority_count)), Weight.WIDE))
     if minority_count >= RARE and row.quantity.saved is not None and row.quantity.saved < 1:
         labels = f"{row.n_labeled} labels are as good as {row.n_eff:.0f} random ones"
-        sentences.append(
-            f"The draws are made for the groups: for the whole pool {labels}."
+        notes.append(
+            Note(f"The draws are made for the groups: for the whole pool {labels}.")
             if between
-            else f"Active draws have not saved labels so far: {labels}. This can change with more "
-            "labels; activetest init POOL --floor 1 draws at random."
+            else Note(
+                f"Active draws have not saved labels so far: {labels}. This can change with more "
+                "labels; `study.change(floor=1)` draws at random.",
+                Weight.LIMITED,
+            )
         )
     if row.max_weight_share is not None and row.max_weight_share > _HEAVY:
-        sentences.append(
+        text = (
             f"One draw has {row.max_weight_share:.0%} of the weight: the estimate may still change "
-            "a lot. A higher --floor prevents this."
+            "a lot. A higher `floor` prevents this."
         )
-    return sentences
+        notes.append(Note(text, Weight.UNSTABLE))
+    return notes
 
 
 def _describe_minority(row: EstimateRow, count: int) -> str:
@@ -227,7 +246,7 @@ def _describe_minority(row: EstimateRow, count: int) -> str:
     return f"{number} found so far, so the interval is deliberately wide."
 
 
-def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[str]:
+def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[Note]:
     """Metrics whose estimate by the surrogate lies outside the interval that does not need it."""
     estimated = {
         (row.metric, row.class_name, row.estimator): row
@@ -241,10 +260,11 @@ def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[str]:
             outside.append(f"{_name_metric(row)} ({own.estimate:.3g})")
     if not outside:
         return []
-    return [
+    text = (
         f"The surrogate's own view (ase) lies outside the interval for {', '.join(outside)}: "
         "the surrogate does not fit this pool yet. Use the doubly robust estimate."
-    ]
+    )
+    return [Note(text, Weight.UNSTABLE)]
 
 
 def _contains(row: EstimateRow, value: float | None) -> bool:

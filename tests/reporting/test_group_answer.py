@@ -185,11 +185,12 @@ def test_labels_that_were_not_drawn_uniformly_are_weighted_and_a_note_says_so(
         found, line = group(answer, place=value), lines[value]
         assert found.method == "doubly-robust"
         assert (found.estimate, found.lower, found.upper) == (line.estimate, line.lower, line.upper)
-    (note,) = (each for each in shown.notes if each.startswith("Labels in 2 groups were not"))
+    texts = [each.text for each in shown.notes]
+    (note,) = (each for each in texts if each.startswith("Labels in 2 groups were not"))
     assert "place=barn" in note
     inside = "Labels were not drawn uniformly inside"
-    (columns,) = (each for each in shown.notes if each.startswith(f"{inside} predicted classes"))
-    (bins,) = (each for each in shown.notes if each.startswith(f"{inside} bins"))
+    (columns,) = (each for each in texts if each.startswith(f"{inside} predicted classes"))
+    (bins,) = (each for each in texts if each.startswith(f"{inside} bins"))
     assert "columns of the confusion matrix for" in columns
     assert "accuracies in" in bins and "(pseudo-posterior)" in bins
     methods = {each.method for each in answer.confusion.columns}
@@ -215,7 +216,7 @@ def test_few_labels_that_were_not_drawn_uniformly_count_for_no_more_than_they_ar
         assert wrong == 0
         silent, even = ((right + (size - right) * mean) / size for mean in (1 / 2, like(right)))
         assert silent < found.estimate <= even
-    assert any("pseudo-posterior" in each for each in shown.notes)
+    assert any("pseudo-posterior" in each.text for each in shown.notes)
     matrix = shown.assessment.confusion
     for each in matrix.columns:
         assert each.method == "pseudo-posterior"
@@ -242,12 +243,12 @@ def test_a_note_says_that_draws_of_calibration_errors_are_too_large_where_labels
     study = begin_study(question="identify", metric="ece[5]")
     label_draws(study, 30)
     leaning = "P(worst) is too large for groups with few labels."
-    assert any(note.endswith(leaning) for note in report(study).notes)
+    assert any(note.text.endswith(leaning) for note in report(study).notes)
     init("pool.parquet", metric="accuracy")
-    assert not any(note.endswith(leaning) for note in report(StoredStudy.open()).notes)
+    assert not any(note.text.endswith(leaning) for note in report(StoredStudy.open()).notes)
     init("pool.parquet", metric="ece[5]")
     label_draws(StoredStudy.open(), 60)
-    assert not any(note.endswith(leaning) for note in report(StoredStudy.open()).notes)
+    assert not any(note.text.endswith(leaning) for note in report(StoredStudy.open()).notes)
 
 
 def test_groups_that_tie_when_everything_is_labelled_are_an_answer(begin_study, label_draws):

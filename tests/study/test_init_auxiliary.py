@@ -116,13 +116,13 @@ def test_training_rows_that_change_are_learnt_from_anew_and_said(scene, label_fi
     batch = next_batch(study, 4)
     ingest(study, label_file(*(f"{row['id']},cat" for row in batch.rows)))
     before = study.cache().train.features
-    assert not any("training rows" in note for note in report(study).notes)
+    assert not any("training rows" in note.text for note in report(study).notes)
     write_train(scene, seed=1)
     study = StoredStudy.open()
     assert (study.cache().train.features != before).all()
-    assert any("rows/train.parquet have changed" in note for note in report(study).notes)
+    assert any("rows/train.parquet have changed" in note.text for note in report(study).notes)
     start(train="rows/train.parquet")
-    assert not any("training rows" in note for note in report(StoredStudy.open()).notes)
+    assert not any("training rows" in note.text for note in report(StoredStudy.open()).notes)
 
 
 def write_features(folder, values) -> None:

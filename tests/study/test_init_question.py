@@ -192,10 +192,10 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     assert (
         "drawn between groups without a floor, and an estimate needs" in shown.estimates[0].reason
     )
-    (note,) = (note for note in shown.notes if note.startswith("Items drawn between groups"))
-    assert "without a floor: 10." in note
-    assert "--floor 0.1" in note
-    assert not any("largest score" in note for note in shown.notes)
+    (note,) = (note for note in shown.notes if note.text.startswith("Items drawn between groups"))
+    assert "without a floor: 10." in note.text
+    assert "`study.change(floor=0.1)`" in note.text
+    assert not any("largest score" in note.text for note in shown.notes)
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic) == (0, 10)
     assert coming.endswith(

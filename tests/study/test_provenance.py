@@ -72,7 +72,7 @@ def estimate(**settings) -> float:
 
 
 def notes() -> str:
-    return "\n".join(report(StoredStudy.open()).notes)
+    return "\n".join(map(str, report(StoredStudy.open()).notes))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_file_that_is_gone_is_not_missed_while_its_copy_is_there(scene, answer
     (scene / file).unlink()
     after = report(StoredStudy.open())
     assert after.estimates == before.estimates
-    assert f"{file} cannot be opened any more: the copy" in "\n".join(after.notes)
+    assert f"{file} cannot be opened any more: the copy" in "\n".join(map(str, after.notes))
     assert report(StoredStudy.open(), metrics=UNRECORDED).estimates == unrecorded
     start(floor=0.5)
     answered()

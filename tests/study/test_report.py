@@ -64,7 +64,7 @@ def test_the_headline_is_doubly_robust_and_the_own_view_stands_beside_it(study, 
 
 def test_accuracy_is_exactly_one_minus_error(study, buy):
     buy(10)
-    shown = report(study)
+    shown = report(study, metrics=("error", "accuracy"))
     error, accuracy = estimate_row(shown), estimate_row(shown, "accuracy")
     assert accuracy.estimate == pytest.approx(1 - error.estimate)
     assert accuracy.lower == pytest.approx(1 - error.upper)
@@ -98,7 +98,7 @@ def test_a_note_says_that_labels_of_an_unfinished_round_wait(study, buy, label_f
     shown = report(study)
     assert estimate_row(shown).n_labeled == 10
     assert estimate_row(shown, estimator="ase").n_labeled == 11
-    assert any(note.startswith("Labels of unfinished rounds: 1.") for note in shown.notes)
+    assert any(note.text.startswith("Labels of unfinished rounds: 1.") for note in shown.notes)
 
 
 def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study, label_file):
@@ -106,7 +106,7 @@ def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study,
     ingest(study, label_file(*(f"{item},cat" for item in ids[:6])))
     shown = report(study)
     assert estimate_row(shown).n_labeled == 6
-    assert any("first round is not complete" in note for note in shown.notes)
+    assert any("first round is not complete" in note.text for note in shown.notes)
 
 
 def test_declined_items_leave_the_target_and_are_counted(study, label_file):
@@ -117,7 +117,7 @@ def test_declined_items_leave_the_target_and_are_counted(study, label_file):
     cache = study.cache()
     wrong = cache.rows(0, 40).outputs.pred[cache.find(ids[:30])] != cache.classes.index("cat")
     assert estimate_row(shown).estimate == pytest.approx(wrong.mean())
-    assert any(note.startswith("Items declined: 10.") for note in shown.notes)
+    assert any(note.text.startswith("Items declined: 10.") for note in shown.notes)
 
 
 def test_supplied_labels_are_noted_and_used(study, buy, label_file):
@@ -126,7 +126,7 @@ def test_supplied_labels_are_noted_and_used(study, buy, label_file):
     ingest(study, label_file(f"{stranger},cat"))
     shown = report(study)
     assert any(
-        note.startswith("Labels that you supplied for items that were not drawn: 1.")
+        note.text.startswith("Labels that you supplied for items that were not drawn: 1.")
         for note in shown.notes
     )
     assert estimate_row(shown, estimator="ase").n_labeled == 11
@@ -148,7 +148,7 @@ def test_a_surrogate_that_is_wrong_is_flagged(folder, write_pool, label_file):
     shown = report(study)
     assert estimate_row(shown).estimate > 0.9
     assert estimate_row(shown, estimator="ase").estimate < 0.7
-    assert any("lies outside the interval for error" in note for note in shown.notes)
+    assert any("lies outside the interval for error" in note.text for note in shown.notes)
 
 
 def test_the_plain_mean_is_refused_for_active_draws_and_given_for_uniform_ones(study, buy):
@@ -199,7 +199,7 @@ def test_regression_reports_its_own_metrics(folder, label_file):
     for _ in range(4):
         ids = [row["id"] for row in next_batch(study, 15).rows]
         ingest(study, label_file(*(f"{item},{truth[int(item)]}" for item in ids)))
-    shown = report(study)
+    shown = report(study, metrics=("rmse", "mse", "mae", "bias"))
     for metric, value in (
         ("rmse", np.sqrt(np.mean((2 * x - truth) ** 2))),
         ("mse", np.mean((2 * x - truth) ** 2)),
@@ -253,7 +253,7 @@ def test_replaced_labels_are_noted_where_anytime_valid_intervals_depend_on_them(
 
     def replaced_notes(**options) -> list[str]:
         notes = report(study, requirements=("error<=0.9",), **options).notes
-        return [note for note in notes if note.startswith("Labels replaced")]
+        return [note for note in notes if note.text.startswith("Labels replaced")]
 
     assert len(replaced_notes()) == 1
     assert replaced_notes(interval="fixed") == []
@@ -267,7 +267,7 @@ def test_a_bound_on_a_loss_allows_anytime_valid_gates(study, buy):
     (gate,) = shown.gates
     assert gate.method == "betting"
     assert 0 <= gate.lower <= gate.estimate <= gate.upper <= 8
-    assert any("capped at 8 (--bound)" in note for note in shown.notes)
+    assert any("capped at 8, as requested" in note.text for note in shown.notes)
     # Larger losses count as the bound.
     assert (
         estimate_row(report(study, metrics=("log-loss",), bound=0.01), "log-loss").estimate <= 0.01

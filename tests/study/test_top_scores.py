@@ -32,7 +32,7 @@ def buy(study, label_file):
 
 
 def notes(current) -> list[str]:
-    return [note for note in current.notes if note.startswith(NOTE)]
+    return [note.text for note in current.notes if note.text.startswith(NOTE)]
 
 
 def test_next_picks_the_same_items_again_until_they_are_answered(study):
@@ -90,8 +90,8 @@ def test_picks_alone_have_no_estimate_from_draws_and_the_own_view_is_shown(study
     assert own.lower <= own.estimate <= own.upper
     (note,) = notes(current)
     assert note.startswith(f"{NOTE}10.")
-    assert "--selection draw" in note
-    shown = text.render(current, width=200, color=False)
+    assert '`study.change(selection="draw")`' in note
+    shown = text.render(current, verbose=True, width=200, color=False)
     assert f"No estimate yet: {headline.reason}.\n" in shown
     assert "ase" in shown
     assert "top scores, not drawn, seed 1" in shown
@@ -151,7 +151,7 @@ def test_a_pick_that_waits_holds_back_the_draws_after_it(study, buy, label_file)
     ingest(study, label_file(*(f"{item},cat" for item in later)))
     current = report(study)
     assert current.estimates[0].n_labeled == 6
-    assert any(note.startswith("Labels of unfinished rounds: 5.") for note in current.notes)
+    assert any(note.text.startswith("Labels of unfinished rounds: 5.") for note in current.notes)
     ingest(study, label_file(*(f"{row['id']},cat" for row in waiting)))
     assert report(study).estimates[0].n_labeled == 11
 
