@@ -11,7 +11,6 @@ import activetest
 from activetest import catalog
 from activetest.cli import formatter
 from activetest.cli.app import main
-from activetest.cli.options import write_table
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
@@ -63,10 +62,6 @@ def test_the_section_of_a_command_names_its_options_and_no_others(name):
     assert [spellings for spellings in options(name) if not named & set(spellings)] == []
     # `next --new` and `init POOL --dry-run` are commands, not options by themselves.
     assert named <= allowed
-
-
-def test_the_table_of_options_is_the_one_that_is_declared():
-    assert write_table() in section("init")
 
 
 def test_the_commands_that_take_a_study_are_listed():

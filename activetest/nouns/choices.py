@@ -187,11 +187,11 @@ class ColumnChoices:
     """What the user chose about the columns; None where it is left to convention."""
 
     id: str | None = declare(
-        "Column of ids.", Section.DATA, metavar="COL", default="id, else the row number",
+        "Column of ids.", Section.DATA, metavar="COL", default="id, or else the row number",
         completes="columns",
     )  # fmt: skip
     outputs: tuple[str, ...] | None = declare(
-        "Column or columns of the model's outputs.", Section.DATA, kind=Kind.NAMES,
+        "Column or columns with the model's outputs.", Section.DATA, kind=Kind.NAMES,
         metavar="COL,...", default="found by name", completes="columns",
     )  # fmt: skip
     features: tuple[str, ...] | None = declare(
@@ -199,14 +199,14 @@ class ColumnChoices:
         default="all other columns of numbers or lists of numbers", completes="columns",
     )  # fmt: skip
     groups: tuple[str, ...] = declare(
-        "Column whose every value gets its own estimates. A*B is the product of two columns; "
-        "predicted, confidence and confidence-decile follow from the outputs.",
+        "Column whose values are groups with estimates of their own. A*B combines two columns; "
+        "predicted, confidence and confidence-decile come from the model's outputs.",
         Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", flag="--group",
         default="none; predicted with a question about groups", completes="columns",
     )  # fmt: skip
     task: str | None = declare(
         "What the model predicts.", Section.DATA, kind=Kind.NAMES, values=tuple(Task),
-        default="regression where predictions are fractional numbers",
+        default="regression if predictions are fractional numbers",
     )  # fmt: skip
     positive: str | None = declare(
         "Positive class of a pool with a score.", Section.DATA, metavar="CLASS",
@@ -227,18 +227,18 @@ class StudyChoices:
     """What the user chose about the study itself: files beside the pool, and the seed."""
 
     train: str | None = declare(
-        "File of rows with the pool's features and a label, for surrogates that learn from "
-        "features. An empty text forgets it.",
+        "File of labelled rows with the pool's features, for surrogates that learn from features. "
+        "An empty name removes it.",
         Section.DATA, metavar="FILE",
     )  # fmt: skip
     other_models: str | None = declare(
-        "File with the outputs of other models for the pool's items: id and surrogate_prob_* or "
-        "surrogate_pred_*. An empty text forgets it.",
+        "File with other models' outputs for the pool's items: id and surrogate_prob_* or "
+        "surrogate_pred_*. An empty name removes it.",
         Section.DATA, metavar="FILE", old_keys=("surrogates",),
         old_flags=("--surrogates",),
     )  # fmt: skip
     seed: int | None = declare(
-        "Seed of every random number of the study. It stays after the first draw.",
+        "Seed of all random numbers of the study; fixed after the first draw.",
         Section.SAMPLING, kind=Kind.WHOLE, metavar="N", default="a random one",
         simulated=Simulated.NO,
     )  # fmt: skip
@@ -262,96 +262,98 @@ class Choices:
     """
 
     metric: str = declare(
-        "Metric that draws aim at, as recall[fraud]. With several, draws aim at all of them and "
-        "the first is the headline.",
+        "Metric to estimate, such as recall[fraud]; items are drawn to suit it. With several, "
+        "draws suit all of them, and the first is the headline.",
         Section.AIM, required=True, rule="name", kind=Kind.METRICS, metavar="METRIC,...",
-        default="error, or rmse", simulated=Simulated.NO, completes="metrics",
+        default="error; rmse for regression", simulated=Simulated.NO, completes="metrics",
     )  # fmt: skip
     metrics: tuple[str, ...] = derive("names of metrics")
     surrogate: str = declare(
-        "Method that predicts the labels that are not known.",
+        "Method that predicts the missing labels.",
         Section.SAMPLING, required=True, rule="name", metavar="NAME",
-        default="agreement, or residual", simulated=Simulated.SEVERAL, completes="surrogates",
+        default="agreement; residual for regression", simulated=Simulated.SEVERAL,
+        completes="surrogates",
     )  # fmt: skip
     acquisition: str = declare(
-        "Method that says which items draws prefer.",
+        "Method that decides which items are drawn more often.",
         Section.SAMPLING, value="optimal", rule="name", metavar="NAME",
         default="optimal; thompson with a question about groups",
         simulated=Simulated.SEVERAL, simulated_default="optimal and uniform",
         completes="acquisition",
     )  # fmt: skip
     floor: float = declare(
-        "How likely every item stays at least, as a share of what a random draw gives it, "
-        "from 0 to 1.",
+        "Lowest probability of any item, as a share of its probability in a random draw: from 0 "
+        "to 1, where 1 draws at random.",
         Section.SAMPLING, value=0.35, rule="share", kind=Kind.NUMBER, metavar="F",
         default="0.35; 0.1 for acquisitions that choose between groups",
     )  # fmt: skip
     level: float = declare(
-        "Confidence of every interval.",
+        "Confidence level of every interval.",
         Section.AIM, value=0.95, rule="level", kind=Kind.NUMBER, metavar="P",
     )  # fmt: skip
     budget: int | None = declare(
-        "Labels you mean to buy. status counts down; nothing is refused.",
+        "Labels that you plan to buy. status counts down; you may buy more.",
         Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N",
         simulated=Simulated.NO,
     )  # fmt: skip
     groups: tuple[str, ...] = derive("column names", default=())
     also: tuple[str, ...] = derive("names", default=())
     annotators: str = declare(
-        "How several answers to one item become its label.",
+        "How the answers of several annotators to one item become its label.",
         Section.DATA, value=AnnotatorMethod.MAJORITY.value, rule="one of the values",
         values=tuple(AnnotatorMethod), simulated=Simulated.NO,
     )  # fmt: skip
     interval: str = declare(
-        "What draws serve, and what report shows: a fixed number of looks, or any number. "
-        "Studies that decide gates are best made with anytime.",
+        "Intervals that draws are made for and reports show: fixed holds at one look, anytime at "
+        "any number of looks. Choose anytime for gates.",
         Section.AIM, value=Interval.FIXED.value, rule="one of the values",
         values=(Interval.FIXED, Interval.ANYTIME), simulated=Simulated.NO,
     )  # fmt: skip
     costs: tuple[tuple[float, ...], ...] | None = declare(
-        "CSV of the costs of mistakes, for the metric cost: predicted classes in rows, true ones "
-        "in columns.",
+        "CSV with the costs of mistakes, for the metric cost: a row for each predicted class, a "
+        "column for each true class.",
         Section.AIM, rule="square or none", metavar="FILE",
     )  # fmt: skip
     refit: str = declare(
-        "When the surrogate learns from the labels: every round, after K new ones, or when there "
-        "are twice as many as it knew.",
+        "When the surrogate learns again: every round, after K new labels, or when there are twice "
+        "as many labels as it knew.",
         Section.ADVANCED, value=Refit.EVERY.value, rule="schedule", metavar="every|K|doubling",
         values=tuple(Refit),
     )  # fmt: skip
     selection: str = declare(
-        "Draw at random with known probabilities, or take the top scores, which have none.",
+        "Draw items at random with known probabilities, or take the highest scores, which have no "
+        "probabilities.",
         Section.ADVANCED, value=Selection.DRAW.value, rule="one of the values",
         values=tuple(Selection), simulated=Simulated.SEVERAL,
     )  # fmt: skip
     power: float = declare(
-        "Power to which scores are raised before draws, above 0 and at most 16. Above 1, draws "
-        "come closer to the top scores.",
+        "Power to which scores are raised before a draw, above 0 and at most 16. Above 1, high "
+        "scores are drawn more often.",
         Section.ADVANCED, value=1.0, rule="power", kind=Kind.NUMBER, metavar="B",
         simulated=Simulated.SEVERAL,
     )  # fmt: skip
     question: str | None = declare(
-        "What to ask about the groups of the first --group: estimate each of them, identify the "
-        "worst, or compare two. none takes the question away.",
+        "Question about the groups of the first group column: estimate each group, identify the "
+        "worst, or compare two. none drops the question.",
         Section.GROUPS, rule="question", values=(*Question, NO_QUESTION), default="none",
         old_keys=("task",),
     )  # fmt: skip
     target: str = derive("target", default="")
     worst: int = declare(
-        "How many groups to identify.",
+        "How many of the worst groups to identify.",
         Section.GROUPS, value=1, rule="count", kind=Kind.WHOLE, metavar="M",
     )  # fmt: skip
     compare: tuple[str, ...] = declare(
         "The two groups to compare.", Section.GROUPS, value=(), rule="pair", metavar="A,B"
     )
     prior: str = declare(
-        "Starting belief about each group: what the model's own probabilities say, or every value "
+        "Starting belief about each group: what the model's own probabilities say, or all values "
         "equally likely.",
         Section.GROUPS, value=Prior.INFORMATIVE.value, rule="one of the values",
         values=tuple(Prior),
     )  # fmt: skip
     prior_strength: float | None = declare(
-        "Labels that the starting belief counts as, at most 1,000,000.",
+        "How many labels the starting belief counts as, at most 1,000,000.",
         Section.GROUPS, rule="strength", kind=Kind.NUMBER, metavar="X", default="2; 1 for costs",
         old_keys=("strength",),
     )  # fmt: skip
