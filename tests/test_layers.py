@@ -161,7 +161,7 @@ def names_a_file(test: Path) -> bool:
 
 def test_a_file_of_tests_is_called_like_the_file_it_tests():
     tests = ROOT / "tests"
-    loose = {"test_layers", "test_readme", "test_style", "test_words"}
+    loose = {"test_layers", "test_pages", "test_readme", "test_style", "test_words"}
     wrong = [
         str(file.relative_to(ROOT))
         for file in tests.rglob("test_*.py")
@@ -213,7 +213,9 @@ def test_the_nouns_and_the_package_itself_load_nothing():
     assert "numpy" not in loaded("import activetest")
 
 
-@pytest.mark.parametrize("words", [("--help",), ("next", "--help"), ("--version",)])
+@pytest.mark.parametrize(
+    "words", [("--help",), ("next", "--help"), ("--version",), ("help",), ("help", "pools")]
+)
 def test_help_starts_without_anything_heavy(words):
     modules = loaded(command(*words))
     assert not modules & {"numpy", "pyarrow", "scipy", "sklearn", "torch"}

@@ -17,6 +17,8 @@ _INDENT = 4
 # A first column up to this wide may stand beside the text.
 _NAMES = 24
 _LINK = re.compile(r"\[([^\]]+)\]\((\w+)\.md(?:#[\w-]*)?\)")
+# Spaces at the end of a line, before the escapes that end its style.
+_ENDING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 # No background colours: they hide text on light terminals.
 _THEME = Theme(
     {
@@ -44,7 +46,7 @@ def render(text: str, width: int) -> str:
     )
     with console.capture() as captured:
         console.print(_Page(spell_links(text), hyperlinks=False))
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    return _ENDING.sub(r"\1", captured.get())
 
 
 def spell_links(text: str) -> str:
@@ -82,9 +84,8 @@ class _Table(markdown.TableElement):
         body = self.body.rows if self.body else []
         rows = [[cell.content for cell in row.cells] for row in body]
         first, *others = _measure([header, *rows])
-        if first + sum(others) + 2 * len(others) <= options.max_width:
-            yield from _grid(header, rows)
-        elif len(header) == 2 and first <= _NAMES:
+        fits = first + sum(others) + 2 * len(others) <= options.max_width
+        if fits or (len(header) == 2 and first <= _NAMES):
             yield from _grid(header, rows)
         else:
             yield from _stack(header, rows)
@@ -112,7 +113,7 @@ def _grid(header: list[Text], rows: list[list[Text]]) -> Iterator[Table]:
     for number in range(len(header)):
         table.add_column(no_wrap=number == 0)
     if any(title.plain for title in header):
-        table.add_row(*(Text(title.plain, style="markdown.table.header") for title in header))
+        table.add_row(*map(_title, header))
     for row in rows:
         table.add_row(*row)
     yield table
@@ -122,13 +123,24 @@ def _stack(header: list[Text], rows: list[list[Text]]) -> Iterator[Text | Paddin
     """The name of each row, its longest column below, and the others by their titles."""
     lengths = [sum(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
     longest = max(range(1, len(header)), key=lambda number: lengths[number])
+    if header[0].plain:
+        yield _title(header[0])
+        yield _below(_title(header[longest]))
     for row in rows:
         yield row[0]
-        yield Padding(row[longest], (0, 0, 0, _INDENT))
+        yield _below(row[longest])
         others = [
             Text.assemble(f"{title.plain}: ", cell)
             for number, (title, cell) in enumerate(zip(header, row, strict=True))
             if number not in (0, longest) and cell.plain
         ]
         if others:
-            yield Padding(Text("; ").join(others), (0, 0, 0, _INDENT))
+            yield _below(Text("; ").join(others))
+
+
+def _title(title: Text) -> Text:
+    return Text(title.plain, style="markdown.table.header")
+
+
+def _below(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, _INDENT))
