@@ -17,7 +17,8 @@ What a method is for and what it needs stands as literals at the head of its fil
 there without importing the file.
 
     TASK                "classification" or "regression", of a method that serves only one
-    TITLE               what a metric is called in a sentence, where its name is not that
+    TITLE               what a metric is called in a sentence, where its name is not that; {} stands
+                        for its argument, and what is in brackets is left out without one
     NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them

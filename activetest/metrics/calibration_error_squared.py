@@ -7,7 +7,7 @@ from activetest.item_statistics.metric import Facts, Metric, divide
 from activetest.nouns.rows import Array
 
 TASK = "classification"
-TITLE = "Squared calibration error"
+TITLE = "Squared calibration error[ ({} bins)]"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:

@@ -10,7 +10,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
-TITLE = "Classwise calibration error"
+TITLE = "Classwise calibration error[ ({} bins)]"
 
 # Bins of all classes together: every one is two statistics.
 _MOST = 1500

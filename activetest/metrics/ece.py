@@ -11,7 +11,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
-TITLE = "Calibration error"
+TITLE = "Calibration error[ ({} bins)]"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:

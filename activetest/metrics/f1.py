@@ -5,6 +5,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.metrics.f_beta import make_rate
 
 TASK = "classification"
+TITLE = "F1"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:

@@ -5,7 +5,7 @@ from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "regression"
-TITLE = "Pinball loss"
+TITLE = "Pinball loss[ at quantile {}]"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:

@@ -6,7 +6,7 @@ from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
-TITLE = "Top-k error"
+TITLE = "Top-{} error"
 
 _COUNT = 5
 

@@ -9,7 +9,6 @@ from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _extent
 from activetest.render import _words as words
 
-CONFUSION = "confusion"
 # Cells shown where a whole matrix has no room, the largest first.
 MOST_CONFUSED = 20
 # More classes than this make a matrix that nobody reads.
@@ -132,7 +131,7 @@ def tables(report: Report, *, verbose: bool = False) -> list[Table | Matrix]:
     for kind, of_kind in kinds.items():
         same = [row for row in of_kind if first is not None and row.estimator == first.estimator]
         shown = same or of_kind if kind else of_kind
-        cells = _group_rows([row for row in shown if row.metric == CONFUSION], _matrix_key)
+        cells = _group_rows([row for row in shown if row.metric == words.CONFUSION], _matrix_key)
         matrices = [matrix for part in cells if (matrix := _build_matrix(part, usual))]
         inside = {id(cell) for matrix in matrices for row in matrix.cells for cell in row}
         others = [row for row in shown if id(row) not in inside]
@@ -248,7 +247,7 @@ def _build_matrix(rows: Sequence[EstimateRow], usual: str) -> Matrix | None:
     if len(classes) < 2 or {name for row in names for name in row} != set(found):
         return None
     estimator = rows[0].estimator
-    parts = (CONFUSION, words.group(rows[0]), "" if estimator == usual else estimator)
+    parts = (words.CONFUSION, words.group(rows[0]), "" if estimator == usual else estimator)
     title = ", ".join(filter(None, parts))
     cells = tuple(tuple(found[name] for name in row) for row in names)
     return Matrix(title, tuple(classes), cells)

@@ -13,6 +13,9 @@ MARK = "(!)"
 _MOST_DECIMALS = 8
 # What the mark means, for tables that hold it.
 LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
+CONFUSION = "confusion"
+# Averages over classes, as the arguments of metrics name them.
+_AVERAGES = ("macro", "micro", "weighted")
 # Metrics that are shares of items, and how a sentence about them begins.
 _SHARES = {
     "error": "The model is wrong on",
@@ -130,21 +133,34 @@ def sentence(record: EstimateRow | Gate) -> str:
     if record.estimate is None:
         return f"No estimate yet{f': {plain(record.reason)}' if record.reason else ''}."
     value, where = _with_unit(record, estimate(record)), named(record.group or {})
+    items = f"items with {where}" if where else "items"
     if record.metric in _SHARES:
-        items = f"items with {where}" if where else "items"
         statement = f"{_SHARES[record.metric]} {value} of {items}"
+    elif record.metric == CONFUSION and (cell := _cell_classes(record)):
+        statement = f"The share of {items} that are {cell[0]} and predicted as {cell[1]} is {value}"
     else:
         statement = f"{metric_title(record)}{f' for {where}' if where else ''} is {value}"
     return f"{statement} ({_certainty(record)})."
 
 
 def metric_title(record: EstimateRow | Gate) -> str:
-    """The metric in words, with its class: "Recall of fraud"."""
-    name, bracket, argument = record.metric.removesuffix("]").partition("[")
+    """The metric in words, with its class: "Recall of fraud", "Macro recall"."""
+    name, _, argument = record.metric.removesuffix("]").partition("[")
     title = name.replace("-", " ")
     if name in catalog.names("metrics"):
         title = catalog.fact("metrics", name, "TITLE") or title
-    title = f"{title[:1].upper()}{title[1:]}" + (f" ({argument})" if bracket else "")
+    *others, last = argument.split(",")
+    average = last if last in _AVERAGES else ""
+    argument = ", ".join(others if average else (*others, last))
+    if "{}" not in title:
+        title += "[ ({})]"
+    before, _, optional = title.removesuffix("]").partition("[")
+    title = (before + (optional if argument else "")).replace("{}", argument)
+    if average:
+        # "Macro recall", but "Macro F1" and "Macro AUROC".
+        first_word = title[:1].lower() if title[1:2].islower() else title[:1]
+        title = f"{average} {first_word}{title[1:]}"
+    title = f"{title[:1].upper()}{title[1:]}"
     return plain(title if record.class_name is None else f"{title} of {record.class_name}")
 
 
@@ -277,6 +293,15 @@ def _certainty(record: EstimateRow | Gate) -> str:
     ends = " to ".join(_with_unit(record, end) for end in _ends(record))
     mark = "" if reliable(record) else ", not reliable yet"
     return f"{percent(record.level)} confidence: {ends}{mark}"
+
+
+def _cell_classes(record: EstimateRow | Gate) -> tuple[str, str] | None:
+    """The true and the predicted class of a cell; None where their names do not say which is which.
+
+    "cat as dog" does, "cat as dog as cat" does not.
+    """
+    names = plain(record.class_name or "").split(" as ")
+    return (names[0], names[1]) if len(names) == 2 else None
 
 
 def _with_unit(record: EstimateRow | Gate, number: str) -> str:

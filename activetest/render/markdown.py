@@ -129,7 +129,7 @@ def _join(part: _Part) -> str:
 
 def _shorten(parts: Sequence[_Part], room: int) -> list[str]:
     """The parts as texts, up to the first line for which there is no room, and what is missing."""
-    missing = "<sub>{:,} more lines are left out here: --format json has them all.</sub>"
+    missing = "<sub>{:,} more lines are left out here: JSON has them all.</sub>"
     room -= _size(missing) + 20
     shown, left_out = [], 0
     for part in parts:

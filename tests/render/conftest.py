@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from activetest.nouns import group_report, quantity
-from activetest.nouns.report import Counts, EstimateRow, Gate, Report
+from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report, Weight
 
 NUMBERS = {field.name for field in fields(quantity.Quantity)}
 
@@ -110,7 +110,7 @@ def whole(nothing) -> Report:
             **nothing | {"group": {"ink": "much"}, "n_labeled": 3, "n_pool": 499},
             reason="fewer than 10 labels",
         ),
-        notes=("The two views disagree.",),
+        notes=(Note("The two views disagree.", Weight.UNSTABLE),),
     )
 
 
