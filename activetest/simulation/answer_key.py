@@ -1,6 +1,6 @@
 """The answer key of a simulation: the label of every item."""
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -9,19 +9,21 @@ from activetest.errors import LabelError
 from activetest.labels import files
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
+from activetest.sampling.label_source import read_label_source
 
 
-def read_answer_key(cache: Cache, key: str | Path, *, unmatched: bool = False) -> Array:
-    """(N,) class code or value of every item, from a label file.
+def read_answer_key(cache: Cache, key: Any, *, unmatched: bool = False) -> Array:
+    """(N,) class code or value of every item, from a label file, a frame, a mapping or rows.
 
     With unmatched, labels may be of classes that the model never predicts. Raises LabelError for an
     item without a label, an id that is not in the pool and a label that makes no sense there.
     """
-    rows = [row for row in files.read_labels(key) if row.status == LABELLED]
+    source, labels = read_label_source(key)
+    rows = [row for row in labels if row.status == LABELLED]
     positions = cache.find([row.id for row in rows])
     if (positions < 0).any():
         raise LabelError(
-            f"{key}: id {rows[int(np.argmin(positions))].id!r} is not in the pool",
+            f"{source}: id {rows[int(np.argmin(positions))].id!r} is not in the pool",
             "give this pool's answer key",
         )
     number, truth = files.make_label_encoder(cache.classes), np.full(cache.size, np.nan)
@@ -33,12 +35,12 @@ def read_answer_key(cache: Cache, key: str | Path, *, unmatched: bool = False) -
             fits = False
         if not fits:
             raise LabelError(
-                f"{key}, {row.place}: {row.label!r} is not a label of this pool", "correct it"
+                f"{source}, {row.place}: {row.label!r} is not a label of this pool", "correct it"
             )
     if np.isnan(truth).any():
         missing = cache.ids([int(np.argmax(np.isnan(truth)))])[0]
         raise LabelError(
-            f"{key} has no label for {np.isnan(truth).sum()} of {cache.size} items, "
+            f"{source} has no label for {np.isnan(truth).sum()} of {cache.size} items, "
             f"id {missing!r} first",
             "a simulation needs the label of every item",
         )

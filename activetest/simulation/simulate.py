@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import product
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
 from activetest.parallel import processors
-from activetest.pool import convert
+from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
@@ -41,6 +42,7 @@ from activetest.simulation.design import (
     strategies,
     with_replacement,
 )
+from activetest.simulation.results import Simulation
 from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
 from activetest.simulation.with_replacement import play_study
 from activetest.simulation.workers import run_tasks
@@ -52,26 +54,27 @@ _SHARED = ("floor", "level", "refit")
 
 
 def simulate(
-    pool: Pool | str | Path,
-    key: str | Path,
+    pool: Any,
+    key: Any,
     *,
-    budgets: Sequence[int] = (50, 100, 200),
+    budgets: int | Sequence[int] = (50, 100, 200),
     runs: int = 200,
     batch: int = 10,
     seed: int = 0,
-    estimators: Sequence[str] = ESTIMATORS,
-    metrics: Sequence[str] = (),
+    estimators: str | Sequence[str] = ESTIMATORS,
+    metrics: str | Sequence[str] = (),
     aim: str | None = None,
     interval: str = Interval.FIXED,
     save: str | Path | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     **settings: Any,
-) -> list[SimulatedStrategy]:
+) -> Simulation:
     """One result per strategy, estimator, metric and budget that exists.
 
-    pool      an open pool, or its address
-    key       a label file with a row for every item
+    pool      an open pool, its address, or a frame
+    key       the label of every item: a label file, a frame with the columns id and label, a
+              mapping from id to label, or rows with the keys id and label
     budgets   draws after which to estimate
     runs      studies per strategy
     batch     labels per round
@@ -87,6 +90,9 @@ def simulate(
     holds another simulation, and ActivetestError when a worker dies.
     """
     given = read_settings(settings, simulated=True)
+    budgets = (budgets,) if isinstance(budgets, int) else budgets
+    estimators = (estimators,) if isinstance(estimators, str) else estimators
+    metrics = (metrics,) if isinstance(metrics, str) else metrics
     _check_numbers(budgets, runs, batch, workers)
     if interval not in tuple(Interval):
         raise ChoiceError(
@@ -108,10 +114,8 @@ def simulate(
             batch,
             seed,
         )
-        with tempfile.TemporaryDirectory(
-            prefix="activetest-simulate-", ignore_cleanup_errors=True
-        ) as folder:
-            built = cache.build_cache(opened, Path(folder) / "cache")
+        with _temporary_folder() as folder:
+            built = cache.build_cache(opened, folder / "cache")
             truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
             if plan.budgets[-1] > built.size:
                 raise ChoiceError(
@@ -134,7 +138,7 @@ def simulate(
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])
             outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
-            results = list(_results(built, truth, plan, outcomes))
+            results = Simulation(_results(built, truth, plan, outcomes))
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",
@@ -154,7 +158,15 @@ def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int |
 
 
 @contextmanager
-def _opened(pool: Pool | str | Path, given: Settings, *, grouped: bool) -> Iterator[Pool]:
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that goes away."""
+    prefix = "activetest-simulate-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
     """The open pool; by the predicted classes where it has to be grouped and no group is named."""
     if isinstance(pool, Pool):
         if given.columns:
@@ -163,6 +175,13 @@ def _opened(pool: Pool | str | Path, given: Settings, *, grouped: bool) -> Itera
         yield pool
         return
     columns = ({"groups": (PREDICTED,)} if grouped else {}) | given.columns
+    if not isinstance(pool, str | PathLike):
+        with _temporary_folder() as folder:
+            frames.save_frame(pool, folder / "pool.parquet")
+            opened = Pool.open(folder / "pool.parquet", **columns)
+            opened.uri = "the frame"
+            yield opened
+        return
     with convert.open_as_parquet(str(pool), id=given.columns.get("id")) as path:
         yield Pool.open(path, **columns)
 

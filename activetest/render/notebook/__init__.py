@@ -1,0 +1,1 @@
+"""What a notebook shows: columns of frames, and fragments of HTML. No output format of reports."""

@@ -1,0 +1,195 @@
+"""Fragments of HTML for the cells of a notebook: a report, a batch, a status, a simulation.
+
+Every text is escaped, styles are in the elements, and colours are those of the page or translucent:
+a fragment can be read on a light and on a dark page. There is no script and no outside address.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from activetest.nouns.group_report import Assessment
+from activetest.nouns.report import (
+    FAIL,
+    PASS,
+    UNDECIDED,
+    Counts,
+    EstimateRow,
+    Gate,
+    Report,
+    count_verdicts,
+)
+from activetest.render import _assessment, _extent, _gates, _tables
+from activetest.render import _words as words
+
+# Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
+_MOST_ROWS, _MOST_LETTERS = 60, 200
+# Tables that a cell holds at most.
+_MOST_TABLES = 12
+_ALL = "`report.to_frame()` has all"
+
+# Notebooks would read dollar signs in names as formulas.
+_CLASSES = "activetest tex2jax_ignore mathjax_ignore"
+_CELL = "padding:.15em .8em .15em 0;border:0;background:transparent;vertical-align:top"
+_LINE = "border-bottom:1px solid;border-color:rgba(128,128,128,.6)"
+_BADGES = {
+    PASS.upper(): "rgba(46,160,67,.3)",
+    FAIL.upper(): "rgba(218,54,51,.35)",
+    UNDECIDED.upper(): "rgba(210,153,34,.3)",
+}
+_NUMBER = re.compile(r"[-<>]?[\d.,]*[ ]?[x%]?")
+_CODE = re.compile("`([^`]+)`")
+
+
+def render(report: Report) -> str:
+    """The headline, verdicts on gates, tables, and at most three cautions."""
+    row, answer = words.headline(report), report.assessment
+    parts = [_write_strong(words.sentence(row) if row else "No estimate yet.")]
+    if answer:
+        parts.append(_write_strong(_assessment.sentence(answer)))
+    if report.gates:
+        parts += _write_gates(report.gates)
+    parts.append(_write_facts(words.facts(report, row)))
+    tables = _list_tables(report, answer)
+    parts += [_write_table(table, _ALL) for table in tables[:_MOST_TABLES]]
+    if len(tables) > _MOST_TABLES:
+        parts.append(_write_small(f"{len(tables) - _MOST_TABLES} more tables: {_ALL}."))
+    if answer and _extent.has_diagram(answer, verbose=False):
+        parts.append(_write_list(_assessment.remarks(answer)))
+    notes = _extent.notes(report, verbose=False)
+    parts.append(_write_list(f"{words.label(note)}: {words.plain(note.text)}" for note in notes))
+    if any(f"{_escape(words.MARK)}</td>" in part for part in parts):
+        parts.append(_write_small(words.LEGEND))
+    parts.append(_write_small(_extent.left_out(report, _extent.MORE)))
+    return _wrap(parts)
+
+
+def batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], summary: str = "") -> str:
+    """Items to label, under a sentence about them.
+
+    rows     one mapping per item, from column to value
+    columns  those to show, in order
+    """
+    cells = tuple(tuple(_shorten(row[column]) for column in columns) for row in rows)
+    table = _tables.Table("", tuple(columns), cells)
+    parts = [_write_strong(summary)] if summary else []
+    return _wrap([*parts, _write_table(table, "`batch.to_frame()` has all")])
+
+
+def status(counts: Counts, coming: str = "", *, title: str = "") -> str:
+    """Where a study stands; coming says what `next` would do, and title which study it is."""
+    parts = [_write_strong(title)] if title else []
+    parts.append(_write_facts(words.standing(counts)))
+    return _wrap([*parts, _write_text(coming)])
+
+
+def simulation(results: Sequence[dict]) -> str:
+    """One row per strategy, metric and budget."""
+    table = _write_table(_tables.strategies(results), "`.to_frame()` has all")
+    return _wrap([table, _write_list(_tables.remarks(results))])
+
+
+def _list_tables(report: Report, answer: Assessment | None) -> list[_tables.Table | _tables.Matrix]:
+    """Everything with rows, the most important first."""
+    found: list[_tables.Table | _tables.Matrix] = []
+    if answer:
+        rows: Sequence[EstimateRow] = report.estimates
+        found += _assessment.tables(answer, rows)
+        if _extent.has_diagram(answer, verbose=False):
+            found.append(_assessment.bins(answer))
+    return found + _tables.tables(report)
+
+
+def _write_gates(gates: Sequence[Gate]) -> list[str]:
+    """How many gates came to which verdict, each of them, and what else to know."""
+    verdicts = count_verdicts(gates)
+    if intervals := _gates.evidence(gates):
+        verdicts += f" (intervals: {intervals})"
+    table = _write_table(_gates.table(gates), "`report.gates` has all")
+    return [_write_strong(verdicts), table, _write_list(_gates.remarks(gates))]
+
+
+def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:
+    """A table; rest says where the rows are that it leaves out."""
+    if isinstance(table, _tables.Matrix):
+        wide = len(table.classes) > _tables.WIDEST_MATRIX
+        table = table.largest() if wide else table.table(intervals=True)
+    shown = table.rows[:_MOST_ROWS]
+    right = [
+        all(_NUMBER.fullmatch(row[column]) for row in shown)
+        for column in range(len(table.headings))
+    ]
+
+    def write(tag: str, cell: str, column: int) -> str:
+        style = f"{_CELL};text-align:{'right' if right[column] else 'left'}"
+        text = _escape(cell)
+        if tag == "th":
+            return f'<th scope="col" style="{style};{_LINE};font-weight:bold">{text}</th>'
+        if table.headings[column] == "verdict" and cell in _BADGES:
+            badge = f"background:{_BADGES[cell]};padding:0 .4em;border-radius:.3em"
+            text = f'<b style="{badge}">{text}</b>'
+        return f'<td style="{style}">{text}</td>'
+
+    def write_row(tag: str, cells: Sequence[str]) -> str:
+        written = (write(tag, cell, column) for column, cell in enumerate(cells))
+        return f'<tr style="background:transparent">{"".join(written)}</tr>'
+
+    title = f'<div style="font-weight:bold">{_escape(table.title)}</div>' if table.title else ""
+    more = len(table.rows) - len(shown)
+    below = _write_small(f"{more:,} more rows: {rest}.") if more else ""
+    return (
+        f'{title}<table style="border-collapse:collapse;border:0;margin:.3em 0 .8em 0">'
+        f"<thead>{write_row('th', table.headings)}</thead>"
+        f"<tbody>{''.join(write_row('td', row) for row in shown)}</tbody></table>{below}"
+    )
+
+
+def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
+    rows = (
+        f'<tr style="background:transparent"><td style="{_CELL};text-align:left;opacity:.7">'
+        f'{_escape(name)}</td><td style="{_CELL};text-align:left">{_escape(value)}</td></tr>'
+        for name, value in facts
+    )
+    return (
+        '<table style="border-collapse:collapse;border:0;margin:.3em 0 .8em 0">'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _write_strong(text: str) -> str:
+    return f'<div style="font-weight:bold;margin:.3em 0">{_write_code(text)}</div>'
+
+
+def _write_text(text: str) -> str:
+    return f'<div style="margin:.3em 0">{_write_code(text)}</div>' if text else ""
+
+
+def _write_small(text: str) -> str:
+    return f'<div style="opacity:.7;margin:.3em 0">{_write_code(text)}</div>' if text else ""
+
+
+def _write_list(texts: Iterable[str]) -> str:
+    items = "".join(f"<li>{_write_code(text)}</li>" for text in texts)
+    return f'<ul style="margin:.3em 0 .8em 0;padding-left:1.4em">{items}</ul>' if items else ""
+
+
+def _write_code(text: str) -> str:
+    """The text, with what stands in backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", _escape(text))
+
+
+def _escape(text: str) -> str:
+    """The text on one line, in which nothing is markup or moves the letters around it."""
+    return html.escape(words.plain(text))
+
+
+def _shorten(value: Any) -> str:
+    """A value of the pool as text, without the end of a long one."""
+    text = "" if value is None else str(value)
+    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]} ..."
+
+
+def _wrap(parts: Iterable[str]) -> str:
+    """The parts that say something, as one element."""
+    return f'<div class="{_CLASSES}" style="overflow-x:auto">{"".join(parts)}</div>'

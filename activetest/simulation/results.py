@@ -1,0 +1,37 @@
+"""What a simulation found: a sequence of strategies that a notebook shows as a table."""
+
+from dataclasses import asdict
+from typing import Any
+
+from activetest.nouns.report import SimulatedStrategy
+
+
+class Simulation(tuple[SimulatedStrategy, ...]):
+    """One result per strategy, estimator, metric and budget that exists, in this order."""
+
+    __slots__ = ()
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """A frame with a row per result; its columns are the fields of SimulatedStrategy.
+
+        kind  "pandas", "polars" or "pyarrow"
+
+        Raises ChoiceError for another kind, and where its package is not installed.
+        """
+        from activetest.pool.frames import write_frame
+        from activetest.render.notebook.columns import list_strategies
+
+        columns, types = list_strategies(self)
+        return write_frame(columns, kind, types=types)
+
+    def __str__(self) -> str:
+        """The table of `activetest simulate`, as wide as the terminal."""
+        from activetest.render import text
+
+        return text.simulation([asdict(result) for result in self])
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from activetest.render.notebook import html
+
+        return html.simulation([asdict(result) for result in self])
