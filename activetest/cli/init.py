@@ -1,10 +1,12 @@
 """activetest init, as a command."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from typer import Option
 
 from activetest.cli import options, streams
+from activetest.cli.spelling import to_commands
 
 EXAMPLES = (
     "activetest init pool.parquet --metric 'recall[fraud]' --group region",
@@ -37,7 +39,9 @@ def init(
         setup = Study.check(pool, study, **settings)
     else:
         setup = Study.create(pool, study, **settings).setup
-    streams.write(f"{setup}\n")
+    # What users call things stands in the other lines.
+    notices = tuple(map(to_commands, setup.notices))
+    streams.write(f"{replace(setup, notices=notices)}\n")
 
 
 COMMAND = init

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from activetest.cli import options, streams
+from activetest.cli.spelling import to_commands
 
 FORMATS = ("csv", "jsonl")
 EXAMPLES = ("activetest next -n 20 --show text -o batch.csv",)
@@ -35,7 +36,8 @@ def next_items(
     batch = Study.open(study).next(count, new=new, show=columns, path=file, format=format)
     if batch.rows and not file:
         streams.write(batch.to(format))
-    streams.say(batch.summary() + (f", written to {file}" if batch.rows and file else ""))
+    summary = to_commands(batch.summary())
+    streams.say(summary + (f", written to {file}" if batch.rows and file else ""))
 
 
 COMMAND = next_items

@@ -1,17 +1,14 @@
 """activetest report, as a command."""
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
 from activetest.cli import completion, options, streams
+from activetest.cli.spelling import translate_report
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Interval
-
-if TYPE_CHECKING:
-    from activetest.nouns.report import Report
 
 EXAMPLES = ("activetest report --metric f1 --require 'error<=0.1'",)
 # A gate up to its number, where another one follows after a comma.
@@ -97,29 +94,13 @@ def report(
         "bound": bound,
     }
     finished = Study.open(study).report(**options.drop_missing(settings))
-    finished = _translate(finished)
     extent = {}
     if catalog.fact("render", format, "ABRIDGED"):
         extent = {"verbose": verbose, "more": "activetest report -v"}
-    streams.write(renderer.render(finished, **extent))
+    streams.write(renderer.render(translate_report(finished), **extent))
     if finished.gates:
         streams.say(count_verdicts(finished.gates))
     return finished.exit_code
-
-
-def _translate(found: "Report") -> "Report":
-    """The report with the settings and calls in its sentences as options and commands."""
-    from activetest.cli.spelling import to_commands
-
-    def reword(record: Any) -> Any:
-        return replace(record, reason=to_commands(record.reason)) if record.reason else record
-
-    return replace(
-        found,
-        estimates=tuple(map(reword, found.estimates)),
-        gates=tuple(map(reword, found.gates)),
-        notes=tuple(replace(note, text=to_commands(note.text)) for note in found.notes),
-    )
 
 
 def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:

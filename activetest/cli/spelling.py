@@ -9,8 +9,9 @@ import re
 import shlex
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 from activetest.nouns.choices import (
     DECLARATIONS,
@@ -21,6 +22,12 @@ from activetest.nouns.choices import (
     split_list,
 )
 
+if TYPE_CHECKING:
+    from activetest.nouns.group_report import Reliability
+    from activetest.nouns.report import EstimateRow, Gate, Report
+
+_Report = TypeVar("_Report", bound="Report")
+_Record = TypeVar("_Record", "EstimateRow", "Gate", "Reliability")
 # A name in quotes, as repr() writes it, or the backtick that opens a span. Quotes after a letter
 # are apostrophes. What a user's file calls something stands in quotes, and is never a command.
 _TOKEN = re.compile(
@@ -74,6 +81,8 @@ _NEXT = {
     "n": Parameter("--n"),
     "new": Parameter("--new", Takes.NOTHING),
     "show": Parameter("--show", Takes.NAMES),
+    "path": Parameter("--output"),
+    "format": Parameter("--format"),
 }
 _INGEST = {"labels": Parameter(""), "replace": Parameter("--replace", Takes.NOTHING), **_DRY_RUN}
 _METHODS = {
@@ -168,6 +177,26 @@ def to_commands(text: str) -> str:
                     break
         parts.append(written)
     return "".join(parts) + text[position:]
+
+
+def translate_report(report: _Report) -> _Report:
+    """The report with its sentences in the words of the command line; names stay as they are."""
+    answer = report.assessment
+    if answer and answer.reliability:
+        answer = replace(answer, reliability=_translate_reason(answer.reliability))
+    return replace(
+        report,
+        estimates=tuple(map(_translate_reason, report.estimates)),
+        notes=tuple(replace(note, text=to_commands(note.text)) for note in report.notes),
+        gates=tuple(map(_translate_reason, report.gates)),
+        surrogate_note=report.surrogate_note and to_commands(report.surrogate_note),
+        assessment=answer,
+    )
+
+
+def _translate_reason(record: _Record) -> _Record:
+    """A part of a report with its reason in the words of the command line."""
+    return replace(record, reason=to_commands(record.reason)) if record.reason else record
 
 
 def _find_closings(text: str, start: int) -> Iterator[int]:

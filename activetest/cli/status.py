@@ -1,6 +1,7 @@
 """activetest status, as a command."""
 
 from activetest.cli import options, streams
+from activetest.cli.spelling import to_commands
 
 EXAMPLES = ("activetest status --format json",)
 
@@ -10,7 +11,8 @@ def status(format: options.output_format() = "text", study: options.Folder = Non
     from activetest.study.study import Study
 
     renderer = options.load_format(format, "status")
-    streams.write(renderer.status(*Study.open(study).status()))
+    counts, sentence = Study.open(study).status()
+    streams.write(renderer.status(counts, to_commands(sentence)))
 
 
 COMMAND = status

@@ -123,9 +123,9 @@ def _check_worst(choices: Choices, n_answerable: int) -> None:
     """Raises ChoiceError where no group with an item would be left to be better."""
     if choices.question == IDENTIFY and choices.worst >= n_answerable:
         raise ChoiceError(
-            f"--worst {choices.worst}: {n_answerable} groups of {task_group(choices)!r} have items "
+            f"`worst={choices.worst}`: {n_answerable} groups of {task_group(choices)!r} have items "
             "that can be answered",
-            "ask for fewer, or activetest init POOL --question none",
+            "ask for fewer, or `study.change(question='none')`",
         )
 
 

@@ -34,7 +34,7 @@ def judge_requirements(
     if required and view.choices.level <= 0.5:
         raise ChoiceError(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
-            "activetest init POOL --level 0.95",
+            "`study.change(level=0.95)`",
         )
     for requirement, metric in required:
         if not metric.lower <= requirement.threshold <= metric.upper:
@@ -46,8 +46,8 @@ def judge_requirements(
         if interval != FIXED and (reason := why_not_bettable(metric)):
             raise ChoiceError(
                 f"requirement {requirement.text!r}: no anytime-valid verdict, because {reason}",
-                "--interval fixed judges it, for one look"
-                + ("; --bound B says what one item can cost" if metric.ratio else ""),
+                '`interval="fixed"` judges it, for one look'
+                + ("; `bound` says what one item can cost" if metric.ratio else ""),
             )
     judge = _judge_once if interval == FIXED else _judge_anytime
     return tuple(
@@ -181,4 +181,4 @@ def _find_group(view: View, requirement: Requirement) -> Group:
 
 def _add_hint(reason: NotEstimable) -> str:
     """The reason in words, with its hint where that is an option of the report."""
-    return reason.problem + (f" ({reason.hint})" if "--interval" in (reason.hint or "") else "")
+    return reason.problem + (f" ({reason.hint})" if "`interval=" in (reason.hint or "") else "")

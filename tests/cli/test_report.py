@@ -227,4 +227,4 @@ def test_what_is_compared_by_other_intervals_or_not_at_all_is_said(labelled, cap
 
 def test_adding_a_group_says_how_to_keep_the_others(labelled, capsys):
     assert main(["report", "--group", "colour"]) == 2
-    assert "--group 'place' --group 'colour' adds it" in capsys.readouterr().err
+    assert "activetest init --group place,colour adds it" in capsys.readouterr().err

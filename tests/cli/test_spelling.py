@@ -201,7 +201,6 @@ def test_the_command_reads_what_the_call_says(settings):
 
 # Options about files and formats of the command line itself, which calls have no argument for.
 OF_THE_COMMAND_LINE = {
-    "next": {"--output", "--format"},
     "report": {"--format", "--verbose"},
     "status": {"--format"},
     "simulate": {"--format", "--plot"},

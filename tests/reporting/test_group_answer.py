@@ -266,7 +266,7 @@ def test_where_only_one_group_is_left_nothing_can_be_identified(begin_study, lab
     barn = cache.rows(0, SIZE).codes[:, 0] == 0
     gone = [f"{item},,declined" for item in cache.ids(np.flatnonzero(barn))]
     ingest(study, label_file(*gone, header="id,label,status"))
-    with pytest.raises(ChoiceError, match="--worst 1: 1 groups of 'place' have items that can"):
+    with pytest.raises(ChoiceError, match="`worst=1`: 1 groups of 'place' have items that can"):
         report(study)
 
 

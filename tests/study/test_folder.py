@@ -54,7 +54,7 @@ def test_the_environment_names_a_study_unless_a_path_does(folder, monkeypatch):
 def test_where_there_is_no_study_the_error_says_how_to_start_one(folder, path):
     with pytest.raises(StudyError, match="there is no study in") as error:
         find_study(path)
-    assert "activetest init" in error.value.hint
+    assert "`Study.create(pool)`" in error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_where_there_is_no_study_the_error_says_how_to_start_one(folder, path):
         (errno.ENOSPC, "space"),
         (errno.EDQUOT, "space"),
         (errno.EFBIG, "space"),
-        (errno.EACCES, "--study"),
-        (errno.EROFS, "--study"),
+        (errno.EACCES, "`folder`"),
+        (errno.EROFS, "`folder`"),
     ],
 )
 def test_what_the_file_system_refuses_is_a_storage_error(number, hint):

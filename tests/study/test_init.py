@@ -126,7 +126,7 @@ def test_another_pool_is_an_error_and_changes_nothing(place):
     for other in ("other.parquet", "odd.parquet"):
         with pytest.raises(PoolChanged) as caught:
             init(other, floor=0.1)
-        assert "--study" in caught.value.hint
+        assert "`Study.create(pool, folder)`" in caught.value.hint
     assert snapshot(place / ".activetest") == before
 
 
@@ -278,7 +278,7 @@ def test_the_notices_tell_a_newcomer_what_was_understood(place):
         "probabilities: columns prob_no, prob_yes",
         "ids: column 'id'",
         "features: x",
-        "not used: sex (--group NAME reports by a column)",
+        "not used: sex (`groups=[name]` reports by a column)",
     )
 
 

@@ -98,11 +98,11 @@ def test_columns_may_change_before_the_first_draw(scored, settings):
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"seed": 2}, "--seed stays after the first draw: this study has seed 1"),
-        ({"threshold": 0.7}, "--threshold stays after the first draw: this study has 0.5"),
-        ({"id": "key"}, "--id stays after the first draw: this study has id"),
-        ({"outputs": ("other",)}, "--outputs stays after the first draw: this study has score"),
-        ({"classes": ("yes", "no")}, "--classes stays after the first draw: this study has no,yes"),
+        ({"seed": 2}, "`seed` stays after the first draw: this study has seed 1"),
+        ({"threshold": 0.7}, "`threshold` stays after the first draw: this study has 0.5"),
+        ({"id": "key"}, "`id` stays after the first draw: this study has id"),
+        ({"outputs": ("other",)}, "`outputs` stays after the first draw: this study has score"),
+        ({"classes": ("yes", "no")}, "`classes` stays after the first draw: this study has no,yes"),
     ],
 )
 def test_after_the_first_draw_they_stay(scored, settings, problem):
@@ -110,7 +110,7 @@ def test_after_the_first_draw_they_stay(scored, settings, problem):
     before = stored(StoredStudy.open())
     with pytest.raises(ChoiceError, match=problem) as caught:
         init(metric="f1", **settings)
-    assert caught.value.hint == "start another study with --study DIR"
+    assert caught.value.hint == "start another study: `Study.create(pool, folder)`"
     assert stored(StoredStudy.open()) == before
     assert init(metric="f1", seed=1, threshold=0.5).choices.metric == "f1"
 
@@ -257,7 +257,7 @@ def test_old_spellings_of_settings_are_read(begin_study):
 def test_two_spellings_of_a_question_have_to_agree(begin_study):
     begin_study()
     assert init(task="identify", question="identify").choices.question == "identify"
-    with pytest.raises(ChoiceError, match="--question is estimate and --task is identify"):
+    with pytest.raises(ChoiceError, match="`question` is estimate and `task` is identify"):
         init(task="identify", question="estimate")
 
 

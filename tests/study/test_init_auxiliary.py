@@ -100,7 +100,7 @@ def test_a_file_that_cannot_serve_leaves_no_study(scene):
         start(surrogate="forest", train="rows/train.parquet")
     with pytest.raises(ChoiceError, match="'external' needs what other models say") as caught:
         start(surrogate="external")
-    assert "--other-models" in caught.value.hint
+    assert "`other_models`" in caught.value.hint
     assert not (scene / ".activetest").exists()
 
 
@@ -154,7 +154,8 @@ def test_which_columns_are_features_is_settled_with_the_first_round(scene, surro
     next_batch(StoredStudy.open(), 4)
     with pytest.raises(PoolChanged, match="drawn with the features x1, x2, band, not with") as said:
         start(**wishes)
-    assert "--features 'x1,x2,band'" in said.value.hint and "--study DIR" in said.value.hint
+    assert "`features=['x1', 'x2', 'band']`" in said.value.hint
+    assert "`Study.create(pool, folder)`" in said.value.hint
     kept = start(features=("x1", "x2", "band"), groups=("band",))
     assert kept.schema.features == ("x1", "x2", "band") and kept.choices.groups == ("band",)
     assert start(floor=0.5).schema == kept.schema
@@ -167,7 +168,7 @@ def test_surrogates_of_features_are_refused_where_labels_may_be_of_any_class(sce
     pq.write_table(pa.table(columns), scene / "hard.parquet")
     with pytest.raises(ChoiceError, match="a class that the model never predicts") as said:
         init("hard.parquet", surrogate=surrogate)
-    assert "--surrogate agreement" in said.value.hint and "--classes" in said.value.hint
+    assert '`surrogate="agreement"`' in said.value.hint and "`classes`" in said.value.hint
     closed = init("hard.parquet", surrogate=surrogate, classes=("cat", "dog", "owl"))
     assert closed.schema.classes == ("cat", "dog", "owl")
     with pytest.raises(ChoiceError, match="a class that the model never predicts"):

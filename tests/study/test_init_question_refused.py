@@ -22,21 +22,21 @@ def chosen(**wishes) -> Choices:
     [
         ({"task": "judge"}, "no task is called 'judge'"),
         ({"question": "judge"}, "question is 'judge'"),
-        ({"task": ("identify", "compare")}, "--task is identify and compare"),
+        ({"task": ("identify", "compare")}, "`task` is identify and compare"),
         ({"acquisition": "thompson"}, "asks no question about them"),
-        ({"worst": 2}, "--worst has no effect without a question"),
-        ({"compare": "barn,tree"}, "--compare has no effect without a question"),
-        ({"rope": 0.1}, "--rope has no effect without a question"),
-        ({"prior": "uniform"}, "--prior has no effect without a question"),
-        ({"prior_strength": 3.0}, "--prior-strength has no effect without a question"),
-        ({"question": "identify", "rope": 0.1}, "--rope has no effect on the question identify"),
+        ({"worst": 2}, "`worst` has no effect without a question"),
+        ({"compare": "barn,tree"}, "`compare` has no effect without a question"),
+        ({"rope": 0.1}, "`rope` has no effect without a question"),
+        ({"prior": "uniform"}, "`prior` has no effect without a question"),
+        ({"prior_strength": 3.0}, "`prior_strength` has no effect without a question"),
+        ({"question": "identify", "rope": 0.1}, "`rope` has no effect on the question identify"),
         (
             {"question": "compare", "compare": "cat,dog", "rope": 1.0},
             "differ by more than 1 in acc",
         ),
-        ({"question": "estimate", "worst": 2}, "--worst has no effect on the question estimate"),
-        ({"question": "identify", "worst": 4}, "--worst 4: 'predicted' has 3 groups"),
-        ({"question": "identify", "worst": 3}, "--worst 3: 'predicted' has 3 groups"),
+        ({"question": "estimate", "worst": 2}, "`worst` has no effect on the question estimate"),
+        ({"question": "identify", "worst": 4}, "`worst=4`: 'predicted' has 3 groups"),
+        ({"question": "identify", "worst": 3}, "`worst=3`: 'predicted' has 3 groups"),
         ({"question": "identify", "worst": 0}, "worst is 0"),
         ({"question": "compare"}, "needs two values of 'predicted'"),
         ({"question": "compare", "compare": "cat"}, "'cat' is not two values of 'predicted'"),
@@ -45,7 +45,7 @@ def chosen(**wishes) -> Choices:
             "'cat,cow' is not two values of 'predicted'",
         ),
         ({"question": "compare", "compare": "cat,cat"}, "needs two values of 'predicted'"),
-        ({"question": "identify", "compare": "cat,dog"}, "--compare has no effect on the question"),
+        ({"question": "identify", "compare": "cat,dog"}, "`compare` has no effect on the question"),
         ({"question": "identify", "metric": "f1"}, "groups by accuracy, error, ece, cost, and"),
         (
             {"question": "compare", "compare": "cat,dog", "metric": "f1"},
@@ -86,7 +86,7 @@ def test_study_toml_is_held_to_the_same_rules(pool_file, folder):
     path = folder / ".activetest" / "study.toml"
     path.write_text(path.read_text().replace("worst = 1", "worst = 3"))
     for ask in (lambda study: next_batch(study, 3), report):
-        with pytest.raises(ChoiceError, match="--worst 3: 'predicted' has 3 groups"):
+        with pytest.raises(ChoiceError, match="`worst=3`: 'predicted' has 3 groups"):
             ask(StoredStudy.open())
     path.write_text(path.read_text().replace('"identify"', '"estimate"'))
     with pytest.raises(ChoiceError, match="study.toml.*no effect on the question estimate"):
@@ -108,23 +108,23 @@ def test_a_group_that_is_not_there_is_named(pool_file, folder):
 def test_one_group_cannot_be_the_worst_of_all(folder):
     table = {"id": list("abcd"), "pred": ["cat", "dog"] * 2, "place": ["barn"] * 4}
     pq.write_table(pa.table(table), folder / "pool.parquet")
-    with pytest.raises(ChoiceError, match="--worst 1: 'place' has 1 group$") as caught:
+    with pytest.raises(ChoiceError, match="`worst=1`: 'place' has 1 group$") as caught:
         init("pool.parquet", question="identify", groups="place")
-    assert caught.value.hint == "choose another --group"
+    assert caught.value.hint == "choose another for `groups`"
 
 
 def test_hints_name_what_would_help(pool_file):
     for wishes, hint in (
-        ({"compare": "cat,dog"}, "--question compare"),
-        ({"rope": 0.1}, "--question compare"),
-        ({"prior_strength": 5.0}, "--question identify"),
+        ({"compare": "cat,dog"}, "`question='compare'`"),
+        ({"rope": 0.1}, "`question='compare'`"),
+        ({"prior_strength": 5.0}, "`question='identify'`"),
         (
             {"question": "estimate", "metric": "confusion", "groups": "place"},
-            "--group 'predicted' --group 'place', or another --metric",
+            "`groups=['predicted', 'place']`, or another `metric`",
         ),
         (
             {"question": "compare", "compare": "cat,dog", "metric": "ece"},
-            "--question identify, or compare by --metric accuracy",
+            "`question='identify'`, or compare by `metric='accuracy'`",
         ),
     ):
         with pytest.raises(ChoiceError) as caught:

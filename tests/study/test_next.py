@@ -98,10 +98,10 @@ def test_columns_of_the_pool_are_shown_beside_the_ids(study):
 @pytest.mark.parametrize(
     ("count", "show", "error", "problem"),
     [
-        (0, (), ChoiceError, "--n is 0"),
-        (-3, (), ChoiceError, "--n is -3"),
+        (0, (), ChoiceError, "`n` is 0"),
+        (-3, (), ChoiceError, "`n` is -3"),
         (3, ("colour",), PoolError, "no column 'colour'"),
-        (3, ("label",), ChoiceError, "--show label"),
+        (3, ("label",), ChoiceError, "label.*that column of the batch"),
     ],
 )
 def test_a_bad_choice_draws_nothing(study, count, show, error, problem):

@@ -110,7 +110,7 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
         with pytest.raises(PoolError, match="no file or folder .*rows/train.parquet") as error:
             act()
         assert error.value.hint == (
-            "activetest init --train NEWPATH, or --train '' to go on without it"
+            "`study.change(train=newpath)`, or `train=''` to go on without it"
         )
     start(surrogate="agreement")
     assert estimate(metrics=UNRECORDED) == unrecorded
@@ -123,9 +123,9 @@ def test_without_training_rows_and_copy_it_says_how_to_go_on_and_one_can(scene, 
 @pytest.mark.parametrize(
     ("surrogate", "hint", "way"),
     [
-        ("external", "--surrogate agreement", {"surrogate": "agreement"}),
-        ("stack", "--other-models ''", {"surrogates": ""}),
-        ("stack", "--other-models ''", {"surrogate": "agreement", "surrogates": ""}),
+        ("external", "surrogate='agreement'", {"surrogate": "agreement"}),
+        ("stack", "other_models=''", {"surrogates": ""}),
+        ("stack", "other_models=''", {"surrogate": "agreement", "surrogates": ""}),
     ],
 )
 def test_without_other_models_and_copy_what_was_recorded_is_reported(
@@ -137,7 +137,7 @@ def test_without_other_models_and_copy_what_was_recorded_is_reported(
     forget_cache()
     with pytest.raises(PoolError, match=r"rows/judges.parquet") as error:
         report(StoredStudy.open())
-    assert f"--other-models NEWPATH, or {hint} to go on" in error.value.hint
+    assert f"`study.change(other_models=newpath)`, or `{hint}` to go on" in error.value.hint
     initialised = start(**way)
     assert any(
         "of those rounds, only what they recorded is used" in notice

@@ -273,5 +273,5 @@ def test_a_bound_on_a_loss_allows_anytime_valid_gates(study, buy):
         estimate_row(report(study, metrics=("log-loss",), bound=0.01), "log-loss").estimate <= 0.01
     )
     for wrong in (0.0, float("inf")):
-        with pytest.raises(ChoiceError, match="--bound"):
+        with pytest.raises(ChoiceError, match="`bound`"):
             report(study, bound=wrong)

@@ -48,7 +48,7 @@ def test_a_folder_that_cannot_be_written_is_a_storage_error(folder, where):
     (folder / "file").write_text("a regular file")
     with pytest.raises(StorageError, match="cannot write .*study") as error:
         create(folder / where)
-    assert "--study" in error.value.hint
+    assert "`folder`" in error.value.hint
     assert [path.name for path in folder.iterdir()] == ["file"]
 
 

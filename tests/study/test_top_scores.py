@@ -43,8 +43,10 @@ def test_next_picks_the_same_items_again_until_they_are_answered(study):
     assert [draw.prob for draw in study.ledger.record().draws] == [None] * 3
     again = next_batch(StoredStudy.open(study.folder), 3)
     assert again.rows == batch.rows
-    assert again.summary() == "3 items still waiting for labels (--new chooses others)"
-    assert status(study)[1] == "next shows the 3 pending items again; next --new chooses others"
+    assert again.summary() == "3 items still waiting for labels (`new=True` chooses others)"
+    assert status(study)[1] == (
+        "`study.next()` shows the 3 pending items again; `study.next(new=True)` chooses others"
+    )
     study.update(replace(study.choices, selection="draw"))
     assert next_batch(study, 2, new=True).summary() == "round 2: 2 items drawn"
 
