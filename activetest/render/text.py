@@ -61,6 +61,12 @@ def render(
     return _capture(write, width, color)
 
 
+def sentence(report: Report) -> str:
+    """The headline as a sentence."""
+    row = words.headline(report)
+    return words.sentence(row) if row else "No estimate yet."
+
+
 def status(
     counts: Counts, coming: str = "", *, width: int | None = None, color: bool | None = None
 ) -> str:

@@ -1,7 +1,8 @@
 """The settings that users give to a study and to simulations, sorted by who needs them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from activetest import catalog
@@ -9,8 +10,8 @@ from activetest.errors import ChoiceError
 from activetest.nouns.choices import (
     DECLARATIONS,
     ColumnChoices,
+    Kind,
     Simulated,
-    split_list,
 )
 from activetest.sampling.question import split_task
 
@@ -42,9 +43,9 @@ class Settings:
 def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Settings:
     """Sort the settings that users give by name; None counts as not given.
 
-    Names are those of activetest.nouns.choices, earlier ones included. Lists may be given as text
-    with commas. simulated reads several values where `simulate` compares them. Raises ChoiceError
-    for a name that is no setting, or a value that makes no sense.
+    Names are those of activetest.nouns.choices, earlier ones included. Where several names are
+    possible, a text is one of them. simulated reads several values where `simulate` compares them.
+    Raises ChoiceError for a name that is no setting, or a value that makes no sense.
     """
     values = {}
     for name, value in given.items():
@@ -53,10 +54,8 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
             raise ChoiceError(
                 f"there is no choice {name!r}", catalog.nearest(name, tuple(DECLARATIONS))
             )
-        if value is not None and present != "costs":
-            values[present] = _as_list(present, value, simulated)
-        elif value is not None:
-            values[present] = str(value)
+        if value is not None:
+            values[present] = _read_value(present, value, simulated)
     task, question = split_task(values.pop("task", None))
     if question and values.setdefault("question", question) != question:
         raise ChoiceError(
@@ -65,11 +64,8 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
     if task:
         values["task"] = task
     names = {field.name for field in fields(ColumnChoices)}
-    files = {
-        name: None if (value := values.pop(name, None)) is None else str(value) for name in FILES
-    }
     return Settings(
-        files=files,
+        files={name: values.pop(name, None) for name in FILES},
         seed=values.pop("seed", None),
         costs=values.pop("costs", None),
         compare=values.pop("compare", None),
@@ -78,14 +74,43 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
     )
 
 
-def _as_list(name: str, value: Any, simulated: bool) -> Any:
-    """The value; of choices that are lists, a tuple."""
+def _read_value(name: str, value: Any, simulated: bool) -> Any:
+    """The value; of choices that are lists, a tuple. Raises ChoiceError for another type."""
     declaration = DECLARATIONS[name]
-    if declaration.kind.is_list:
-        return split_list(declaration.kind, [value]) if isinstance(value, str) else tuple(value)
-    if simulated and declaration.simulated == Simulated.SEVERAL:
-        return tuple(value) if isinstance(value, list | tuple) else (value,)
+    several = simulated and declaration.simulated == Simulated.SEVERAL
+    if declaration.kind.is_list or several:
+        one = isinstance(value, str) or not isinstance(value, Iterable)
+        return tuple(_read_one(name, each) for each in ((value,) if one else value))
+    if name == "compare" and not isinstance(value, str) and isinstance(value, Iterable):
+        return tuple(_read_one(name, each) for each in value)
+    return _read_one(name, value)
+
+
+def _read_one(name: str, value: Any) -> Any:
+    """One value, also where it is a number of NumPy. Raises ChoiceError for another type."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if name in (*FILES, "costs"):
+        if isinstance(value, str | Path):
+            return str(value)
+        raise ChoiceError(
+            f"`{name}` is a {type(value).__name__}", "write it to a file, and give the path"
+        )
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole and name in _NAMES_OF_VALUES:
+        return str(value)
+    kinds = _TYPES.get(DECLARATIONS[name].kind, str)
+    if name in _CHECKED_HERE and (not isinstance(value, kinds) or isinstance(value, bool)):
+        words = {int: "a whole number", str: "a text"}.get(kinds, "a number")
+        raise ChoiceError(f"`{name}` is {value!r}", f"it must be {words}")
     return value
+
+
+_TYPES: dict[Kind, Any] = {Kind.NUMBER: int | float, Kind.WHOLE: int}
+# Names of classes and values of groups, and a schedule: whole numbers stand for text.
+_NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
+# What is no field of Choices, whose values check_choices looks at.
+_CHECKED_HERE = (*(each.name for each in fields(ColumnChoices)), "seed", "compare")
 
 
 # {earlier name: present one}. `task` still names the task of the pool.

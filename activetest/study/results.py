@@ -130,6 +130,25 @@ class Batch:
         how = "with the largest scores" if self.deterministic else "drawn"
         return f"round {self.round}: {count} {how}"
 
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """A frame with a row per item: id, label (empty), and the columns to show.
+
+        kind  "pandas", "polars" or "pyarrow"
+
+        Raises ChoiceError for another kind, and where its package is not installed.
+        """
+        from activetest.pool.frames import write_frame
+
+        columns = {name: [row[name] for row in self.rows] for name in self.columns}
+        columns["label"] = [label or None for label in columns["label"]]
+        return write_frame(columns, kind, types={"id": str, "label": str})
+
+    def _repr_html_(self) -> str:
+        """The items, for notebooks."""
+        from activetest.render.notebook import html
+
+        return html.batch(self.rows, self.columns, self.summary())
+
     def _save(self, path: str | Path, format: str) -> None:
         from activetest.study.next import save_batch
 
@@ -149,6 +168,13 @@ class Report(nouns.Report):
         return next(row for row in self.estimates if row.headline)
 
     @property
+    def sentence(self) -> str:
+        """The headline as a sentence."""
+        from activetest.render import text
+
+        return text.sentence(self)
+
+    @property
     def passed(self) -> bool | None:
         """Whether every gate passed: False if one failed or is undecided, None without gates."""
         return all(gate.verdict == PASS for gate in self.gates) if self.gates else None
@@ -158,23 +184,47 @@ class Report(nouns.Report):
         """That of the command line: 1 if a gate failed, else 3 if one is undecided, else 0."""
         return exit_code(self.gates)
 
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """A frame with a row per estimate; its columns are the keys of the JSON document.
+
+        kind  "pandas", "polars" or "pyarrow"
+
+        A group is the text column=value. Raises ChoiceError for another kind, and where its package
+        is not installed.
+        """
+        from activetest.pool.frames import write_frame
+        from activetest.render.notebook.columns import list_estimates
+
+        columns, types = list_estimates(self)
+        return write_frame(columns, kind, types=types)
+
     def to_json(self) -> str:
         """The whole report as a JSON document."""
         from activetest.render import json
 
         return json.render(self)
 
-    def to_markdown(self) -> str:
-        """The report for a pull request or a job summary."""
+    def to_markdown(self, *, verbose: bool = False) -> str:
+        """The report for a pull request or a job summary; all estimates and notes if verbose."""
         from activetest.render import markdown
 
-        return markdown.render(self)
+        return markdown.render(self, verbose=verbose)
 
     def __str__(self) -> str:
         """The report as text, as wide as the terminal."""
         from activetest.render import text
 
         return text.render(self)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Report of {self.counts.labelled:,} labels: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """The report, for notebooks."""
+        from activetest.render.notebook import html
+
+        return html.render(self)
 
 
 class Status(NamedTuple):
@@ -192,6 +242,12 @@ class Status(NamedTuple):
         from activetest.render import text
 
         return text.status(self.counts, self.sentence)
+
+    def _repr_html_(self) -> str:
+        """The counts and the sentence, for notebooks."""
+        from activetest.render.notebook import html
+
+        return html.status(self.counts, self.sentence)
 
 
 def _describe_draws(choices: Choices) -> str:

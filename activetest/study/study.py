@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from activetest.errors import ActivetestError, ChoiceError, LabelError
-from activetest.nouns.choices import DECLARATIONS, Choices
+from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
+from activetest.nouns.choices import Choices
 from activetest.nouns.signature import with_settings
 from activetest.study.results import FORMATS, Batch, Report, Setup, Status
 
@@ -57,7 +57,7 @@ class Study:
         from activetest.study.init import init
         from activetest.study.stored import StoredStudy
 
-        setup = init(pool, folder, **_read_names(settings))
+        setup = init(_check_pool(pool), folder, **_check_names(settings))
         return cls(StoredStudy.open(setup.folder), setup)
 
     @staticmethod
@@ -69,7 +69,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        return init(pool, folder, dry_run=True, **_read_names(settings))
+        return init(_check_pool(pool), folder, dry_run=True, **_check_names(settings))
 
     @classmethod
     def open(cls, folder: str | Path | None = None) -> "Study":
@@ -104,7 +104,7 @@ class Study:
         """
         from activetest.study.init import init
 
-        setup = init(None, self.folder, dry_run=dry_run, **_read_names(settings))
+        setup = init(None, self.folder, dry_run=dry_run, **_check_names(settings))
         if not dry_run:
             self._current()
             self._setup = setup
@@ -300,11 +300,16 @@ def _to_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _read_names(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings; where several names are possible, a text is one of them."""
-    return {
-        name: (value,)
-        if isinstance(value, str) and name in DECLARATIONS and DECLARATIONS[name].kind.is_list
-        else value
-        for name, value in settings.items()
-    }
+def _check_pool(pool: Any) -> Any:
+    """The pool. Raises PoolError for None."""
+    if pool is None:
+        raise PoolError("None is no pool", "give a frame, or the address of a file or folder")
+    return pool
+
+
+def _check_names(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings. Raises ChoiceError for names of parameters that are none."""
+    for name in ("given_pool", "study_folder", "dry_run"):
+        if name in settings:
+            raise ChoiceError(f"there is no choice {name!r}", "`Study.check(pool)` writes nothing")
+    return settings
