@@ -1,0 +1,306 @@
+"""The JSON Schema is that of every JSON document that is printed, key by key."""
+
+import csv
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import activetest
+from activetest.cli.app import main
+from activetest.nouns import choices, report
+from activetest.render import json as as_json
+from tests.makers import write_pool
+
+jsonschema = pytest.importorskip(
+    "jsonschema", reason="jsonschema is not installed: pip install '.[test]'"
+)
+
+PACKAGE = Path(activetest.__file__).parent
+SCHEMA = json.loads((PACKAGE / "docs" / "schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+DEFINITIONS = SCHEMA["$defs"]
+# Definitions of objects with fixed keys; a group is {column: value}.
+OBJECTS = {name: each for name, each in DEFINITIONS.items() if "properties" in each}
+
+REPORTS = {
+    "early": ([], 0, []),
+    "plain": ([], 30, []),
+    "every label known": ([], 60, []),
+    "gates": (
+        [],
+        30,
+        ["--require", "error<=0.99,recall[cat]>=0.99,accuracy@place=barn>=0.5"],
+    ),
+    "gates, one look": ([], 30, ["--require", "error<=0.5", "--interval", "fixed"]),
+    "anytime": (["--interval", "anytime"], 30, ["--require", "error<=0.5,accuracy>=0.2"]),
+    "anytime, early": (["--interval", "anytime"], 0, ["--require", "error<=0.5"]),
+    "groups, differences": (["--group", "place,predicted"], 30, ["--difference", "place"]),
+    "all estimators": (
+        [],
+        30,
+        ["--estimator", "doubly-robust,ase,lure,iid", "--half-width", "0.1"],
+    ),
+    "classes": ([], 30, ["--metric", "recall,confusion,f1[macro],auroc[cat],ece,top-k-error[2]"]),
+    "credible": ([], 30, ["--interval", "posterior"]),
+    "drawn evenly": (["--acquisition", "uniform"], 30, []),
+    "top scores": (["--selection", "top", "--budget", "40"], 20, []),
+    "estimate": (["--question", "estimate"], 20, []),
+    "estimate, early": (["--question", "estimate"], 0, []),
+    "estimate confusion": (["--question", "estimate", "--metric", "confusion"], 20, []),
+    "identify": (["--question", "identify", "--worst", "2"], 20, []),
+    "identify, every label known": (["--question", "identify"], 60, []),
+    "identify, even draws before": (["--acquisition", "uniform", "--group", "place"], 20, []),
+    "compare": (["--question", "compare", "--compare", "cat,dog", "--rope", "0.1"], 20, []),
+}
+
+
+def run(capsys: pytest.CaptureFixture, *words: str) -> str:
+    """What a command prints; exit codes of gates are fine."""
+    capsys.readouterr()
+    code = main(list(words))
+    printed = capsys.readouterr()
+    assert code in (0, 1, 3), printed.err
+    return printed.out
+
+
+def label_batch(count: int, capsys: pytest.CaptureFixture) -> None:
+    """Draw so many items and label them: the three classes in turn, by id."""
+    run(capsys, "next", "--n", str(count), "-o", "batch.csv")
+    with open("batch.csv", encoding="utf-8", newline="") as file:
+        ids = [row["id"] for row in csv.DictReader(file)]
+    labels = [("cat", "dog", "owl")[int(item.split("-")[1]) % 3] for item in ids]
+    rows = [f"{item},{label}" for item, label in zip(ids, labels, strict=True)]
+    Path("batch.csv").write_text("\n".join(["id,label", *rows, ""]), encoding="utf-8")
+    run(capsys, "ingest", "batch.csv")
+
+
+def print_report(name: str, capsys: pytest.CaptureFixture) -> dict:
+    """The report of a new study in the working directory, as JSON."""
+    words, count, asked = REPORTS[name]
+    write_pool(Path("pool.parquet"), 60)
+    words = words if "--group" in words or "--question" in words else ["--group", "place", *words]
+    run(capsys, "init", "pool.parquet", "--seed", "1", *words)
+    if count:
+        label_batch(count, capsys)
+    return json.loads(run(capsys, "report", "--format", "json", *asked))
+
+
+def print_regression(folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    """The report of a study of predicted values."""
+    rng = np.random.default_rng(3)
+    pred, std = rng.normal(10, 3, 60), rng.uniform(0.5, 2, 60)
+    ids = [f"item-{row}" for row in range(60)]
+    pq.write_table(pa.table({"id": ids, "pred": pred, "pred_std": std}), folder / "pool.parquet")
+    rows = [f"{item},{value + 0.3}" for item, value in zip(ids, pred, strict=True)]
+    (folder / "labels.csv").write_text("\n".join(["id,label", *rows[:40], ""]), encoding="utf-8")
+    run(capsys, "init", "pool.parquet", "--seed", "1", "--task", "regression")
+    run(capsys, "next", "--n", "20", "-o", "batch.csv")
+    run(capsys, "ingest", "labels.csv")
+    metrics = "rmse,mae,mse,bias,r2,nll,interval-coverage[0.9],pinball[0.9]"
+    return json.loads(run(capsys, "report", "--format", "json", "--metric", metrics))
+
+
+def print_hard_labels(folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    """The answer about a pool of hard labels, one group of which has no item that counts."""
+    ids = [f"item-{row}" for row in range(60)]
+    columns = {"id": ids, "pred": ["cat", "dog", "owl"] * 20}
+    columns["place"] = ["barn"] * 30 + ["tree"] * 28 + ["roof"] * 2
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    question = ["--group", "place", "--question", "identify"]
+    run(capsys, "init", "pool.parquet", "--seed", "1", *question)
+    declined = "\n".join(["id,label,status", *(f"item-{row},,declined" for row in (58, 59)), ""])
+    (folder / "declined.csv").write_text(declined, encoding="utf-8")
+    run(capsys, "ingest", "declined.csv")
+    label_batch(10, capsys)
+    return json.loads(run(capsys, "report", "--format", "json"))
+
+
+def print_simulation(folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    """Three strategies, one of which is always the same study, on a small pool with its key."""
+    write_pool(folder / "pool.parquet", 60)
+    rows = [f"item-{row},{('cat', 'dog', 'owl')[row % 3]}" for row in range(60)]
+    (folder / "key.csv").write_text("\n".join(["id,label", *rows, ""]), encoding="utf-8")
+    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--runs", "3", "--budget", "10,60"]
+    words += ["--acquisition", "optimal", "--selection", "draw,top", "--estimator", "ase"]
+    words += ["--refit", "20", "--metric", "error,recall[cat]", "--format", "json"]
+    return json.loads(run(capsys, *words))
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, dict]:
+    """Every kind of document, by name."""
+    return {}
+
+
+@pytest.fixture
+def document(request, folder, capsys, documents) -> dict:
+    """A document of this name, printed once."""
+    if request.param not in documents:
+        documents[request.param] = print_document(request.param, folder, capsys)
+    return deepcopy(documents[request.param])
+
+
+def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    others = {
+        "regression": print_regression,
+        "hard labels": print_hard_labels,
+        "simulation": print_simulation,
+    }
+    if name in others:
+        return others[name](folder, capsys)
+    if name == "status":
+        write_pool(folder / "pool.parquet", 60)
+        run(capsys, "init", "pool.parquet", "--budget", "50")
+        return json.loads(run(capsys, "status", "--format", "json"))
+    return print_report(name, capsys)
+
+
+NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation"]
+every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
+# Together these have objects of every definition.
+WHOLE = ("compare", "gates", "groups, differences", "status", "simulation")
+whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
+
+
+def find_objects(value: Any, schema: dict, path: tuple = ()) -> Iterator[tuple[str, dict, tuple]]:
+    """(definition, object, its path) of every object in a document that a definition describes."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if name in OBJECTS and isinstance(value, dict):
+            yield name, value, path
+        yield from find_objects(value, DEFINITIONS[name], path)
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        if jsonschema.Draft202012Validator(choice | {"$defs": DEFINITIONS}).is_valid(value):
+            yield from find_objects(value, choice, path)
+    if isinstance(value, dict):
+        for key, inner in schema.get("properties", {}).items():
+            if key in value:
+                yield from find_objects(value[key], inner, (*path, key))
+    if isinstance(value, list) and "items" in schema:
+        for place, item in enumerate(value):
+            yield from find_objects(item, schema["items"], (*path, place))
+
+
+def at(value: Any, path: tuple) -> Any:
+    """What stands at the path."""
+    for step in path:
+        value = value[step]
+    return value
+
+
+# --- the schema itself
+
+
+def test_the_schema_is_one_of_draft_2020_12():
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_key_is_required_and_described_and_no_other_is_allowed(name):
+    found = OBJECTS[name]
+    assert found["required"] == list(found["properties"])
+    assert found["additionalProperties"] is False
+    for key, inner in found["properties"].items():
+        assert inner["description"].endswith("."), key
+        assert {"type", "const", "enum", "$ref", "anyOf"} & set(inner), key
+
+
+def test_every_definition_is_used():
+    used = {name for name in DEFINITIONS if f'"#/$defs/{name}"' in json.dumps(SCHEMA)}
+    assert used == set(DEFINITIONS)
+
+
+def test_the_version_and_the_closed_lists_are_those_of_the_program():
+    for name in ("report", "status", "simulation"):
+        version = DEFINITIONS[name]["properties"]["schema_version"]
+        assert version["const"] == report.SCHEMA_VERSION
+    properties = {name: each["properties"] for name, each in OBJECTS.items()}
+    verdicts = {report.PASS, report.FAIL, report.UNDECIDED}
+    assert set(properties["gate"]["verdict"]["enum"]) == verdicts
+    assert properties["report"]["selection"]["enum"] == list(choices.Selection)
+    assert properties["question"]["question"]["enum"] == list(choices.Question)
+    assert properties["question"]["prior"]["enum"] == list(choices.Prior)
+
+
+# --- the documents
+
+
+@every_document
+def test_what_is_printed_is_valid(document):
+    VALIDATOR.validate(document)
+
+
+@whole_documents
+def test_a_missing_key_and_an_unknown_key_are_found(document):
+    for _, _, path in find_objects(document, SCHEMA):
+        place = at(document, path)
+        for key in list(place):
+            content = place.pop(key)
+            assert not VALIDATOR.is_valid(document), (path, key)
+            place[key] = content
+        place["colour"] = 1
+        assert not VALIDATOR.is_valid(document), path
+        del place["colour"]
+    assert VALIDATOR.is_valid(document)
+
+
+@whole_documents
+def test_a_value_of_another_type_is_found(document):
+    for name, _, path in find_objects(document, SCHEMA):
+        place = at(document, path)
+        for key in place:
+            content, place[key] = place[key], ["neither a number nor a text", {}]
+            assert not VALIDATOR.is_valid(document), (name, key)
+            place[key] = content
+
+
+def test_the_keys_of_the_schema_are_those_that_are_printed(folder, capsys, documents):
+    seen: dict[str, list[str]] = {}
+    for name in WHOLE:
+        if name not in documents:
+            place = folder / name
+            place.mkdir()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(place)
+                documents[name] = print_document(name, place, capsys)
+        for kind, value, _ in find_objects(documents[name], SCHEMA):
+            seen.setdefault(kind, list(value))
+            assert set(value) == set(OBJECTS[kind]["properties"])
+    assert set(seen) == set(OBJECTS)
+    assert {kind: list(OBJECTS[kind]["properties"]) for kind in seen} == seen
+
+
+def test_the_answers_of_a_study_without_a_question_are_null_together(folder, capsys):
+    document = print_report("plain", capsys)
+    assert document["question"] is None
+    assert not VALIDATOR.is_valid(document | {"groups": []})
+
+
+def test_extremes_that_small_studies_do_not_reach_are_valid(
+    judged, gate, row, report, answer, compared, answered, ranked, nothing, result
+):
+    """Infinite ends and evidence, rows and groups without numbers, a simulation without errors."""
+    empty = {"estimate": None, "lower": None, "upper": None, "method": "none"}
+    bare = dict.fromkeys(("p_worst", "p_best", "p_among_worst", "rank_lower", "rank_upper"))
+    without = replace(answer, groups=(ranked(1, "much"), ranked(2, "little", **bare, **empty)))
+    reports = [
+        judged,
+        report(row(upper=float("inf"), headline=True), gates=(gate(e_pass=np.float64(np.inf)),)),
+        report(row(**nothing, reason="no labels yet", headline=True)),
+        answered(without),
+        answered(compared),
+        answered(replace(answer, confusion=None, reliability=None, decided=None, probability=None)),
+    ]
+    for each in reports:
+        VALIDATOR.validate(json.loads(as_json.render(each)))
+    exact = result | {"rmse": 0.0, "labels_saved": np.inf, "label_ratio": np.inf, "coverage": None}
+    VALIDATOR.validate(json.loads(as_json.simulation([result, exact | {"width": np.inf}])))
