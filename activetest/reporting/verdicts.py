@@ -181,4 +181,4 @@ def _find_group(view: View, requirement: Requirement) -> Group:
 
 def _add_hint(reason: NotEstimable) -> str:
     """The reason in words, with its hint where that is an option of the report."""
-    return reason.problem + (f" ({reason.hint})" if "`interval=" in (reason.hint or "") else "")
+    return reason.problem + (f" ({reason.hint})" if "interval=" in (reason.hint or "") else "")

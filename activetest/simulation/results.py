@@ -25,7 +25,7 @@ class Simulation(tuple[SimulatedStrategy, ...]):
         return write_frame(columns, kind, types=types)
 
     def __str__(self) -> str:
-        """The table of `activetest simulate`, as wide as the terminal."""
+        """The table of strategies, as wide as the terminal."""
         from activetest.render import text
 
         return text.simulation([asdict(result) for result in self])

@@ -1,15 +1,23 @@
 """Messages of the library name settings and calls in Python; the command line, its own options."""
 
+import ast
+import re
 import shlex
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from activetest.cli import app, formatter, options, spelling
-from activetest.cli.spelling import CALLS, OPTIONS, to_commands
+from activetest.cli.spelling import CALLS, OPTIONS, to_commands, translate_report
 from activetest.errors import ChoiceError
+from activetest.nouns.quantity import Quantity
+from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 
@@ -252,3 +260,159 @@ def test_errors_speak_of_options(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "error: --floor is 2 in 'a`b'\nhint:  use activetest init --floor 1\n"
     )
+
+
+def test_sentences_of_reports_speak_of_options_and_names_stay():
+    """Names of groups are the user's own, whatever they look like."""
+    quantity = Quantity(0.1, 0.0, 0.2, 0.95, "t")
+    counts = Counts(9, 3, 3, 0, 0, 0, 1, None)
+    group, reason = {"`floor`": "`floor=1`"}, "use `study.next(10)`"
+    row = {"quantity": quantity, "metric": "error", "n_labeled": 3, "group": group}
+    gate = {"requirement": "error@`floor`=`floor=1`<=1", "op": "<=", "threshold": 1.0}
+    report = Report(
+        *("`floor`", "", 1, "error", "agreement", "optimal", 0.1, counts),
+        estimates=(EstimateRow(**row, estimator="ase", n_pool=9, reason=reason),),
+        gates=(Gate(**row, **gate, verdict="pass", reason=reason),),
+        notes=(Note("A higher `floor` prevents this."), Note("`shrunk` is a column.")),
+    )
+    found = translate_report(report)
+    assert [str(note) for note in found.notes] == [
+        "A higher --floor prevents this.",
+        "`shrunk` is a column.",
+    ]
+    for now, before in ((found.estimates, report.estimates), (found.gates, report.gates)):
+        assert [each.reason for each in now] == ["use activetest next --n 10"]
+        assert now == tuple(replace(each, reason=now[0].reason) for each in before)
+    assert replace(found, notes=(), gates=(), estimates=()) == replace(
+        report, notes=(), gates=(), estimates=()
+    )
+
+
+# --- what the library says
+
+PACKAGE = Path(spelling.__file__).parents[1]
+VERBS = "|".join(COMMANDS)
+OF_A_SHELL = re.compile(rf"(?<![\w-])--[a-z]|\bactivetest ({VERBS})\b(?!\.)")
+# Where options are declared; and what is no command of ours.
+DECLARED = "nouns/choices.py"
+OTHERS = ("python -m pip install --upgrade activetest", "activetest report of ")
+# Regular expressions about backticks.
+PATTERNS = ("`([^`]+)`", r"([\\`*_\[\]<>|~])")
+# In backticks, and not of the command line: Python of notebooks and frames, and names of columns.
+OF_PYTHON = re.compile(
+    r"shrunk|confidence|study\.toml|(frame|report|batch)\b.*|(\.|result\.)?to_frame\(.*\)"
+)
+
+
+def library() -> Iterator[tuple[str, ast.AST]]:
+    """(file, tree) of every module below the command line."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        inside = file.relative_to(PACKAGE)
+        if inside.parts[0] not in ("cli", "sample_data"):
+            yield inside.as_posix(), ast.parse(file.read_text(encoding="utf-8"))
+
+
+def templates(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, text) of the strings of a module, docstrings excepted; values inside are \\0."""
+    described = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    left = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, described) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.JoinedStr(values=parts):
+                left |= {id(part) for part in parts}
+                yield (
+                    node.lineno,
+                    "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else "\0"
+                        for part in parts
+                    ),
+                )
+            case ast.Constant(value=str(text)) if id(node) not in left:
+                yield node.lineno, text
+
+
+def is_understood(span: str) -> bool:
+    """Whether a span becomes a command, with some values in its places."""
+    values = ("1", "'x'", "['x']", "floor", "floor=1")
+    return any(
+        to_commands(f"`{written}`") != f"`{written}`"
+        for chosen in product(values, repeat=span.count("\0"))
+        for written in [fill(span, chosen)]
+    )
+
+
+def fill(span: str, values: tuple[str, ...]) -> str:
+    """The span with values in its places."""
+    parts = span.split("\0")
+    return parts[0] + "".join(map("".join, zip(values, parts[1:], strict=True)))
+
+
+def not_understood(tree: ast.AST) -> list[tuple[int, str]]:
+    """(line, span) of what is in backticks and neither of the command line nor of Python."""
+    found = []
+    for line, text in templates(tree):
+        if text in PATTERNS:
+            continue
+        spans = text.split("`")[1:]
+        if len(spans) % 2:
+            found.append((line, text))
+        for span in spans[:-1:2]:
+            if not OF_PYTHON.fullmatch(span) and not is_understood(span):
+                found.append((line, span))
+    return found
+
+
+def test_the_library_names_no_options_and_no_commands():
+    """Docstrings included: whoever reads them writes Python."""
+    found = [
+        f"{file}:{node.lineno}: {hit.group(0)}: {node.value!r}"
+        for file, tree in library()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and file != DECLARED
+        if (hit := OF_A_SHELL.search(node.value)) and not any(each in node.value for each in OTHERS)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_span_of_a_message_is_understood():
+    found = [
+        f"{file}:{line}: {span!r}"
+        for file, tree in library()
+        for line, span in not_understood(tree)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "spans"),
+    [
+        ('x = f"use `floor={x:g}`"', []),
+        ('x = f"use `{name}` or `study.change({name}={value!r})`"', []),
+        ('x = f"`{without}`" + "`study.next(10)`"', []),
+        ('x = "use `flor=1`"', ["flor=1"]),
+        ('x = f"use `study.nxt({n})`"', ["study.nxt(\0)"]),
+        ('x = "use `floor=1` or `groups=[a` b"', ["groups=[a"]),
+        ('x = "use `floor=1, or not"', ["use `floor=1, or not"]),
+        ('def f():\n    "Like `--this`."', []),
+    ],
+)
+def test_the_search_finds_what_is_not_understood(code, spans):
+    assert [span for _, span in not_understood(ast.parse(code))] == spans
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("use --floor 1", True),
+        ("activetest init POOL", True),
+        ("`activetest next --n 10`", True),
+        ("a -- b, --: x--y", False),
+        ("activetest.report", False),
+    ],
+)
+def test_the_search_knows_options_and_commands(text, found):
+    assert bool(OF_A_SHELL.search(text)) == found
