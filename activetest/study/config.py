@@ -80,7 +80,11 @@ def _from_parent(address: str, folder: Path) -> str:
     """A relative path as seen from the study folder's parent; anything else as it is."""
     if "://" in address or Path(address).is_absolute():
         return address
-    return Path(os.path.relpath(address, folder.parent)).as_posix()
+    try:
+        return Path(os.path.relpath(address, folder.parent)).as_posix()
+    except ValueError:
+        # Windows: no path leads from one drive to another.
+        return str(Path(address).absolute())
 
 
 def _to_toml(pool: Mapping[str, Any], choices: Choices) -> str:

@@ -38,6 +38,15 @@ def test_addresses_are_relative_to_the_folder_of_the_study_and_open_from_anywher
     assert set(config.resolve_addresses(ROLES, study)) == {"uri"}
 
 
+def test_an_address_on_another_drive_is_absolute(folder, monkeypatch):
+    def refuse(path, start):
+        raise ValueError(f"path is on mount 'D:', start on mount 'C:': {path}, {start}")
+
+    monkeypatch.setattr("os.path.relpath", refuse)
+    written = config.make_relative(ROLES | {"uri": "pool.parquet"}, folder / ".activetest")
+    assert written["uri"] == str(folder / "pool.parquet")
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
