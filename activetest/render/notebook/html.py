@@ -25,6 +25,8 @@ from activetest.render import _words as words
 
 # Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
 _MOST_ROWS, _MOST_LETTERS = 60, 200
+# A confusion matrix of more classes is shown without intervals.
+_MOST_INTERVALS = 5
 # Tables that a cell holds at most.
 _MOST_TABLES = 12
 _ALL = "`report.to_frame()` has all"
@@ -32,13 +34,14 @@ _ALL = "`report.to_frame()` has all"
 # Notebooks would read dollar signs in names as formulas.
 _CLASSES = "activetest tex2jax_ignore mathjax_ignore"
 _CELL = "padding:.15em .8em .15em 0;border:0;background:transparent;vertical-align:top"
+_TABLE = "border-collapse:collapse;border:0;color:inherit;font-size:inherit;margin:.3em 0 .8em 0"
 _LINE = "border-bottom:1px solid;border-color:rgba(128,128,128,.6)"
 _BADGES = {
     PASS.upper(): "rgba(46,160,67,.3)",
     FAIL.upper(): "rgba(218,54,51,.35)",
     UNDECIDED.upper(): "rgba(210,153,34,.3)",
 }
-_NUMBER = re.compile(r"[-<>]?[\d.,]*[ ]?[x%]?")
+_NUMBER = re.compile(r"[-<>]?[\d.,]*(e[-+]\d+)?[ ]?[x%]?")
 _CODE = re.compile("`([^`]+)`")
 
 
@@ -113,8 +116,9 @@ def _write_gates(gates: Sequence[Gate]) -> list[str]:
 def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:
     """A table; rest says where the rows are that it leaves out."""
     if isinstance(table, _tables.Matrix):
-        wide = len(table.classes) > _tables.WIDEST_MATRIX
-        table = table.largest() if wide else table.table(intervals=True)
+        classes = len(table.classes)
+        wide = classes > _tables.WIDEST_MATRIX
+        table = table.largest() if wide else table.table(intervals=classes <= _MOST_INTERVALS)
     shown = table.rows[:_MOST_ROWS]
     right = [
         all(_NUMBER.fullmatch(row[column]) for row in shown)
@@ -139,7 +143,7 @@ def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:
     more = len(table.rows) - len(shown)
     below = _write_small(f"{more:,} more rows: {rest}.") if more else ""
     return (
-        f'{title}<table style="border-collapse:collapse;border:0;margin:.3em 0 .8em 0">'
+        f'{title}<table style="{_TABLE}">'
         f"<thead>{write_row('th', table.headings)}</thead>"
         f"<tbody>{''.join(write_row('td', row) for row in shown)}</tbody></table>{below}"
     )
@@ -151,10 +155,7 @@ def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
         f'{_escape(name)}</td><td style="{_CELL};text-align:left">{_escape(value)}</td></tr>'
         for name, value in facts
     )
-    return (
-        '<table style="border-collapse:collapse;border:0;margin:.3em 0 .8em 0">'
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    return f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _write_strong(text: str) -> str:
