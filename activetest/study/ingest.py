@@ -57,6 +57,10 @@ class Ingested:
         end = "; nothing was written" if self.dry_run else ""
         return f"{self.source}: {', '.join(parts)}; {self.pending} items pending{end}"
 
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Ingested {self}>"
+
 
 def ingest(
     study: StoredStudy,

@@ -52,6 +52,10 @@ class Setup:
         lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
         return "\n".join([*lines, f"seed: {seed}"])
 
+    def __repr__(self) -> str:
+        """One line; `str` has everything."""
+        return f"<Setup of {self.rows:,} items, {self.outcome} in {self.folder}>"
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -76,6 +80,10 @@ class Batch:
     def ids(self) -> list[str]:
         """The ids of the items."""
         return [row["id"] for row in self.rows]
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<Batch of {self.summary()}>" if self.rows else "<Batch of no items>"
 
     def __len__(self) -> int:
         """Number of items."""
@@ -242,6 +250,11 @@ class Status(NamedTuple):
         from activetest.render import text
 
         return text.status(self.counts, self.sentence)
+
+    def __repr__(self) -> str:
+        """One line."""
+        labels = f"{self.counts.labelled:,} labelled, {self.counts.pending:,} pending"
+        return f"<Status: {labels}; {self.sentence}>"
 
     def _repr_html_(self) -> str:
         """The counts and the sentence, for notebooks."""

@@ -1,7 +1,8 @@
 """The study as Python sees it: every verb of the loop is a method."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +147,7 @@ class Study:
         if format not in FORMATS:
             raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
         stored = self._current()
-        draw = partial(next_batch, stored, n, new=new, show=_to_names(show))
+        draw = partial(next_batch, stored, _to_count(n), new=new, show=_to_names("show", show))
         return draw() if path is None else save_batch(stored, Path(path), format, draw)
 
     def ingest(self, labels: Any, *, replace: bool = False, dry_run: bool = False) -> "Ingested":
@@ -219,15 +220,15 @@ class Study:
 
         return report(
             self._current(),
-            metrics=_to_names(metrics) or None,
-            groups=None if groups is None else _to_names(groups),
-            differences=_to_names(differences),
-            requirements=_to_names(require),
+            metrics=_to_names("metrics", metrics) or None,
+            groups=None if groups is None else _to_names("groups", groups),
+            differences=_to_names("differences", differences),
+            requirements=_to_names("require", require),
             interval=interval,
             simultaneous=simultaneous,
-            half_width=half_width,
-            bound=bound,
-            estimators=_to_names(estimators) or None,
+            half_width=_to_number("half_width", half_width),
+            bound=_to_number("bound", bound),
+            estimators=_to_names("estimators", estimators) or None,
         )
 
     def status(self) -> Status:
@@ -271,6 +272,16 @@ class Study:
             f"{counts.pending:,} pending>"
         )
 
+    def _repr_html_(self) -> str | None:
+        """The counts and what comes next, for notebooks; None where the study cannot be read."""
+        from activetest.render.notebook import html
+
+        try:
+            counts, sentence = self.status()
+        except (ActivetestError, OSError):
+            return None
+        return html.status(counts, sentence, title=f"Study in {self.folder}")
+
     def _current(self) -> "StoredStudy":
         """The study as it is stored now: another program may have changed it."""
         from activetest.study.stored import StoredStudy
@@ -293,11 +304,31 @@ def _stamp(folder: Path) -> tuple[int, ...] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _to_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
-    if names is None:
+def _to_names(name: str, values: Any) -> tuple[str, ...]:
+    """One name or several, as a tuple. Raises ChoiceError for what is no text."""
+    if values is None:
         return ()
-    return (names,) if isinstance(names, str) else tuple(names)
+    found = (values,) if isinstance(values, str) or not isinstance(values, Iterable) else (*values,)
+    for value in found:
+        if not isinstance(value, str):
+            raise ChoiceError(f"`{name}` is {value!r}", "it must be a text, or several of them")
+    return found
+
+
+def _to_count(n: Any) -> int:
+    """A number of items. Raises ChoiceError for what is no whole number."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise ChoiceError(f"`n` is {n!r}", "it must be a whole number, for example 20")
+    return index(n)
+
+
+def _to_number(name: str, value: Any) -> float | None:
+    """A number. Raises ChoiceError for what is none."""
+    if value is None:
+        return None
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        raise ChoiceError(f"`{name}` is {value!r}", "it must be a number")
+    return float(value)
 
 
 def _check_pool(pool: Any) -> Any:
