@@ -12,7 +12,6 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
-from activetest.cli.spelling import to_commands
 from activetest.errors import ActivetestError
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
@@ -26,7 +25,7 @@ _INTERRUPTED = 130
 
 app = typer.Typer(
     cls=formatter.Group,
-    help="How good is a model that you cannot open? An honest answer from few labels.",
+    help="Estimate how good a model is, with intervals, from few well-chosen labels.",
     epilog="activetest init pool.parquet\nactivetest next -n 20 -o batch.csv",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -37,9 +36,9 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    version: Annotated[bool, Option("--version", help="Say which version this is.")] = False,
+    version: Annotated[bool, Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """How good is a model that you cannot open? An honest answer from few labels."""
+    """Estimate how good a model is, with intervals, from few well-chosen labels."""
     if version:
         streams.write(f"activetest {__version__}\n")
     elif context.invoked_subcommand is None:
@@ -51,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=arguments, prog_name="activetest", standalone_mode=False)
     except ActivetestError as error:
+        from activetest.cli.spelling import to_commands
+
         return streams.fail(to_commands(error.problem), to_commands(error.hint))
     except _UsageError as error:
         return streams.fail(*formatter.explain_usage(error))

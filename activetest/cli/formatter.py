@@ -14,7 +14,7 @@ from activetest.errors import ChoiceError
 # Wider lines are hard to read, whatever the terminal.
 WIDTH = 100
 _OTHERS = "Options"
-_SEVERAL = "What ends in ,... takes several values: with commas, or given again."
+_SEVERAL = "Options with ,... take several values: separated by commas, or given again."
 _COLUMN = 22
 # Which family of the catalogue an option names methods of.
 _FAMILIES = {"estimator": "estimators"}
@@ -36,9 +36,9 @@ class Command(TyperCommand):
 COMMANDS = {
     "init": "Look at a pool, and create its study or change the study's choices.",
     "next": "Show the pending batch, or draw the next items to label.",
-    "ingest": "Bring labels into the study: all rows of a file, or none.",
-    "report": "Say how good the model is, with intervals, and decide gates.",
-    "status": "Say where the study stands, and what next would do.",
+    "ingest": "Read labels into the study: all rows of a file, or none.",
+    "report": "Estimate how good the model is, with intervals, and decide gates.",
+    "status": "Show where the study stands, and what next would do.",
     "simulate": "Replay strategies on a pool whose labels are all known.",
     "demo": "Run the whole loop on sample data, in a temporary study.",
     "help": "Show a page of the documentation, or list the pages.",

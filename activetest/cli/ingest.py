@@ -13,16 +13,21 @@ EXAMPLES = ("activetest ingest batch.csv",)
 
 def ingest(
     labels: Annotated[
-        str, Argument(metavar="LABELS", help="CSV id,label[,annotator][,status]; - is stdin.")
+        str,
+        Argument(
+            metavar="LABELS", help="CSV with id,label[,annotator][,status]; - reads standard input."
+        ),
     ] = "",
     replace: Annotated[
-        bool, Option("--replace", help="Let labels contradict earlier ones.")
+        bool, Option("--replace", help="Let labels replace earlier, different ones.")
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Count, and change nothing.")] = False,
-    undo: Annotated[bool, Option("--undo", help="Take the last file back; given alone.")] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Check and count, and change nothing.")
+    ] = False,
+    undo: Annotated[bool, Option("--undo", help="Take the last file back. Use it alone.")] = False,
     study: options.Folder = None,
 ) -> None:
-    """Bring labels into the study: all rows of a file, or none."""
+    """Read labels into the study: all rows of a file, or none."""
     from activetest.study.study import Study
 
     if undo == bool(labels) or (undo and (replace or dry_run)):

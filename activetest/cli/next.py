@@ -14,17 +14,20 @@ EXAMPLES = ("activetest next -n 20 --show text -o batch.csv",)
 
 def next_items(
     count: Annotated[int, Option("--n", "-n", metavar="N", help="How many items to draw.")] = 10,
-    new: Annotated[bool, Option("--new", help="Draw even if a batch is pending.")] = False,
+    new: Annotated[bool, Option("--new", help="Draw a new batch even if one is pending.")] = False,
     show: options.name_list(
-        "Column of the pool to print beside each id.",
+        "Column of the pool to print next to each id.",
         "--show",
         "COL,...",
         completes="columns",
     ) = None,
     output: Annotated[
-        Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
+        Path | None,
+        Option(
+            "-o", "--output", metavar="FILE", help="File to write to, instead of standard output."
+        ),
     ] = None,
-    format: options.one_value("What to print.", "--format", FORMATS, type=str) = "csv",
+    format: options.one_value("Output format.", "--format", FORMATS, type=str) = "csv",
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""

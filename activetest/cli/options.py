@@ -80,7 +80,7 @@ def output_format(*, reports: bool = False, section: str = "") -> Any:
         Option(
             "--format",
             metavar="FORMAT",
-            help="What to print.",
+            help="Output format.",
             rich_help_panel=section.capitalize() or None,
             autocompletion=completion.complete_found(
                 list_report_formats if reports else list_formats

@@ -17,19 +17,19 @@ _GATE = re.compile(r"(.+?[<>]=?\s*[-+.\d%eE]+)(?:,|$)")
 
 def report(
     metric: options.name_list(
-        "Metric, as recall[fraud]; else the study's.",
+        "Metric to report, such as recall[fraud], instead of the study's. The first is on top.",
         "--metric",
         "METRIC,...",
         completes="metrics",
     ) = None,
     group: options.name_list(
-        "Column of groups; else all of the study.",
+        "Group column to show, instead of all of the study.",
         "--group",
         "COL,...",
         completes=completion.COLUMNS,
     ) = None,
     difference: options.name_list(
-        "Column whose groups to compare.",
+        "Group column whose groups are compared with each other.",
         "--difference",
         "COL,...",
         completes=completion.COLUMNS,
@@ -39,27 +39,35 @@ def report(
         Option(
             "--require",
             metavar="REQ,...",
-            help="A gate, as 'recall[fraud]>=0.8' or 'error@region=EU<=0.1'.",
+            help="Gate to decide, such as 'recall[fraud]>=0.8' or 'error@region=EU<=0.1'.",
         ),
     ] = None,
     interval: options.one_value(
-        "fixed: for one look; anytime: for any number; posterior: what the surrogate believes.",
+        "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
         "--interval",
         tuple(Interval),
     ) = None,
     simultaneous: Annotated[
-        bool, Option("--simultaneous", help="Let all groups' intervals hold together.")
+        bool, Option("--simultaneous", help="Make the intervals of all groups hold together.")
     ] = False,
     half_width: Annotated[
         float | None,
-        Option("--half-width", metavar="W", help="Say how many more labels make it this narrow."),
+        Option(
+            "--half-width",
+            metavar="W",
+            help="Say how many more labels make the headline's interval plus or minus W.",
+        ),
     ] = None,
     bound: Annotated[
         float | None,
-        Option("--bound", metavar="B", help="What one item can cost at most, for anytime."),
+        Option(
+            "--bound",
+            metavar="B",
+            help="Most that one item can cost; gives anytime intervals to losses without a bound.",
+        ),
     ] = None,
     estimator: options.name_list(
-        "What to estimate with.", "--estimator", completes="estimators"
+        "Estimator to show.", "--estimator", completes="estimators"
     ) = None,
     verbose: Annotated[
         bool,
@@ -68,7 +76,7 @@ def report(
     format: options.output_format(reports=True) = "text",
     study: options.Folder = None,
 ) -> int:
-    """Say how good the model is, with intervals, and decide gates.
+    """Estimate how good the model is, with intervals, and decide gates.
 
     Exit codes: 0, every gate passed, or none was asked for; 1, a gate failed; 2, the input is
     wrong; 3, no gate failed, but one is undecided and needs more labels.

@@ -21,30 +21,34 @@ _BETWEEN_PICTURES = re.compile(r"(?<=\.svg|\.png),", re.IGNORECASE)
 def simulate(
     pool: Annotated[str, options.pool_address()],
     labels: options.one_value(
-        "CSV with all labels.", "--labels", metavar="KEY", type=str, section=Section.DATA
+        "Answer key: a CSV with the label of every item.",
+        "--labels",
+        metavar="KEY",
+        type=str,
+        section=Section.DATA,
     ),
     metric: options.name_list(
-        "What to estimate.",
+        "Metric to estimate.",
         "--metric",
         "METRIC,...",
         completes="metrics",
         section=Section.AIM,
     ) = None,
     aim: options.one_value(
-        "Metric that draws aim at; else the first.",
+        "Metric that draws suit, instead of the first.",
         "--aim",
         metavar="METRIC",
         section=Section.AIM,
         completes="metrics",
     ) = None,
     estimator: options.name_list(
-        "What to estimate with.",
+        "Estimator to compare.",
         "--estimator",
         completes="estimators",
         section=Section.AIM,
     ) = None,
     interval: options.one_value(
-        "fixed: for one look; anytime: for any number; posterior: what the surrogate believes.",
+        "fixed holds at one look, anytime at any number, posterior if the surrogate is right.",
         "--interval",
         tuple(Interval),
         section=Section.AIM,
@@ -55,19 +59,19 @@ def simulate(
         Option(
             "--budget",
             metavar="N,...",
-            help="Draws to make before estimating.",
+            help="Number of draws after which to estimate.",
             rich_help_panel=Section.AIM.value.capitalize(),
             show_default="50,100,200",
         ),
     ] = None,
     runs: options.one_value(
-        "Studies per strategy.", "--runs", metavar="N", type=int, section=Section.SAMPLING
+        "Simulated studies per strategy.", "--runs", metavar="N", type=int, section=Section.SAMPLING
     ) = 200,
     batch: options.one_value(
         "Labels per round.", "--batch", metavar="N", type=int, section=Section.SAMPLING
     ) = 10,
     seed: options.one_value(
-        "Seed of every random number.",
+        "Seed of all random numbers.",
         "--seed",
         metavar="N",
         type=int,
@@ -75,7 +79,7 @@ def simulate(
         min=0,
     ) = 0,
     workers: options.one_value(
-        "Processes; else one per processor.",
+        "Number of processes, instead of one per processor.",
         "--workers",
         metavar="N",
         type=int | None,
@@ -83,14 +87,14 @@ def simulate(
         min=1,
     ) = None,
     save: options.one_value(
-        "Keep finished runs there, and go on from those it holds.",
+        "Keep finished runs in this file, and continue from those it holds.",
         "--save",
         metavar="FILE",
         type=Path | None,
         section=Section.ADVANCED,
     ) = None,
     plot: options.name_list(
-        "Draw curves: .svg or .png.",
+        "Draw curves to this file: .svg or .png.",
         "--plot",
         "FILE,...",
         section=Section.ADVANCED,
@@ -100,8 +104,8 @@ def simulate(
 ) -> None:
     """Replay strategies on a pool whose labels are all known.
 
-    Error, labels saved, and coverage of each combination of surrogates, acquisitions, selections
-    and powers.
+    Shows the error, the labels saved and the coverage of every combination of surrogates,
+    acquisitions, selections and powers.
     """
     from dataclasses import asdict
 

@@ -7,7 +7,7 @@ EXAMPLES = ("activetest status --format json",)
 
 
 def status(format: options.output_format() = "text", study: options.Folder = None) -> None:
-    """Say where the study stands, and what next would do."""
+    """Show where the study stands, and what next would do."""
     from activetest.study.study import Study
 
     renderer = options.load_format(format, "status")
