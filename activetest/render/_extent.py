@@ -7,7 +7,7 @@ from activetest.nouns.report import EstimateRow, Note, Report, Weight
 from activetest.render import _words as words
 
 # What a report that shows less says about how to see the rest, where nobody says it better.
-MORE = "`report.notes`"
+MORE = "`report.to_markdown(verbose=True)`"
 # Cautions that are shown at most.
 _MOST_CAUTIONS = 3
 # How the name of a metric begins whose answer to a question rests on bins of the confidence.

@@ -173,7 +173,7 @@ def _print_under_names(page: Page, table: Table, name: int, widths: dict[int, in
 
 def _print_indented(page: Page, lines: Sequence[list[Segment]]) -> None:
     for line in lines:
-        page.console.print(Segments([Segment(" " * _INDENT), *line]))
+        page.console.print(Segments([Segment(" " * _INDENT), *line, Segment.line()]))
 
 
 def _print_stacked(page: Page, table: Table, name: int) -> None:
@@ -207,7 +207,9 @@ def _remember(page: Page, table: Table, shown: Sequence[int] | dict[int, int]) -
     """Keep which columns are dropped, and whether a mark is shown that needs a legend."""
     for column, heading in enumerate(table.headings):
         if column not in shown:
-            page.dropped[heading] = None
+            # What all rows share can be said without a column.
+            same = {row[column] for row in table.rows} if heading in _SPARE_IF_SAME else set()
+            page.dropped[f"{heading} ({same.pop()})" if len(same) == 1 else heading] = None
         elif any(row[column].endswith(words.MARK) for row in table.rows):
             page.marked = True
 

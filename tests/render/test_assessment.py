@@ -10,14 +10,41 @@ from activetest.render import json as as_json
 from activetest.render import markdown, text
 
 
-def plain(report, width=90) -> str:
-    return text.render(report, width=width, color=False)
+def plain(report, width=90, *, verbose=True) -> str:
+    return text.render(report, verbose=verbose, width=width, color=False)
 
 
-def test_the_answer_reads_like_this(answer, answered):
-    assert """\
+def test_the_answer_stands_beside_the_headline_and_shows_what_it_is_about(answer, answered):
+    assert (
+        plain(answered(answer), verbose=False)
+        == """\
+The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
 Worst group: ink=much (probability 0.97).
 
+  labels used   38 of 1,497 items in digits.parquet
+  labels saved  as good as about 118 random labels (3.1x)
+
+accuracy by ink, worst first, posterior, 95 % credible intervals
+rank  group       estimate  interval      P(worst)  P(best)  ranks  labels  items
+   1  ink=much        0.60  0.50 to 0.70      0.97    <0.01    1-2      40    500
+   2  ink=little      0.70  0.60 to 0.80      0.03    >0.99    2-3      40    500
+
+More with `report.to_markdown(verbose=True)`: confusion matrix, reliability by confidence.
+"""
+    )
+
+
+def test_a_matrix_or_a_calibration_error_that_is_asked_for_is_shown(answer, answered):
+    matrix = plain(answered(replace(answer, target="confusion")), verbose=False)
+    assert "truth in rows" in matrix and "confidence  0" not in matrix
+    diagram = plain(answered(replace(answer, metric="ece[10]")), verbose=False)
+    assert "truth in rows" not in diagram and "confidence  0" in diagram
+    for report in (answered(replace(answer, target="confusion")), answered(answer)):
+        assert ("truth in rows" in markdown.render(report)) == bool(report.assessment.target)
+
+
+def test_with_everything_the_answer_reads_like_this(answer, answered):
+    assert """\
 accuracy by ink, worst first, posterior, 95 % credible intervals
 rank  group       estimate  interval      P(worst)  P(best)  ranks  labels  items
    1  ink=much        0.60  0.50 to 0.70      0.97    <0.01    1-2      40    500
@@ -93,22 +120,39 @@ def test_groups_that_are_ranked_are_not_listed_again(answer, answered, row):
     ]
     written = plain(answered(answer, *both))
     assert "accuracy by group, doubly-robust\ngroup       estimate" in written
+    assert "accuracy by group\ngroup       est" in plain(answered(answer, *both), verbose=False)
     assert "paper=much" in written.partition("accuracy by group")[2]
     assert written.count("ink=much") == 3
     assert len(json.loads(as_json.render(answered(answer, *both)))["estimates"]) == 5
 
 
-def test_groups_that_are_to_be_estimated_are_listed_with_their_shrunk_values(answer, answered, row):
-    both = [row(metric="accuracy", group={"ink": name}, headline=False) for name in ("much", "no")]
-    found = plain(answered(replace(answer, question="estimate"), *both))
-    assert "accuracy by group, doubly-robust" in found
+def test_groups_that_are_to_be_estimated_have_one_table_with_both_values(answer, answered, row):
+    """The posterior of a group, and its value moved towards what is expected of it."""
+    both = [row(metric="accuracy", group={"ink": name}, shrunk=0.64) for name in ("much", "little")]
+    asked = replace(answer, question="estimate", decided=None, probability=None)
+    for verbose in (False, True):
+        found = plain(answered(asked, *both), width=110, verbose=verbose)
+        assert found.count("ink=much") == 1
+        assert "rank  group       estimate  interval      shrunk  P(worst)" in found
+        assert "ink=much        0.60  0.50 to 0.70   0.640      0.97" in found
+    assert "shrunk" not in plain(answered(answer, *both), width=110)
+    assert "shrunk" in plain(answered(asked, *both), width=60)
+
+
+def test_anytime_intervals_of_groups_stand_beside_their_posteriors(answer, answered, row):
+    changes = {"metric": "accuracy", "lower": 0.41, "upper": 0.87, "method": "betting"}
+    both = [row(group={"ink": name}, **changes) for name in ("much", "little")]
+    found = plain(answered(answer, *both), width=110)
+    assert "rank  group       estimate  interval      anytime       P(worst)" in found
+    assert "ink=much        0.60  0.50 to 0.70  0.41 to 0.87      0.97" in found
+    assert "by group" not in found
 
 
 def test_of_very_many_groups_the_worst_are_shown(answer, answered, ranked):
     groups = tuple(ranked(rank, f"{rank:03}") for rank in range(1, 101))
     many = replace(answer, groups=groups)
     written = plain(answered(many), width=120)
-    assert "; the 30 worst of 100 (--format json has all)" in written
+    assert "; the 30 worst of 100 (JSON has all)" in written
     assert "ink=030" in written
     assert "ink=031" not in written
     assert len(json.loads(as_json.render(answered(many)))["groups"]) == 100
@@ -177,7 +221,7 @@ def test_no_color_is_no_color(answer, answered, monkeypatch):
 
 
 def test_markdown_has_the_answer_in_bold_and_bins_in_a_table(answer, answered):
-    written = markdown.render(answered(answer))
+    written = markdown.render(answered(answer), verbose=True)
     assert "**Worst group: ink=much (probability 0.97).**\n" in written
     assert "### accuracy by ink, worst first, posterior, 95 % credible intervals" in written
     assert "| confidence | mean | accuracy | interval | labels | items |" in written

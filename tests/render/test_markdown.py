@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from activetest.nouns.report import Note, Weight
 from activetest.render import markdown
 
 ONE_MEBIBYTE = 1024 * 1024
@@ -53,7 +54,9 @@ def crowded(judged, row):
         for metric in range(20)
         for group in range(1000)
     ]
-    return replace(judged, estimates=(*judged.estimates, *groups), notes=("Read this.",))
+    return replace(
+        judged, estimates=(*judged.estimates, *groups), notes=(Note("Read this.", Weight.WIDE),)
+    )
 
 
 def test_a_summary_fits_a_job_on_github_and_says_what_it_leaves_out(crowded):
@@ -67,7 +70,7 @@ def test_a_summary_fits_a_job_on_github_and_says_what_it_leaves_out(crowded):
     assert left_out in written
     assert "metric-0 by group" in written and "metric-19 by group" not in written
     assert "- Read this.\n" in written
-    assert written.rstrip().endswith("floor 0.35, seed 7</sub>")
+    assert markdown.render(crowded, verbose=True).rstrip().endswith("floor 0.35, seed 7</sub>")
 
 
 def test_gates_are_the_last_to_be_left_out(crowded, gate):
@@ -81,3 +84,24 @@ def test_gates_are_the_last_to_be_left_out(crowded, gate):
 
 def test_nothing_is_left_out_of_a_summary_that_fits(whole):
     assert "left out" not in markdown.render(whole)
+
+
+def test_cautions_and_other_notes_have_titles_of_their_own(whole):
+    cautions = [Note(f"Caution {number}.", Weight.WIDE) for number in range(4)]
+    noted = replace(whole, notes=(*cautions, Note("A fact.")))
+    shown = markdown.render(noted, more="the option -v")
+    assert shown.endswith(
+        "### Cautions\n\n- Caution 0.\n- Caution 1.\n- Caution 2.\n\n"
+        "<sub>More with the option -v: 2 notes.</sub>\n"
+    )
+    assert markdown.render(noted, verbose=True).partition("### Cautions")[2] == (
+        "\n\n- Caution 0.\n- Caution 1.\n- Caution 2.\n- Caution 3.\n\n"
+        "### Notes\n\n- A fact.\n\n"
+        "<sub>surrogate agreement, acquisition optimal for error, floor 0.35, seed 7</sub>\n"
+    )
+
+
+def test_a_mark_in_a_table_is_explained_once(row, report):
+    groups = [row(group={"ink": name}, reliable=False) for name in ("much", "little")]
+    assert markdown.render(report(row(headline=True), *groups)).count("(!) marks") == 1
+    assert "(!)" not in markdown.render(report(row(headline=True, reliable=False)))

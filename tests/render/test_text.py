@@ -1,15 +1,40 @@
-"""Text for terminals, wide and narrow."""
+"""Text for terminals, wide and narrow, and for pipes."""
 
 from dataclasses import replace
 
 import pytest
 
+from activetest.nouns.report import Note, Weight
 from activetest.render import text
 
 
 def test_the_report_reads_like_this(whole):
     assert (
         text.render(whole, width=90, color=False)
+        == """\
+The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
+
+  labels used   38 of 1,497 items in digits.parquet
+  labels saved  as good as about 118 random labels (3.1x)
+
+metric    estimate  interval            labels  n_eff  saved
+error        0.053  0.031 to 0.082          38    118   3.1x
+log-loss    0.3169  0.1178 to no limit      38    118   3.1x
+
+error by group
+group       estimate  interval              labels  items
+ink=little     0.053  0.031 to 0.082            12    499
+ink=much           -  fewer than 10 labels       3    499
+
+caution: The two views disagree.
+"""
+    )
+
+
+def test_with_everything_the_report_reads_like_this(whole):
+    noted = replace(whole, notes=(*whole.notes, Note("Losses are in nats.")))
+    assert (
+        text.render(noted, verbose=True, width=90, color=False)
         == """\
 The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
 
@@ -26,7 +51,8 @@ group       estimate  interval              labels  items
 ink=little     0.053  0.031 to 0.082            12    499
 ink=much           -  fewer than 10 labels       3    499
 
-note: The two views disagree.
+caution: The two views disagree.
+note:    Losses are in nats.
 
 surrogate agreement, acquisition optimal for error, floor 0.35, seed 7
 """
@@ -101,12 +127,12 @@ def test_groups_are_shown_by_metric_with_what_all_lines_share_in_the_title(row, 
     written = text.render(report(row(headline=True), *lines), width=90, color=False)
     assert (
         """\
-error by group, doubly-robust
+error by group
 group       estimate  interval        shrunk  labels  items
 ink=little     0.053  0.031 to 0.082   0.060      38  1,497
 ink=much       0.053  0.031 to 0.082   0.060      38  1,497
 
-recall[cat] by group, doubly-robust, 99.9 % intervals
+recall[cat] by group, 99.9 % intervals
 group       estimate  interval        shrunk  labels  items
 ink=little     0.053  0.031 to 0.082   0.060      38  1,497
 ink=much       0.053  0.031 to 0.082   0.060      38  1,497
@@ -125,11 +151,11 @@ def test_differences_between_groups_have_a_table_of_their_own(row, report):
     written = text.render(report(*lines), width=90, color=False)
     assert (
         """\
-differences in error, doubly-robust
+differences in error
 difference              estimate  interval      differ  labels
 ink: much minus little      0.21  0.02 to 0.40  yes         38
 
-differences in brier, doubly-robust
+differences in brier
 difference              estimate  interval       differ               labels
 ink: much minus little      0.21  -0.02 to 0.44  no clear difference      38
 """
@@ -140,20 +166,24 @@ ink: much minus little      0.21  -0.02 to 0.44  no clear difference      38
 
 def test_an_interval_that_the_labels_do_not_carry_is_marked_and_the_mark_explained(row, report):
     legend = "(!) marks an interval that is not reliable yet"
-    written = text.render(report(row(headline=True, reliable=False)), width=90, color=False)
+    unsure = report(row(headline=True, reliable=False))
+    written = text.render(unsure, width=90, color=False)
     assert written.startswith(
         "The model is wrong on 5.3 % of items "
         "(95 % confidence: 3.1 % to 8.2 %, not reliable yet).\n"
     )
+    assert "(!)" not in written
+    written = text.render(unsure, verbose=True, width=90, color=False)
     assert written.count("(!)") == 2
     assert legend in written
-    assert legend not in text.render(report(row(headline=True)), width=90, color=False)
+    certain = report(row(headline=True))
+    assert legend not in text.render(certain, verbose=True, width=90, color=False)
 
 
 def test_a_confusion_matrix_is_a_matrix(row, report, confusion):
     cells = confusion(("cat", "dog"), lower=None, upper=None)
     assert """\
-confusion, doubly-robust: truth in rows, prediction in columns
+confusion: truth in rows, prediction in columns
 truth    cat    dog
 cat      0.1  0.004
 dog    0.002    0.1
@@ -169,14 +199,14 @@ def test_each_group_has_its_own_confusion_matrix(row, report, confusion):
     ]
     written = text.render(report(row(headline=True), *cells), width=60, color=False)
     assert written.count("\ntruth") == 2
-    assert "confusion, ink=little, doubly-robust: truth in rows" in written
+    assert "confusion, ink=little: truth in rows" in written
 
 
 def test_differences_of_a_confusion_matrix_are_a_matrix(row, report, confusion):
     both = {"group": {"ink": "much"}, "against": {"ink": "little"}}
     cells = confusion(("a", "b"), lower=None, upper=None, **both)
     written = text.render(report(row(headline=True), *cells), width=90, color=False)
-    assert "confusion, ink: much minus little, doubly-robust: truth in rows" in written
+    assert "confusion, ink: much minus little: truth in rows" in written
     assert "differences in" not in written
 
 
@@ -210,21 +240,71 @@ def test_a_matrix_that_is_too_wide_loses_intervals_then_gaps_then_all_but_the_la
     names = [f"class {number}" for number in range(8)]
     sample = report(row(headline=True), *confusion(names, lower=0.001, upper=0.2))
     wide, narrow, narrower = (
-        text.render(sample, width=width, color=False) for width in (250, 80, 60)
+        text.render(sample, width=width, color=False) for width in (250, 80, 74)
     )
     assert "0.100 (0.001 to 0.200)" in wide
+    assert "No room" not in wide
     assert "\nclass 0    0.100    0.004    0.006 " in narrow
-    assert "\nclass 0 0.100 0.004 0.006 " in narrower
+    assert "No room in 80 columns for: intervals of the confusion matrix.\n" in narrow
+    assert "\nclass 0   0.100   0.004   0.006 " in narrower
+    assert "\ntruth   class 0 class 1 " in narrower
     listed = text.render(sample, width=50, color=False)
-    assert "mistakes, the 20 largest of 56 (--format json" in " ".join(listed.split())
+    assert "mistakes, the 20 largest of 56 (JSON has all)" in " ".join(listed.split())
     rows = [row.split()[-4] for row in listed.splitlines() if " as class " in row]
     assert len(rows) == 20
     assert rows == sorted(rows, reverse=True)
 
 
 def test_notes_that_need_more_than_a_line_are_indented(whole):
-    written = text.render(replace(whole, notes=("word " * 20,)), width=60, color=False)
+    noted = replace(whole, notes=(Note("word " * 20),))
+    written = text.render(noted, verbose=True, width=60, color=False)
     assert f"\nnote: {' '.join(['word'] * 11)}\n      {' '.join(['word'] * 9)}\n" in written
+
+
+def test_the_three_heaviest_cautions_are_shown_and_how_to_see_the_rest(whole):
+    weights = (Weight.ANSWER, Weight.INVALID, Weight.UNSTABLE, Weight.WIDE, Weight.LIMITED)
+    notes = tuple(Note(f"About {weight.name}.", weight) for weight in (*weights, Weight.FACT))
+    noted = replace(whole, notes=notes)
+    written = text.render(noted, more="report -v", width=90, color=False)
+    assert written.endswith(
+        """\
+note:    About ANSWER.
+caution: About INVALID.
+caution: About UNSTABLE.
+caution: About WIDE.
+
+More with report -v: 2 notes.
+"""
+    )
+    assert all(note.text in text.render(noted, verbose=True, width=90) for note in notes)
+
+
+def test_other_estimators_are_shown_where_they_are_named_or_the_headline_s_has_no_number(
+    row, report, nothing
+):
+    own = row(estimator="ase", n_eff=None, saved=None)
+    both = report(row(headline=True), own)
+    assert "ase" not in text.render(both, width=90)
+    assert "error   ase " in text.render(both, verbose=True, width=90)
+    assert "error   ase " in text.render(replace(both, estimators=("doubly-robust", "ase")))
+    early = report(row(**nothing, reason="nothing drawn", headline=True), own)
+    written = text.render(early, width=90)
+    assert written.startswith("No estimate yet: nothing drawn.\n")
+    assert "error   ase           0.053  0.031 to 0.082 " in written
+    # Of each metric: what has no number by one estimator may have one by another.
+    missing = row(**nothing, metric="brier", reason="no draws")
+    mixed = report(row(headline=True), own, missing, row(metric="brier", estimator="ase"))
+    written = text.render(mixed, width=90)
+    assert "error   doubly-robust " in written and "brier   ase " in written
+    assert "brier   doubly-robust" not in written and "error   ase" not in written
+
+
+def test_a_table_that_would_repeat_the_headline_is_not_printed(row, report):
+    only = report(row(headline=True))
+    assert "metric  " not in text.render(only, width=90)
+    assert "metric  " in text.render(only, verbose=True, width=90)
+    several = report(row(headline=True), row(metric="brier"))
+    assert text.render(several, width=90).count("\nerror   ") == 1
 
 
 def widest(lines: str) -> int:
@@ -242,14 +322,16 @@ def test_text_never_passes_the_edge_of_the_terminal(
         *confusion([f"class {number}" for number in range(5)]),
     )
     for sample in (whole, judged, crowded):
-        assert widest(text.render(sample, width=width, color=False)) <= width
+        for verbose in (False, True):
+            written = text.render(sample, verbose=verbose, width=width, color=False)
+            assert widest(written) <= width
     assert widest(text.status(whole.counts, "next draws", width=width, color=False)) <= width
     assert widest(text.simulation([result], width=width, color=False)) <= width
 
 
 @pytest.mark.parametrize("width", [20, 44, 60, 120])
 def test_estimators_stay_told_apart_however_narrow_the_terminal_is(whole, width):
-    written = text.render(whole, width=width, color=False)
+    written = text.render(whole, verbose=True, width=width, color=False)
     assert "doubly-robust" in written
     assert "ase" in written.split()
 
@@ -263,7 +345,7 @@ def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
     groups = [row(group={"ink": f"number {number}"}) for number in range(40)]
     written = text.render(report(row(headline=True), *groups), width=width, color=False)
     assert written.count("number ") == 40
-    assert " ".join(written.split()).count("0.031 to 0.082") == 41
+    assert " ".join(written.split()).count("0.031 to 0.082") == 40
 
 
 def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
@@ -288,6 +370,95 @@ def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
     # Chosen, but not answered yet.
     in_pool = "20 of 1,497 items in digits.parquet"
     assert used(20, drawn=20, deterministic=12, labelled=20) == in_pool
+
+
+LONG = "region=" + "-".join(["a very long name"] * 6)
+
+
+@pytest.mark.parametrize("width", [30, 50, 64, 80, 100, 120, 200])
+def test_names_are_never_broken(row, report, gate, confusion, width):
+    """Spare columns go first; then the name has a line of its own."""
+    names = ("short", "North Rhine-Westphalia / Dusseldorf", "x")
+    sample = report(
+        row(headline=True),
+        row(metric="false-positive-rate", class_name="a class"),
+        *(row(group={"state": name}, shrunk=0.05) for name in names),
+        row(group={"state": names[1]}, against={"state": "x"}),
+        gates=(gate(requirement="false-positive-rate[a class]@state=x<=0.25", more=128),),
+    )
+    written = text.render(sample, width=width, color=False)
+    lines = written.splitlines()
+    assert widest(written) <= width
+    for name in ("state=short", f"state={names[1]}", "state=x"):
+        if len(name) <= width:
+            assert any(line.startswith(name) for line in lines), name
+    for name in ("false-positive-rate[a class]", f"state: {names[1]} minus x"):
+        if len(name) <= width:
+            assert any(line.startswith(name) for line in lines), name
+    if width > 50:
+        assert any(line.startswith(sample.gates[0].requirement) for line in lines)
+
+
+def test_on_a_narrow_terminal_rows_stand_under_their_names(row, report):
+    long = "North Rhine-Westphalia / Dusseldorf and its surroundings"
+    groups = [row(group={"state": name}) for name in (long, "x")]
+    assert """\
+error by group
+group
+  estimate  interval        labels  items
+state=North Rhine-Westphalia / Dusseldorf and its surroundings
+     0.053  0.031 to 0.082      38  1,497
+state=x
+     0.053  0.031 to 0.082      38  1,497
+""" in text.render(report(row(headline=True), *groups), width=64, color=False)
+
+
+def test_a_name_that_is_wider_than_the_terminal_loses_its_middle(row, report):
+    sample = report(row(headline=True), row(group={"region": f"{LONG}, the second of two"}))
+    lines = text.render(sample, width=50, color=False).splitlines()
+    (cut,) = (line for line in lines if line.startswith("region=region=a"))
+    assert cut.startswith("region=region=a very lo") and cut.endswith("me, the second of two")
+    assert "..." in cut and len(cut) == 50
+
+
+def test_a_terminal_says_once_which_columns_it_has_no_room_for(row, report):
+    groups = [row(group={"a column": f"and its value {place}"}, shrunk=0.05) for place in (1, 2)]
+    sample = report(row(headline=True), row(metric="brier"), *groups)
+    for width, missing in ((44, "n_eff, saved, items, labels."), (80, ""), (200, "")):
+        written = " ".join(text.render(sample, width=width, color=False).split())
+        assert ("No room" in written) == bool(missing)
+        if missing:
+            assert f"No room in {width} columns for: " in written
+
+
+@pytest.mark.parametrize("columns", [None, "40", "200"])
+def test_pipes_and_files_have_all_columns_and_prose_of_their_own_width(
+    row, report, confusion, result, monkeypatch, columns
+):
+    """A program reads the table; whoever reads the prose does not scroll."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    sample = report(
+        row(headline=True),
+        row(metric="brier", reason=" ".join(["word"] * 60), lower=None, upper=None),
+        row(group={"region": LONG}, shrunk=0.05),
+        *confusion([f"class {number}" for number in range(9)], lower=0.001, upper=0.2),
+        notes=(Note("word " * 60, Weight.WIDE),),
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    written = text.render(sample)
+    assert f"region={LONG}     0.053  0.031 to 0.082   0.050      38  1,497\n" in written
+    assert "word " * 59 + "word      38 " in written
+    assert "0.100 (0.001 to 0.200)" in written
+    assert "No room" not in written
+    noted = written.partition("caution: ")[2].splitlines()[0]
+    assert len("caution: ") + len(noted) <= int(columns or 80) < len("caution: ") + len(noted) + 5
+    simulated = text.simulation([result]).splitlines()
+    assert simulated[0].split()[-3:] == ["median", "bias", "runs"]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert widest(text.render(sample)) <= int(columns or 80)
 
 
 def test_color_is_only_for_terminals_that_want_it(judged, monkeypatch):

@@ -7,6 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from activetest import catalog
+from activetest.item_statistics.metric import Facts
+from activetest.item_statistics.specification import find_metric
 from activetest.render import _words as words
 from activetest.render import json as as_json
 
@@ -110,14 +113,74 @@ def test_groups_and_differences_of_groups(row, group, against, written):
             "RMSE for a=b is 2.1 (95 % confidence: 0.0312 to no limit).",
         ),
         ({"metric": "false-positive-rate"}, "False positive rate is 0.053 (95 % confidence: "),
-        ({"metric": "ece[10]"}, "Calibration error (10) is 0.053 (95 % confidence: "),
+        ({"metric": "ece[10]"}, "Calibration error (10 bins) is 0.053 (95 % confidence: "),
         ({"metric": "of-a-plugin"}, "Of a plugin is 0.053 (95 % confidence: "),
+        ({"metric": "of-a-plugin[x,y]"}, "Of a plugin (x, y) is 0.053 (95 % confidence: "),
+        ({"metric": "f1[macro]"}, "Macro F1 is 0.053 (95 % confidence: "),
+        ({"metric": "f-beta[2,weighted]"}, "Weighted F2 is 0.053 (95 % confidence: "),
+        (
+            {"metric": "confusion", "class_name": "a as b", "group": {"ink": "much"}},
+            "The share of items with ink=much that are a and predicted as b is 0.053 (95 % ",
+        ),
+        ({"metric": "confusion", "class_name": "a as b as a"}, "Confusion of a as b as a is 0.053"),
         ({"estimate": None, "reason": "no labels"}, "No estimate yet: no labels."),
     ],
 )
 def test_an_estimate_is_a_sentence(row, changes, written):
     sentence = words.sentence(row(**changes))
     assert sentence == written if written.endswith(".") else sentence.startswith(written)
+
+
+# How a headline about each metric begins: of a binary pool, of more classes, or of regression.
+HEADLINES = {
+    "accuracy": "The model is right on 5.3 % of items",
+    "auroc": "AUROC of {fraud} is",
+    "average-precision": "Average precision of {fraud} is",
+    "balanced-accuracy": "Balanced accuracy is",
+    "bias": "Bias is",
+    "brier": "Brier score is",
+    "calibration-error-squared[10]": "Squared calibration error (10 bins) is",
+    "classwise-ece": "Classwise calibration error is",
+    "confusion[ok as {fraud}]": "The share of items that are ok and predicted as {fraud} is",
+    "cost": "Mean cost is",
+    "ece[equal-count]": "Calibration error (equal-count bins) is",
+    "error": "The model is wrong on 5.3 % of items",
+    "f-beta[0.5]": "F0.5 of {fraud} is",
+    "f1[macro]": "Macro F1 is",
+    "false-positive-rate": "False positive rate of {fraud} is",
+    "interval-coverage[0.9]": "Coverage of intervals at level 0.9 is",
+    "kappa": "Cohen's kappa is",
+    "log-loss": "Log-loss is",
+    "mae": "MAE is",
+    "mcc": "Matthews correlation is",
+    "mse": "MSE is",
+    "nll": "Negative log-likelihood is",
+    "pinball[0.9]": "Pinball loss at quantile 0.9 is",
+    "precision[weighted]": "Weighted precision is",
+    "r2": "R2 is",
+    "recall": "Recall of {fraud} is",
+    "rmse": "RMSE is",
+    "specificity[macro]": "Macro specificity is",
+    "top-k-error[1]": "Top-1 error is",
+}
+
+
+def test_the_headlines_below_are_of_every_metric():
+    assert [name.partition("[")[0] for name in HEADLINES] == list(catalog.names("metrics"))
+
+
+@pytest.mark.parametrize("asked", HEADLINES)
+def test_the_headline_of_every_metric_is_a_sentence(row, asked):
+    classes, scores = ("ok", "{fraud}"), np.linspace(0, 1, 50)
+    binary = Facts(
+        "classification", classes, 1, True, costs=((0, 1), (2, 0)), scores=lambda code: scores
+    )
+    numbers = Facts("regression", deviation=True)
+    task = catalog.fact("metrics", asked.partition("[")[0], "TASK")
+    metric = find_metric(asked, numbers if task == "regression" else binary)
+    sentence = words.sentence(row(metric=metric.name, class_name=metric.class_name))
+    assert sentence.startswith(f"{HEADLINES[asked]} ")
+    assert sentence.endswith(" %)." if " % of items" in sentence else " 0.082).")
 
 
 @pytest.mark.parametrize("estimate", [0.09996, 0.1, 0.10004])
