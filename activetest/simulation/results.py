@@ -24,6 +24,10 @@ class Simulation(tuple[SimulatedStrategy, ...]):
         columns, types = list_strategies(self)
         return write_frame(columns, kind, types=types)
 
+    def __repr__(self) -> str:
+        """One line; `str` has the table."""
+        return f"<Simulation with {len(self):,} results>"
+
     def __str__(self) -> str:
         """The table of strategies, as wide as the terminal."""
         from activetest.render import text
