@@ -49,15 +49,18 @@ def named_in_rows(text: str) -> set[str]:
 
 
 def commands(text: str) -> list[list[str]]:
-    """The words of every `activetest ...` that stands in a block, without comments and pipes."""
-    lines = "\n".join(code_blocks(text)).replace("\\\n", " ").splitlines()
+    """The words of every `activetest ...` in a block, up to a pipe or the like.
+
+    In a block that shows what is printed, commands are behind `$ `.
+    """
     found = []
-    for line in lines:
-        match = re.match(r"(?:\$ |\s*until |\s*)(activetest(?: .*)?)$", line)
-        if match:
-            words = shlex.split(match[1], comments=True)
-            ends = [number for number, word in enumerate(words) if set(word) <= set("|&;<>")]
-            found.append(words[: min(ends, default=len(words))])
+    for block in code_blocks(text):
+        before = r"\$ " if block.startswith("$ ") else r"\s*(?:until )?"
+        for line in block.replace("\\\n", " ").splitlines():
+            if match := re.match(rf"{before}(activetest(?: .*)?)$", line):
+                words = shlex.split(match[1], comments=True)
+                ends = [number for number, word in enumerate(words) if set(word) <= set("|&;<>")]
+                found.append(words[: min(ends, default=len(words))])
     return found
 
 
