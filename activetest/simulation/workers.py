@@ -2,11 +2,14 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
+from types import ModuleType
 from typing import Any
 
 from activetest.errors import ActivetestError
@@ -37,7 +40,8 @@ def run_tasks(
         numbers.put(number)
     pool = ProcessPoolExecutor(workers, context, _start_worker, (prepare, inputs, play, numbers))
     try:
-        pending = {pool.submit(_run_task, task): task for task in tasks}
+        with _hidden_main():
+            pending = {pool.submit(_run_task, task): task for task in tasks}
         for future in as_completed(tuple(pending)):
             yield pending.pop(future), future.result()
     except BrokenProcessPool as error:
@@ -47,6 +51,20 @@ def run_tasks(
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _hidden_main() -> Iterator[None]:
+    """Processes that start meanwhile do not run the user's program again, as spawned ones would.
+
+    Workers need nothing of it, and a script may call us outside of `if __name__ == "__main__"`.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 _context: tuple[Any, ...] = ()
