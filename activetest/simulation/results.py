@@ -14,6 +14,11 @@ class Simulation(tuple[SimulatedStrategy, ...]):
     def to_frame(self, kind: str = "pandas") -> Any:
         """A frame with a row per result; its columns are the fields of SimulatedStrategy.
 
+        >>> found = at.simulate("digits.parquet", "digits.labels.csv", budgets=20, runs=2,
+        ...                     workers=1, metrics="error", estimators="doubly-robust")
+        >>> found.to_frame("pyarrow").num_rows
+        2
+
         kind  "pandas", "polars" or "pyarrow"
 
         Raises ChoiceError for another kind, and where its package is not installed.

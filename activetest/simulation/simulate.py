@@ -25,6 +25,7 @@ from activetest.nouns.choices import Choices, Interval, Task
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
+from activetest.nouns.signature import with_settings
 from activetest.parallel import processors
 from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
@@ -53,6 +54,7 @@ ACQUISITIONS = ("optimal", "uniform")
 _SHARED = ("floor", "level", "refit")
 
 
+@with_settings(simulated=True)
 def simulate(
     pool: Any,
     key: Any,
@@ -70,24 +72,42 @@ def simulate(
     progress: Callable[[int, int], None] = lambda done, total: None,
     **settings: Any,
 ) -> Simulation:
-    """One result per strategy, estimator, metric and budget that exists.
+    """Replay ways to draw and estimate on a pool whose labels are all known.
 
-    pool      an open pool, its address, or a frame
-    key       the label of every item: a label file, a frame with the columns id and label, a
-              mapping from id to label, or rows with the keys id and label
-    budgets   draws after which to estimate
-    runs      studies per strategy
-    batch     labels per round
-    metrics   what to estimate; the usual ones where it is empty
-    aim       the metric that draws aim at; the first where it is None
-    save      a file of finished runs: those in it are not repeated, and the others are added
-    settings  by the names of activetest.nouns.choices. surrogate, acquisition, selection and power
-              take several values; columns are for a pool that is given by its address
+    >>> found = at.simulate("digits.parquet", "digits.labels.csv", budgets=50, runs=4, workers=1,
+    ...                     metrics="error", estimators="doubly-robust")
+    >>> [(each.acquisition, each.budget) for each in found]
+    [('optimal', 50), ('uniform', 50)]
 
-    Strategies are all combinations of surrogates, acquisitions, selections and powers. Same seed,
-    same results, however many workers and interruptions. Raises LabelError for a key with gaps,
-    ChoiceError for choices that make no sense or leave nothing to estimate and for a file that
-    holds another simulation, and ActivetestError when a worker dies.
+    Strategies are all combinations of the surrogates, acquisitions, selections and powers given.
+    Same seed, same results, however many workers and interruptions.
+
+    Args:
+        pool: The address of a pool, or a frame.
+        key: The label of every item: a label file, a frame with the columns id and label, a mapping
+            from id to label, or rows with the keys id and label.
+        budgets: Draws after which to estimate.
+        runs: Studies per strategy.
+        batch: Labels per round.
+        seed: Of every random number.
+        estimators: What to estimate with.
+        metrics: What to estimate. Default: the usual metrics of the pool.
+        aim: The metric that draws aim at. Default: the first.
+        interval: "fixed", "anytime" or "posterior".
+        save: A file of finished runs: those in it are not repeated, and the others are added.
+        workers: Processes. Default: one per processor.
+        progress: Called with the number of finished runs, and of all.
+        **settings: Named below; surrogate, acquisition, selection and power take several values.
+
+    Returns:
+        One result per strategy, estimator, metric and budget that exists.
+
+    Raises:
+        LabelError: The key has gaps, or labels that make no sense.
+        ChoiceError: A setting has no meaning, nothing is left to estimate, or `save` holds another
+            simulation.
+        PoolError: The pool or another file cannot be used.
+        ActivetestError: A worker died.
     """
     given = read_settings(settings, simulated=True)
     budgets = (budgets,) if isinstance(budgets, int) else budgets

@@ -55,7 +55,8 @@ class Ingested:
         parts += [f"{self.unchanged} known already"] * bool(self.unchanged)
         parts += [f"{self.blank} still blank"] * bool(self.blank)
         end = "; nothing was written" if self.dry_run else ""
-        return f"{self.source}: {', '.join(parts)}; {self.pending} items pending{end}"
+        items = f"{self.pending} item{'s' * (self.pending != 1)}"
+        return f"{self.source}: {', '.join(parts)}; {items} pending{end}"
 
     def __repr__(self) -> str:
         """One line."""

@@ -78,7 +78,11 @@ class Batch:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of the items."""
+        """The ids of the items.
+
+        >>> study.next(2).ids
+        ['digit-1754', 'digit-0920']
+        """
         return [row["id"] for row in self.rows]
 
     def __repr__(self) -> str:
@@ -86,11 +90,21 @@ class Batch:
         return f"<Batch of {self.summary()}>" if self.rows else "<Batch of no items>"
 
     def __len__(self) -> int:
-        """Number of items."""
+        """Number of items.
+
+        >>> len(study.next(2))
+        2
+        """
         return len(self.rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The items as dicts."""
+        """The items as dicts.
+
+        >>> for row in study.next(2, show="ink"):
+        ...     print(row["id"], row["ink"])
+        digit-1754 much
+        digit-0920 little
+        """
         return iter(self.rows)
 
     @overload
@@ -99,6 +113,12 @@ class Batch:
     def to_csv(self, path: str | Path) -> None: ...
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """CSV with a header, ready for the labels: as text, or written to a file.
+
+        >>> print(study.next(2).to_csv(), end="")
+        id,label
+        digit-1754,
+        digit-0920,
+        >>> study.next(2).to_csv("batch.csv")
 
         A file appears whole or not at all. Raises LabelError when the file at `path` has labels
         that the study does not know, StorageError when it cannot be written.
@@ -117,18 +137,31 @@ class Batch:
     @overload
     def to_jsonl(self, path: str | Path) -> None: ...
     def to_jsonl(self, path: str | Path | None = None) -> str | None:
-        """JSON lines, one object per item: as text, or written to a file as to_csv does."""
+        """JSON lines, one object per item: as text, or written to a file as to_csv does.
+
+        >>> print(study.next(2).to_jsonl(), end="")
+        {"id": "digit-1754", "label": ""}
+        {"id": "digit-0920", "label": ""}
+        """
         if path is not None:
             self._save(path, "jsonl")
             return None
         return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
 
     def to(self, format: str) -> str:
-        """The batch in one of FORMATS."""
+        """The batch in one of FORMATS.
+
+        >>> study.next(2).to("csv").splitlines()[1]
+        'digit-1754,'
+        """
         return self.to_csv() if format == "csv" else self.to_jsonl()
 
     def summary(self) -> str:
-        """One line about this batch."""
+        """One line about this batch.
+
+        >>> study.next(2).summary()
+        'round 4: 2 items drawn'
+        """
         count = f"{len(self.rows)} item" + "s" * (len(self.rows) != 1)
         if not self.rows:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
@@ -140,6 +173,9 @@ class Batch:
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """A frame with a row per item: id, label (empty), and the columns to show.
+
+        >>> study.next(2, show="ink").to_frame("pyarrow").column_names
+        ['id', 'label', 'ink']
 
         kind  "pandas", "polars" or "pyarrow"
 
@@ -172,28 +208,48 @@ class Report(nouns.Report):
 
     @property
     def headline(self) -> EstimateRow:
-        """The estimate to read first."""
+        """The estimate to read first.
+
+        >>> headline = study.report().headline
+        >>> headline.metric, headline.n_labeled
+        ('error', 60)
+        """
         return next(row for row in self.estimates if row.headline)
 
     @property
     def sentence(self) -> str:
-        """The headline as a sentence."""
+        """The headline as a sentence.
+
+        >>> study.report().sentence
+        'The model is wrong on 5.9 % of items (95 % confidence: 1.6 % to 14.4 %).'
+        """
         from activetest.render import text
 
         return text.sentence(self)
 
     @property
     def passed(self) -> bool | None:
-        """Whether every gate passed: False if one failed or is undecided, None without gates."""
+        """Whether every gate passed: False if one failed or is undecided, None without gates.
+
+        >>> study.report(require="error<=0.2").passed
+        True
+        """
         return all(gate.verdict == PASS for gate in self.gates) if self.gates else None
 
     @property
     def exit_code(self) -> int:
-        """That of the command line: 1 if a gate failed, else 3 if one is undecided, else 0."""
+        """That of the command line: 1 if a gate failed, else 3 if one is undecided, else 0.
+
+        >>> study.report(require="error<=0.06").exit_code
+        3
+        """
         return exit_code(self.gates)
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """A frame with a row per estimate; its columns are the keys of the JSON document.
+
+        >>> study.report().to_frame("pyarrow").column("group").to_pylist()[-3:]
+        ['ink=little', 'ink=much', 'ink=some']
 
         kind  "pandas", "polars" or "pyarrow"
 
@@ -207,13 +263,22 @@ class Report(nouns.Report):
         return write_frame(columns, kind, types=types)
 
     def to_json(self) -> str:
-        """The whole report as a JSON document."""
+        """The whole report as a JSON document.
+
+        >>> import json
+        >>> json.loads(study.report().to_json())["counts"]["labelled"]
+        60
+        """
         from activetest.render import json
 
         return json.render(self)
 
     def to_markdown(self, *, verbose: bool = False) -> str:
-        """The report for a pull request or a job summary; all estimates and notes if verbose."""
+        """The report for a pull request or a job summary; all estimates and notes if verbose.
+
+        >>> print(study.report().to_markdown().splitlines()[0])
+        ## error of digits.parquet
+        """
         from activetest.render import markdown
 
         return markdown.render(self, verbose=verbose)

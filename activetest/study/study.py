@@ -25,6 +25,13 @@ class Study:
     A study is stored in a folder. It is created by `Study.create`, opened by `Study.open`, and
     everything that its methods change is on disk when they return: several programs, the command
     line among them, can use one study.
+
+    >>> study = at.Study.create("digits.parquet", "digits", seed=1)
+    >>> batch = study.next(20)
+    >>> print(study.ingest({id: key[id] for id in batch.ids}))
+    the mapping: 20 new; 0 items pending
+    >>> study.report().sentence
+    'The model is wrong on 9 % of items (95 % confidence: 1 % to 32 %).'
     """
 
     def __init__(self, stored: "StoredStudy", setup: Setup | None = None) -> None:
@@ -35,6 +42,10 @@ class Study:
     @with_settings()
     def create(cls, pool: Any, folder: str | Path | None = None, **settings: Any) -> "Study":
         """Create the study of a pool, or open it with other settings.
+
+        >>> study = at.Study.create("digits.parquet", "digits", groups="ink", seed=1)
+        >>> study.choices.metric
+        'error'
 
         Where the folder holds a study of the same pool, the settings given change for the rounds to
         come, and all draws and labels stay.
@@ -66,6 +77,10 @@ class Study:
     def check(pool: Any, folder: str | Path | None = None, **settings: Any) -> Setup:
         """What `create` would understand and do; nothing is written.
 
+        >>> setup = at.Study.check("digits.parquet", "digits", metric="f1")
+        >>> setup.rows, setup.schema.kind, setup.choices.metric
+        (1497, 'prob-columns', 'f1')
+
         Takes and raises what `create` does.
         """
         from activetest.study.init import init
@@ -75,6 +90,9 @@ class Study:
     @classmethod
     def open(cls, folder: str | Path | None = None) -> "Study":
         """The study in a folder.
+
+        >>> at.Study.open("study").status().counts.labelled
+        60
 
         Args:
             folder: Of the study, or the folder that holds its `.activetest`. Default: the
@@ -92,6 +110,10 @@ class Study:
     @with_settings()
     def change(self, *, dry_run: bool = False, **settings: Any) -> Setup:
         """Change settings for the rounds to come; draws and labels stay.
+
+        >>> setup = study.change(metric="f1", floor=0.5)
+        >>> study.choices.metric, study.choices.floor
+        ('f1', 0.5)
 
         Args:
             dry_run: Check everything and change nothing.
@@ -121,6 +143,10 @@ class Study:
         format: str = "csv",
     ) -> Batch:
         """The items to label next: the pending batch, or n new draws when nothing is pending.
+
+        >>> batch = study.next(3, show="ink")
+        >>> batch.ids
+        ['digit-1754', 'digit-0920', 'digit-1595']
 
         Draws are stored with their probabilities before this returns: whoever is interrupted gets
         the same items again.
@@ -153,6 +179,10 @@ class Study:
     def ingest(self, labels: Any, *, replace: bool = False, dry_run: bool = False) -> "Ingested":
         """Add labels to the study: all of them or none. What is known already changes nothing.
 
+        >>> batch = study.next(3)
+        >>> print(study.ingest({"digit-1754": 8, "digit-0920": 3}))
+        the mapping: 2 new; 1 item pending
+
         Args:
             labels: A CSV file, a frame, a mapping from id to label, or rows: mappings with id and
                 label. Files, frames and rows may have an annotator and a status (labelled or
@@ -176,6 +206,11 @@ class Study:
     def undo(self) -> "RetractedFile":
         """Take back what the last `ingest` added: its source, time and number of answers.
 
+        >>> study.undo().answers
+        20
+        >>> study.status().counts.labelled
+        40
+
         Raises:
             LabelError: There is nothing to take back.
         """
@@ -197,6 +232,12 @@ class Study:
         estimators: str | Sequence[str] | None = None,
     ) -> Report:
         """How good the model is, as far as the labels say, and verdicts on gates.
+
+        >>> report = study.report(require="error<=0.2")
+        >>> report.sentence
+        'The model is wrong on 5.9 % of items (95 % confidence: 1.6 % to 14.4 %).'
+        >>> report.passed
+        True
 
         Args:
             metrics: The headline first, as "f1" or "recall[fraud]". Default: the study's.
@@ -232,29 +273,49 @@ class Study:
         )
 
     def status(self) -> Status:
-        """How many items are drawn, labelled and pending, and what `next` would do."""
+        """How many items are drawn, labelled and pending, and what `next` would do.
+
+        >>> study.status().counts.labelled
+        60
+        """
         from activetest.study.status import status
 
         return status(self._current())
 
     @property
     def folder(self) -> Path:
-        """Where the study is stored."""
+        """Where the study is stored.
+
+        >>> study.folder.name
+        'study'
+        """
         return self._stored.folder
 
     @property
     def seed(self) -> int:
-        """The seed of every random number."""
+        """The seed of every random number.
+
+        >>> study.seed
+        1
+        """
         return self._current().seed
 
     @property
     def choices(self) -> Choices:
-        """What holds for the rounds to come."""
+        """What holds for the rounds to come.
+
+        >>> study.choices.groups
+        ('ink',)
+        """
         return self._current().choices
 
     @property
     def setup(self) -> Setup:
-        """What the study understood of its pool, and how it will draw."""
+        """What the study understood of its pool, and how it will draw.
+
+        >>> study.setup.notices[0]
+        '1,497 items, 10 classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9'
+        """
         from activetest.study.init import describe_setup
 
         if self._setup is None:

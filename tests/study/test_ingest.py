@@ -31,7 +31,7 @@ def test_answers_are_counted_by_what_they_are(study, label_file):
     assert (done.new, done.declined, done.blank, done.supplied, done.pending) == (3, 1, 1, 1, 1)
     assert str(done) == (
         f"{path}: 3 new, 1 declined, 1 of items that were never drawn, 1 still blank; "
-        "1 items pending"
+        "1 item pending"
     )
     assert known(study) == {first: "cat", second: "", stranger: "dog"}
 
