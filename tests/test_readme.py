@@ -44,7 +44,7 @@ def test_the_walk_through_is_what_the_demo_prints(capsys, monkeypatch):
     printed = re.sub(r"^# .*\n", "", capsys.readouterr().out, flags=re.MULTILINE)
     shown = [block for block in code_blocks(README) if block.startswith("$ ")]
     verbs = re.findall(r"^\$ activetest (\w+)", "\n".join(shown), flags=re.MULTILINE)
-    assert verbs == ["init", "next", "ingest", "report", "report", "status"]
+    assert verbs == ["init", "next", "ingest", "report", "report"]
     for block in shown:
         # The commands of a block stand somewhere in the demo, each with all that came back.
         for command in re.split(r"\n\n(?=\$ )", block):

@@ -1,0 +1,152 @@
+"""The README's recipes and its Python, run as they stand there on pools that fit them."""
+
+import csv
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+# Stands for whoever labels: fills in the batch, or prints it with the annotator's name.
+LABEL = f"""#!{sys.executable}
+import csv, sys
+key = {{row["id"]: row["label"] for row in csv.DictReader(open("truth.csv"))}}
+rows = list(csv.DictReader(open(sys.argv[1])))
+who = {{"annotator": sys.argv[2]}} if len(sys.argv) > 2 else {{}}
+rows = [{{**row, "label": key[row["id"]], **who}} for row in rows]
+out = sys.stdout if who else open(sys.argv[1], "w")
+writer = csv.DictWriter(out, list(rows[0]))
+writer.writeheader()
+writer.writerows(rows)
+"""
+# The program, with the exit code of every run written down.
+PROGRAM = f"""#!/bin/sh
+"{sys.executable}" -m activetest "$@"
+code=$?
+echo "$1 $code" >> codes
+exit $code
+"""
+
+
+def recipes() -> dict[str, str]:
+    """{title: commands} of the README's recipes."""
+    text = README.split("\n## Recipes\n")[1].split("\n## ")[0]
+    found = re.findall(r"^\*\*(.+?)\*\*.*?\n\n((?: {4}[^\n]*\n)+)", text, re.MULTILINE | re.DOTALL)
+    return {title: re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for title, block in found}
+
+
+def score_pool(names: tuple[str, str], shift: float) -> tuple[dict, list[str]]:
+    """Columns of a pool with the probability of the second class, and true labels."""
+    rng = np.random.default_rng(0)
+    score = 1 / (1 + np.exp(-1.5 * rng.normal(size=800) - shift))
+    labels = [names[int(right)] for right in rng.random(800) < score]
+    return {"id": [f"item-{row}" for row in range(800)], "score": score}, labels
+
+
+def transactions() -> tuple[dict, list[str]]:
+    columns, labels = score_pool(("ok", "fraud"), -3.0)
+    shown = {"amount": np.arange(800.0), "merchant": [f"shop {row % 7}" for row in range(800)]}
+    return columns | shown, labels
+
+
+def answers() -> tuple[dict, list[str]]:
+    columns, labels = score_pool(("fail", "pass"), 1.0)
+    return columns | {name: [name] * 800 for name in ("question", "answer")}, labels
+
+
+def tickets() -> tuple[dict, list[str]]:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet((0.4, 0.4, 0.4), 800)
+    names = ("billing", "bug", "other")
+    labels = [names[rng.choice(3, p=row)] for row in probs]
+    columns = {f"prob_{name}": probs[:, code] for code, name in enumerate(names)}
+    columns |= {"id": [f"item-{row}" for row in range(800)], "text": ["a ticket"] * 800}
+    columns |= {"region": [("EU", "US")[row % 2] for row in range(800)]}
+    return columns | {"team": [f"team {row % 4}" for row in range(800)]}, labels
+
+
+def houses() -> tuple[dict, list[str]]:
+    rng = np.random.default_rng(2)
+    pred = rng.normal(100, 20, 800)
+    labels = [repr(float(value)) for value in pred + rng.normal(0, 5, 800)]
+    return {"id": [f"item-{row}" for row in range(800)], "pred": pred}, labels
+
+
+POOLS = {"transactions": transactions, "answers": answers, "tickets": tickets, "houses": houses}
+
+
+@pytest.fixture
+def workplace(tmp_path):
+    """An empty folder with the programs that recipes call."""
+    for name, text in (("label", LABEL), ("bin/activetest", PROGRAM)):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return tmp_path
+
+
+def write_pool(folder: Path, name: str) -> None:
+    """NAME.parquet, its answer key, and the key that ./label reads."""
+    columns, labels = POOLS[name]()
+    pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    for file in ("truth.csv", f"{name}.labels.csv"):
+        with open(folder / file, "w", encoding="utf-8", newline="") as stream:
+            rows = zip(columns["id"], labels, strict=True)
+            csv.writer(stream).writerows([("id", "label"), *rows])
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="recipes are for a POSIX shell")
+@pytest.mark.parametrize("title", recipes())
+def test_the_recipe_runs_as_it_stands(title, workplace):
+    commands = recipes()[title]
+    write_pool(workplace, re.search(r"(\w+)\.parquet", commands)[1])
+    path = f"{workplace / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    finished = subprocess.run(
+        ["bash", "-c", commands],
+        cwd=workplace,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ran = [line.split() for line in (workplace / "codes").read_text().splitlines()]
+    assert len(ran) == len(re.findall(r"\bactivetest ", commands)), finished.stderr
+    # A gate may fail or be undecided; everything else does what it says.
+    allowed = {"report": {"0", "1", "3"} if "--require" in commands else {"0"}}
+    bad = [each for each in ran if each[1] not in allowed.get(each[0], {"0"})]
+    assert bad == [], finished.stderr
+
+
+def test_there_are_recipes():
+    assert len(recipes()) >= 6
+
+
+def test_the_python_runs_as_it_stands(tmp_path, monkeypatch):
+    pytest.importorskip("pandas", reason="to_frame() makes a pandas frame")
+    monkeypatch.chdir(tmp_path)
+    columns, labels = transactions()
+    columns |= {f"prob_{name}": share for name, share in _both(columns.pop("score")).items()}
+    columns |= {"region": ["EU", "US"] * 400, "text": ["a text"] * 800}
+    truth = dict(zip(columns["id"], labels, strict=True))
+    names = {"frame": pa.table(columns), "ask_a_person": truth.__getitem__}
+    code = re.sub(r"^ {4}", "", README.split("\n## In Python\n")[1], flags=re.MULTILINE)
+    *statements, last = code[code.index("import ") :].split("\n\n## ")[0].strip().split("\n")
+    exec("\n".join(statements), names)
+    estimate, passed, frame = eval(last, names)
+    assert 0 <= estimate <= 1
+    assert passed in (True, False)
+    assert len(frame) == len(names["report"].estimates)
+
+
+def _both(score: np.ndarray) -> dict[str, np.ndarray]:
+    return {"ok": 1 - score, "fraud": score}
