@@ -161,7 +161,15 @@ def names_a_file(test: Path) -> bool:
 
 def test_a_file_of_tests_is_called_like_the_file_it_tests():
     tests = ROOT / "tests"
-    loose = {"test_doctests", "test_layers", "test_notebook", "test_pages", "test_readme", "test_style", "test_words"}
+    loose = {
+        "test_doctests",
+        "test_layers",
+        "test_notebook",
+        "test_pages",
+        "test_readme",
+        "test_style",
+        "test_words",
+    }
     wrong = [
         str(file.relative_to(ROOT))
         for file in tests.rglob("test_*.py")
