@@ -43,8 +43,8 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
     if counts.pending:
         verb = "draws" if draws else "chooses"
         sentence = (
-            f"`study.next()` shows the {counts.pending} pending items again; "
-            f"`study.next(new=True)` {verb} others"
+            f"next shows the {counts.pending} pending items again; "
+            f"next with `new=True` {verb} others"
         )
     elif not left:
         sentence = "nothing is left to draw: every item is drawn or labelled"

@@ -43,6 +43,7 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
         ('compare=["a", "b"]', "--compare a,b"),
         ('require=["error<=0.1", "f1>=0.9"]', "--require 'error<=0.1' --require 'f1>=0.9'"),
         ('train=""', "--train ''"),
+        (r"positive='\d'", r"--positive '\d'"),
         ("replace=True", "--replace"),
         ("simultaneous=True", "--simultaneous"),
         # what stands for a value
@@ -77,7 +78,9 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
     ],
 )
 def test_settings_and_calls_become_options_and_commands(span, command):
-    assert to_commands(f"Use `{span}`, or not.") == f"Use {command}, or not."
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert to_commands(f"Use `{span}`, or not.") == f"Use {command}, or not."
 
 
 @pytest.mark.parametrize(
@@ -108,6 +111,7 @@ def test_settings_and_calls_become_options_and_commands(span, command):
         "floor=-'x'",
         "floor=1)",
         "floor=1)#",
+        "floor=1, *x",
         "floor=1)(seed=2",
         "study.next(20)#",
         "study.next(*x)",

@@ -25,13 +25,9 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
     assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4)
-    assert coming == (
-        "`study.next()` shows the 1 pending items again; `study.next(new=True)` draws others"
-    )
+    assert coming == "next shows the 1 pending items again; next with `new=True` draws others"
     next_batch(study, 1, new=True)
-    assert status(study)[1].startswith(
-        "the budget of 4 labels is used up; `study.next()` shows the 2"
-    )
+    assert status(study)[1].startswith("the budget of 4 labels is used up; next shows the 2")
 
 
 def test_a_pool_that_is_used_up_is_said_to_be(study, label_file):

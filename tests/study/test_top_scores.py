@@ -45,7 +45,7 @@ def test_next_picks_the_same_items_again_until_they_are_answered(study):
     assert again.rows == batch.rows
     assert again.summary() == "3 items still waiting for labels (`new=True` chooses others)"
     assert status(study)[1] == (
-        "`study.next()` shows the 3 pending items again; `study.next(new=True)` chooses others"
+        "next shows the 3 pending items again; next with `new=True` chooses others"
     )
     study.update(replace(study.choices, selection="draw"))
     assert next_batch(study, 2, new=True).summary() == "round 2: 2 items drawn"
