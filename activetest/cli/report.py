@@ -17,7 +17,8 @@ _GATE = re.compile(r"(.+?[<>]=?\s*[-+.\d%eE]+)(?:,|$)")
 
 def report(
     metric: options.name_list(
-        "Metric to report, such as recall[fraud], instead of the study's. The first is on top.",
+        "Metric to report, such as recall[fraud], instead of the study's. The first is the "
+        "headline.",
         "--metric",
         "METRIC,...",
         completes="metrics",
