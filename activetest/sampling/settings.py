@@ -80,7 +80,10 @@ def _read_value(name: str, value: Any, simulated: bool) -> Any:
     several = simulated and declaration.simulated == Simulated.SEVERAL
     if declaration.kind.is_list or several:
         one = isinstance(value, str) or not isinstance(value, Iterable)
-        return tuple(_read_one(name, each) for each in ((value,) if one else value))
+        values = tuple(_read_one(name, each) for each in ((value,) if one else value))
+        if not values and name not in _MAY_BE_EMPTY:
+            raise ChoiceError(f"`{name}` is empty", "name at least one, or leave it out")
+        return values
     if name == "compare" and not isinstance(value, str) and isinstance(value, Iterable):
         return tuple(_read_one(name, each) for each in value)
     return _read_one(name, value)
@@ -107,6 +110,7 @@ def _read_one(name: str, value: Any) -> Any:
 
 
 _TYPES: dict[Kind, Any] = {Kind.NUMBER: int | float, Kind.WHOLE: int}
+_MAY_BE_EMPTY = ("features", "groups")
 # Names of classes and values of groups, and a schedule: whole numbers stand for text.
 _NAMES_OF_VALUES = ("positive", "classes", "compare", "refit")
 # What is no field of Choices, whose values check_choices looks at.
