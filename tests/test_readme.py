@@ -6,17 +6,21 @@ import tomllib
 import pytest
 
 import activetest
-from activetest.cli import formatter
+from activetest.cli import formatter, pages
 from activetest.cli.app import main
-from tests.documents import README, ROOT, code_blocks
-
-# They are explained by other words than their names.
-UNNAMED = {"help"}
+from tests.documents import PAGES, README, ROOT, code_blocks, tables
 
 
-@pytest.mark.parametrize("name", sorted(set(formatter.COMMANDS) - UNNAMED))
+@pytest.mark.parametrize("name", formatter.COMMANDS)
 def test_every_command_is_shown(name):
     assert re.search(rf"activetest {name}\b", README)
+
+
+def test_the_pages_are_listed_with_their_sentences():
+    (listed,) = [table for table in tables(README) if "docs/commands.md" in str(table)]
+    link = "[{0}](activetest/docs/{0}.md)"
+    shown = [[link.format(topic), pages.summarise(topic)] for topic in PAGES]
+    assert [row[-2:] for row in listed[1:]] == shown
 
 
 def test_the_set_up_commands_are_the_ones_that_ci_runs():

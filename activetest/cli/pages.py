@@ -8,7 +8,7 @@ FOLDER = Path(__file__).parents[1] / "docs"
 # The order in which a newcomer needs them; pages that are not named here come last.
 _ORDER = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
-    *("python", "json", "study", "simulate", "methods", "intervals", "papers"),
+    *("python", "simulate", "methods", "intervals", "papers", "json", "study"),
 )
 # A file that programs read: it is shown as it stands.
 SCHEMA = "schema"
