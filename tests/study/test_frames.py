@@ -1,0 +1,214 @@
+"""A frame's pool is data of the study: kept whole, found again, and never another one."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import activetest as at
+from activetest.cli.app import main
+from activetest.errors import ChoiceError, PoolChanged, PoolError
+from activetest.study.study import Study
+
+DAY = 86400
+
+
+@pytest.fixture
+def frame(folder, write_pool, tmp_path_factory) -> pa.Table:
+    """A pool of 40 items that is in no file of the working directory."""
+    return pq.read_table(write_pool(tmp_path_factory.mktemp("pools") / "pool.parquet", 40))
+
+
+def kept(folder: Path) -> list[str]:
+    """The names of the frames that a study keeps, the address in study.toml checked."""
+    names = sorted(path.name for path in (folder / "pool").iterdir())
+    address = Study.open(folder)._stored.pool["uri"]
+    assert address.startswith("study://pool/") and address.rsplit("/", 1)[1] in names
+    return names
+
+
+def parts(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_study_keeps_its_frame(frame, folder):
+    study = Study.create(frame, seed=1, groups="place")
+    assert parts(folder) == [".activetest"]
+    assert parts(study.folder) == ["cache", "ledger.db", "pool", "study.toml"]
+    (name,) = kept(study.folder)
+    stored = pq.read_table(study.folder / "pool" / name)
+    assert stored.equals(frame)
+    assert study.setup.uri == str(study.folder / "pool" / name)
+
+
+def test_a_study_of_a_frame_is_that_of_a_file_with_the_same_rows(frame, folder):
+    pq.write_table(frame, "pool.parquet")
+    of_file = Study.create("pool.parquet", "file", seed=1)
+    of_frame = Study.create(frame, "frame", seed=1)
+    assert of_frame.setup.fingerprint == of_file.setup.fingerprint
+    assert of_frame.setup.notices == of_file.setup.notices
+    assert of_frame.next(5).ids == of_file.next(5).ids
+
+
+def test_it_goes_on_without_the_frame_the_cache_and_in_another_place(frame, folder):
+    study = Study.create(frame, "first", seed=1)
+    ids = study.next(20).ids
+    study.ingest(dict.fromkeys(ids, "cat"))
+    before = study.report()
+    del frame
+    shutil.rmtree(folder / "first" / "cache")
+    (folder / "below").mkdir()
+    shutil.move(folder / "first", folder / "below" / "second")
+    moved = Study.open("below/second")
+    after = moved.report()
+    assert after.estimates == before.estimates and after.pool == before.pool
+    assert not set(moved.next(5, show="place").ids) & set(ids)
+    assert moved.setup.uri.startswith(str(folder / "below" / "second" / "pool"))
+    assert main(["status", "--study", "below/second"]) == 0
+
+
+def test_reports_call_it_pool(frame):
+    report = Study.create(frame, seed=1).report()
+    assert report.pool == "study://pool"
+    assert "of 40 items in pool" in str(report) and "parquet" not in str(report)
+
+
+def test_the_same_frame_again_is_the_same_study(frame):
+    study = Study.create(frame, seed=1)
+    ids, names = study.next(3).ids, kept(study.folder)
+    written = (study.folder / "pool" / names[0]).stat().st_mtime_ns
+    again = Study.create(frame.slice(0), floor=0.5)
+    assert again.setup.outcome == "updated" and again.choices.floor == 0.5
+    assert again.next(3).ids == ids and kept(study.folder) == names
+    assert (study.folder / "pool" / names[0]).stat().st_mtime_ns == written
+
+
+def test_another_frame_is_refused_and_changes_nothing(frame, folder):
+    study = Study.create(frame, seed=1)
+    study.next(3)
+    names = kept(study.folder)
+    other = frame.slice(0, 30)
+    for call in (Study.create, Study.check):
+        with pytest.raises(PoolChanged, match="the frame is not the pool") as caught:
+            call(other, floor=1)
+        assert "Study.create" in caught.value.hint
+    assert kept(study.folder) == names and parts(study.folder) == [
+        "cache",
+        "ledger.db",
+        "pool",
+        "study.toml",
+    ]
+    assert Study.open().choices.floor == 0.35
+
+
+def test_a_frame_with_a_new_column_takes_the_place_of_the_old_one(frame):
+    study = Study.create(frame, seed=1)
+    ids = study.next(3).ids
+    size = pa.array(["small" if row % 2 else "large" for row in range(40)])
+    wider = frame.append_column("size", size)
+    again = Study.create(wider, groups=["place", "size"])
+    assert again.choices.groups == ("place", "size")
+    assert again.next(3, show="size").ids == ids
+    shutil.rmtree(study.folder / "cache")
+    assert Study.open().next(3, show="size").ids == ids
+
+
+def test_pools_that_nothing_names_go_when_they_are_old_and_other_files_stay(frame):
+    study = Study.create(frame, seed=1)
+    (first,) = kept(study.folder)
+    wider = frame.append_column("size", pa.array(["a"] * 40))
+    Study.create(wider)
+    assert len(kept(study.folder)) == 2
+    own = study.folder / "pool" / "notes.parquet"
+    own.write_text("mine")
+    for path in (study.folder / "pool").iterdir():
+        os.utime(path, (time.time() - DAY,) * 2)
+    Study.create(wider)
+    assert first not in kept(study.folder) and own.exists()
+    assert len(kept(study.folder)) == 2
+
+
+def test_a_damaged_copy_is_repaired_by_the_frame(frame):
+    study = Study.create(frame, seed=1)
+    (name,) = kept(study.folder)
+    path = study.folder / "pool" / name
+    path.write_bytes(path.read_bytes()[:-100])
+    shutil.rmtree(study.folder / "cache")
+    with pytest.raises(PoolError):
+        Study.open().next(3)
+    assert Study.create(frame).next(3).round == 1
+
+
+def test_a_study_of_a_file_may_take_a_frame_with_the_same_items_and_back(frame, folder):
+    pq.write_table(frame, "pool.parquet")
+    study = Study.create("pool.parquet", seed=1)
+    ids = study.next(3).ids
+    Study.create(frame)
+    (folder / "pool.parquet").unlink()
+    assert Study.open().next(3).ids == ids and len(kept(study.folder)) == 1
+    pq.write_table(frame, "pool.parquet")
+    Study.create("pool.parquet")
+    assert Study.open().setup.uri == str(folder / "pool.parquet")
+
+
+def test_a_check_writes_nothing(frame, folder):
+    checked = Study.check(frame, "study")
+    assert checked.rows == 40 and checked.uri == "the frame"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "problem"),
+    [
+        (lambda frame: frame, {"metric": "acuracy"}, "acuracy"),
+        (lambda frame: frame, {"outputs": ["nowhere"]}, "nowhere"),
+        (lambda frame: frame.slice(0, 0), {}, "the frame has no rows"),
+        (lambda frame: pa.concat_tables([frame, frame]), {}, "of the frame .* have the same id"),
+        (lambda frame: frame.select(["id"]), {}, "column"),
+    ],
+)
+def test_a_frame_or_setting_that_cannot_serve_leaves_nothing(
+    frame, folder, change, settings, problem
+):
+    with pytest.raises(at.ActivetestError, match=problem) as caught:
+        Study.create(change(frame), "study", **settings)
+    assert list(folder.iterdir()) == []
+    text = caught.value.problem + caught.value.hint
+    assert ".pool-" not in text and "/" not in text.replace("study/", "")
+
+
+def test_a_folder_of_other_files_is_no_place_for_a_study(frame, folder):
+    (folder / "data" / "pool").mkdir(parents=True)
+    (folder / "data" / "pool" / "mine.parquet").write_text("mine")
+    with pytest.raises(at.StudyError, match="no study"):
+        Study.create(frame, "data")
+    assert (folder / "data" / "pool" / "mine.parquet").read_text() == "mine"
+    assert parts(folder / "data") == ["pool"]
+
+
+def test_what_a_killed_create_left_is_in_nobodys_way_and_goes(frame, folder):
+    left = folder / ".activetest" / ".pool-ab12"
+    left.mkdir(parents=True)
+    (left / "frame.parquet").write_text("half of it")
+    os.utime(left, (time.time() - DAY,) * 2)
+    study = Study.create(frame, seed=1)
+    assert parts(study.folder) == ["cache", "ledger.db", "pool", "study.toml"]
+
+
+@pytest.mark.parametrize("name", ["train", "other_models", "costs"])
+def test_frames_of_other_files_are_refused(frame, folder, name):
+    with pytest.raises(ChoiceError, match=f"`{name}` is a Table") as caught:
+        Study.create(frame, **{name: frame})
+    assert "path" in caught.value.hint and list(folder.iterdir()) == []
+
+
+def test_columns_of_a_kept_frame_are_completed(frame):
+    from activetest.cli import completion
+
+    Study.create(frame, seed=1)
+    assert completion._find_address(None).endswith(".parquet")
+    assert Path(completion._find_address(None)).is_file()
