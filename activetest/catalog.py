@@ -71,7 +71,7 @@ _NOUNS = {
 
 
 def names(family: str) -> list[str]:
-    """The methods of a family, as they are written on the command line, in alphabetical order."""
+    """The methods of a family, as users write them, in alphabetical order."""
     return sorted({*_own(family), *_foreign(family)})
 
 

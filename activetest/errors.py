@@ -7,7 +7,7 @@ ActivetestError             a problem and a hint; the command line prints both a
 │   └── LabelConflict       a label contradicts one that is already known
 ├── StudyError              there is no study here, it is newer than this program, or it is damaged
 │   └── StorageError        the study cannot be written: no permission, no space
-├── ChoiceError             an option has a value that makes no sense
+├── ChoiceError             a setting or an argument makes no sense
 │   └── UnknownMethod       no method has this name
 └── NotEstimable            what was asked for does not exist with the labels there are
 
@@ -49,7 +49,7 @@ class StorageError(StudyError):
 
 
 class ChoiceError(ActivetestError):
-    """An option has a value that makes no sense."""
+    """A setting or an argument makes no sense."""
 
 
 class UnknownMethod(ChoiceError):

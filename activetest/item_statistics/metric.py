@@ -45,7 +45,7 @@ class Facts:
 class Metric:
     """What to compute from the means of statistics.
 
-    name           as on the command line, without a class
+    name           as users write it, without a class
     statistics     (d,) what to take means of, in the order smooth expects them
     smooth         (..., d) means -> (...) values of the metric; NaN where it is undefined
     lower, upper   range of the value

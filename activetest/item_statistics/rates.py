@@ -33,7 +33,7 @@ _IMPORTANCE = {"macro": (1, 0, 0, 0), "weighted": (0, 1, 0, 1)}
 class Rate:
     """A ratio of two weighted sums of 1 and the shares of tp, fp and fn among all items.
 
-    name           as on the command line
+    name           as users write it
     above, below   (4,) weights of 1, tp, fp and fn
     empty          why there is no value where the sum below is 0; {} stands for the class
     """

@@ -225,7 +225,7 @@ class Ledger:
                 db.execute("UPDATE meta SET seed = ?, fingerprint = ?", (seed, fingerprint))
         except LedgerMoved as error:
             raise StudyError(
-                "items were drawn or labels were added meanwhile", "run the command again"
+                "items were drawn or labels were added meanwhile", "try again"
             ) from error
         self.seed, self.fingerprint = seed, fingerprint
 

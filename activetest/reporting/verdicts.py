@@ -180,5 +180,5 @@ def _find_group(view: View, requirement: Requirement) -> Group:
 
 
 def _add_hint(reason: NotEstimable) -> str:
-    """The reason in words, with its hint where that is an option of the report."""
+    """The reason in words, with its hint where that is an argument of the report."""
     return reason.problem + (f" ({reason.hint})" if "interval=" in (reason.hint or "") else "")

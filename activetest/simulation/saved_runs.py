@@ -33,7 +33,7 @@ class SavedRuns:
 
     runs   {(strategy, run): numbers of the run}
 
-    Raises ChoiceError if the file holds another simulation or something else, or another command
+    Raises ChoiceError if the file holds another simulation or something else, or another program
     writes to it, and StorageError if it cannot be read or written.
     """
 
@@ -70,7 +70,7 @@ class SavedRuns:
         """Lock the file until it is closed, however the program ends."""
         if not _lock_file(self._file):
             raise ChoiceError(
-                f"another command is keeping runs in {self.path}",
+                f"another program is keeping runs in {self.path}",
                 "wait until it ends, or choose another file with `save`",
             )
 

@@ -1,4 +1,4 @@
-"""Auxiliary data of a study: attached to the cache, and checked for changes since init.
+"""Auxiliary data of a study: attached to the cache, and checked for changes since it was set up.
 
 Rounds rest on all features and on other models' outputs where their surrogates saw them: these
 surrogates predict again for statistics that the rounds did not record, and must see the same
@@ -111,13 +111,13 @@ def choose_fingerprints(
 def describe_changes(
     cache: Cache, entries: Mapping[str, Any], files: Mapping[str, str | None]
 ) -> list[str]:
-    """What has changed since init, in plain sentences."""
+    """What has changed since the study was set up, in plain sentences."""
     notices = []
     trained_on = cache.part_fingerprint(TRAIN)
     if trained_on and entries.get(KEYS[TRAIN]) not in (None, trained_on):
         notices.append(
-            f"The training rows in {entries['train']} have changed since init: rounds learn from "
-            "them as they are when drawn."
+            f"The training rows in {entries['train']} have changed since the study was set "
+            "up: rounds learn from them as they are when drawn."
         )
     for key, part in FILES.items():
         address = files.get(key)

@@ -1,4 +1,4 @@
-"""The settings given to `init`, on top of what a study has stored or the defaults."""
+"""The settings given to a study, on top of what a study has stored or the defaults."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace

@@ -200,7 +200,7 @@ class StoredStudy:
         provenance.check_unchanged(cache, self.pool, past=past, coming=coming)
 
     def describe_changes(self, cache: Cache) -> list[str]:
-        """What has changed since init, in plain sentences."""
+        """What has changed since the study was set up, in plain sentences."""
         return provenance.describe_changes(cache, self.pool, self.addresses)
 
     def log(self, cache: Cache, record: Record | None = None) -> Log:

@@ -213,7 +213,7 @@ def test_limits_that_are_not_finite_come_back(tmp_path):
 def test_two_commands_do_not_write_to_one_file(tmp_path):
     path, found = tmp_path / "runs.jsonl", {("lure", "error", 5): (0.5, 0.1, 0.9, 5.0)}
     with SavedRuns(path, HEADER) as saved:
-        with pytest.raises(ChoiceError, match="another command is keeping runs in .*runs.jsonl"):
+        with pytest.raises(ChoiceError, match="another program is keeping runs in .*runs.jsonl"):
             SavedRuns(path, HEADER)
         saved.add((0, 0), found)
     with SavedRuns(path, HEADER) as saved:
