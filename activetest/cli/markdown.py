@@ -16,7 +16,7 @@ WIDTH = 100
 _INDENT = 4
 # A first column up to this wide may stand beside the text.
 _NAMES = 24
-_LINK = re.compile(r"\[([^\]]+)\]\((\w+)\.md(?:#[\w-]*)?\)")
+_LINK = re.compile(r"\[([^\]]+)\]\((?:(\w+)\.md)?(?:#[\w-]+)?\)")
 # Spaces at the end of a line, before the escapes that end its style.
 _ENDING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 # No background colours: they hide text on light terminals.
@@ -50,10 +50,12 @@ def render(text: str, width: int) -> str:
 
 
 def spell_links(text: str) -> str:
-    """A link to another page becomes the command that shows it."""
+    """A link to another page becomes the command that shows it; one to this page, its words."""
 
     def spell(found: re.Match) -> str:
         words, topic = found[1], found[2]
+        if topic is None:
+            return words
         command = f"`activetest help {topic}`"
         return command if words == topic else f"{words} ({command})"
 

@@ -50,10 +50,11 @@ def test_a_table_that_does_not_fit_has_names_with_their_text_below():
 
 
 def test_links_to_pages_become_commands():
-    text = "See [groups](groups.md), [the rates](metrics.md#rates) and [Arrow](https://x.org)."
-    assert markdown.spell_links(text) == (
-        "See `activetest help groups`, the rates (`activetest help metrics`) "
-        "and [Arrow](https://x.org)."
+    text = (
+        "See [groups](groups.md), [the rates](metrics.md#rates), [above](#top), [x](https://x.org)"
+    )
+    assert lay_out(text, 100) == (
+        "See activetest help groups, the rates (activetest help metrics), above, x (https://x.org)\n"
     )
 
 
