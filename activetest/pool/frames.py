@@ -28,6 +28,8 @@ _TYPES = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_
 _FRAMES = "give a pandas or Polars DataFrame, an Arrow table, or the address of a file"
 _CONVERT = "convert it to text, numbers or lists of numbers, or leave it out"
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+# Earlier versions of Arrow know string views, which Polars' text is, in name only.
+_CASTS_VIEWS = int(pa.__version__.split(".")[0]) >= 18
 # What Arrow, NumPy and pandas raise for a value or a type that they cannot convert.
 _NO_VALUE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
@@ -152,8 +154,13 @@ def _load_package(name: str) -> Any:
 
 
 def _is_pandas(value: Any, name: str) -> bool:
-    """Whether this is an object of a class of pandas, which nobody who has none imported has."""
-    class_ = getattr(sys.modules.get("pandas"), name, None)
+    """Whether this is an object of this class of pandas."""
+    return _is_instance(value, PANDAS, name)
+
+
+def _is_instance(value: Any, package: str, name: str) -> bool:
+    """Whether this is an object of a class of a package, which then has been imported."""
+    class_ = getattr(sys.modules.get(package), name, None)
     return class_ is not None and isinstance(value, class_)
 
 
@@ -172,9 +179,12 @@ def _open_reader(frame: Any) -> pa.RecordBatchReader:
     name = type(frame).__name__
     if not is_frame(frame):
         raise PoolError(f"{name} is no frame", hint=_FRAMES)
+    if not _CASTS_VIEWS and _is_instance(frame, POLARS, "DataFrame"):
+        oldest = sys.modules[POLARS].CompatLevel.oldest()
+        return _check_names(frame.to_arrow(compat_level=oldest).to_reader())
     try:
         return _check_names(pa.RecordBatchReader.from_stream(frame))
-    except _NO_VALUE as error:
+    except (KeyError, *_NO_VALUE) as error:
         # A Series is a stream too, but one of values without a name.
         raise PoolError(f"{name} is no frame: {_first_line(error)}", hint=_FRAMES) from error
 
