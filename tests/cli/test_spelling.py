@@ -292,6 +292,38 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
     )
 
 
+@pytest.fixture
+def said(folder, capsys):
+    """What a command prints, on both streams, in one line."""
+    rows = [f"{row},0.{row + 10},{'male' if row % 2 else 'female'}" for row in range(30)]
+    (folder / "pool.csv").write_text("\n".join(["id,score,sex", *rows]) + "\n")
+
+    def run(*words: str) -> str:
+        assert app.main(list(words)) in (0, 2, 3)
+        out, err = capsys.readouterr()
+        return " ".join(f"{out} {err}".split())
+
+    return run
+
+
+def test_what_commands_say_names_options(said):
+    assert "not used: sex (--group NAME reports by a column)" in said(
+        *("init", "pool.csv", "--seed", "1", "--selection", "top")
+    )
+    assert "20 items with the largest scores" in said("next", "-n", "20", "-o", "batch.csv")
+    assert "still waiting for labels (--new chooses others)" in said("next")
+    for format in ("text", "json", "markdown"):
+        assert "next with --new chooses others" in said("status", "--format", format)
+    batch = Path("batch.csv").read_text().replace(",\n", ",1\n")
+    Path("batch.csv").write_text(batch)
+    said("ingest", "batch.csv")
+    for format in ("text", "json", "markdown"):
+        assert "activetest init --selection draw draws items instead" in said(
+            *("report", "--format", format)
+        ).replace("\\", "")
+    assert "activetest init --group sex adds it" in said("report", "--group", "sex")
+
+
 # --- what the library says
 
 PACKAGE = Path(spelling.__file__).parents[1]
