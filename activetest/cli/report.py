@@ -1,6 +1,7 @@
 """activetest report, as a command."""
 
 import re
+import sys
 from typing import Annotated
 
 from typer import Option
@@ -107,7 +108,9 @@ def report(
     if catalog.fact("render", format, "ABRIDGED"):
         extent = {"verbose": verbose, "more": "activetest report -v"}
     streams.write(renderer.render(translate_report(finished), **extent))
-    if finished.gates:
+    # Who reads both streams has just read it in the report.
+    repeated = extent and sys.stdout.isatty() and sys.stderr.isatty()
+    if finished.gates and not repeated:
         streams.say(count_verdicts(finished.gates))
     return finished.exit_code
 

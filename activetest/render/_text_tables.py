@@ -33,7 +33,7 @@ _LEFT = (
 _NAMES = ("group", "difference", "gate", "metric", "truth as prediction", "no matrix yet")
 # Columns of prose, which may be folded: down to how many characters before others are dropped, and
 # after.
-_FOLDED = {"interval": (22, 12), "because": (22, 12)}
+_FOLDED = {"interval": (24, 12), "because": (24, 12)}
 _GAP, _INDENT = 2, 2
 _CUT = "..."
 # More than any line needs.

@@ -137,7 +137,7 @@ def _estimate(
     if exact:
         row = replace(row, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
-        return replace(row, reason=f"not enough labels ({used} of {NEEDS_INSIDE})"), value
+        return replace(row, reason=f"too few labels ({used} of {NEEDS_INSIDE})"), value
     try:
         interval = view.interval(value, level, kind, group)
     except NotEstimable as error:

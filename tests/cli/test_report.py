@@ -228,3 +228,75 @@ def test_what_is_compared_by_other_intervals_or_not_at_all_is_said(labelled, cap
 def test_adding_a_group_says_how_to_keep_the_others(labelled, capsys):
     assert main(["report", "--group", "colour"]) == 2
     assert "activetest init --group place,colour adds it" in capsys.readouterr().err
+
+
+def test_a_report_is_short_unless_all_of_it_is_asked_for(labelled, capsys):
+    capsys.readouterr()
+    assert main(["report"]) == 0
+    short = capsys.readouterr().out
+    assert short.startswith("The model is wrong on ")
+    assert "ase" not in short.split() and "log-loss" not in short and "seed 1" not in short
+    for option in ("-v", "--verbose"):
+        assert main(["report", option]) == 0
+        full = capsys.readouterr().out
+        assert "ase" in full.split() and "seed 1" in full
+        assert "log-loss" not in full
+    assert main(["report", "--estimator", "doubly-robust,ase"]) == 0
+    assert "ase" in capsys.readouterr().out.split()
+    for words in (["--format", "markdown"], ["--format", "markdown", "-v"]):
+        assert main(["report", *words]) == 0
+        assert ("seed 1" in capsys.readouterr().out) == ("-v" in words)
+
+
+def test_json_holds_all_of_it_and_only_of_the_study_s_metrics(labelled, capsys):
+    capsys.readouterr()
+    made = document(capsys)
+    assert made == document(capsys, "-v")
+    assert made["schema_version"] == 2
+    assert {row["metric"] for row in made["estimates"]} == {"error"}
+    assert {row["estimator"] for row in made["estimates"]} == {"doubly-robust", "ase"}
+    assert all(isinstance(note, str) for note in made["notes"])
+
+
+def test_the_heaviest_notes_are_shown_and_a_command_shows_the_rest(labelled, label_file, capsys):
+    drawn = [row["id"] for row in next_batch(labelled, 4).rows]
+    lines = (f"{drawn[0]},owl,", f"{drawn[1]},,declined")
+    assert main(["ingest", str(label_file(*lines, header="id,label,status"))]) == 0
+    assert main(["init", "--level", "0.9"]) == 0
+    capsys.readouterr()
+    words = ["--half-width", "0.01", "--metric", "error,log-loss"]
+    notes = document(capsys, *words)["notes"]
+    assert main(["report", *words]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert notes[0].startswith("The interval of error") and notes[1].startswith("Not reliable yet")
+    assert shown.count("caution: ") == min(len(notes) - 2, 3)
+    left_out = len(notes) - 1 - shown.count("caution: ")
+    s = "s" * (left_out != 1)
+    assert shown.endswith(f"More with activetest report -v: {left_out} note{s}.")
+    assert main(["report", "-v", *words]) == 0
+    full = " ".join(capsys.readouterr().out.split())
+    assert all(note in full for note in notes)
+    assert "More with" not in full
+
+
+def test_files_have_all_columns_at_any_width(labelled, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "30")
+    capsys.readouterr()
+    assert main(["report", "--metric", "error,balanced-accuracy"]) == 0
+    written = capsys.readouterr().out
+    assert "metric             estimate  interval" in written
+    assert "  labels  n_eff  saved\n" in written
+    assert "No room" not in written
+
+
+def test_a_terminal_that_has_shown_the_verdicts_is_not_shown_them_again(
+    labelled, monkeypatch, capsys
+):
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["report", "--require", PASSES]) == 0
+    out, err = capsys.readouterr()
+    assert "gates: 1 PASS" in out and err == ""
+    assert main(["report", "--require", PASSES, "--format", "json"]) == 0
+    assert capsys.readouterr().err == "gates: 1 PASS\n"

@@ -105,7 +105,7 @@ def test_the_headline_may_be_about_another_metric_than_draws_serve(row, report):
 
 
 def test_a_confusion_matrix_without_a_number_is_one_line_that_says_why(row, report, confusion):
-    few = {"estimate": None, "lower": None, "upper": None, "reason": "not enough labels (3 of 10)"}
+    few = {"estimate": None, "lower": None, "upper": None, "reason": "too few labels (3 of 10)"}
     sample = report(row(headline=True), *confusion(("a", "b"), group={"ink": "little"}, **few))
     written = text.render(sample, width=100, color=False)
-    assert "\nconfusion, ink=little  not enough labels (3 of 10)\n" in written
+    assert "\nconfusion, ink=little  too few labels (3 of 10)\n" in written

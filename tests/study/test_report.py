@@ -87,7 +87,7 @@ def test_a_small_group_gets_no_interval(study, buy):
     grouped = [each for each in report(study).estimates if each.group]
     assert {tuple(each.group) for each in grouped} == {("place",)}
     assert all(
-        each.lower is None and each.reason.startswith("not enough labels") for each in grouped
+        each.lower is None and each.reason.startswith("too few labels (") for each in grouped
     )
 
 

@@ -1,0 +1,141 @@
+"""Which notes a report has, and how much each of them matters."""
+
+from dataclasses import replace
+
+import pytest
+
+from activetest.nouns.report import Note, Weight, sort_notes
+from activetest.study.ingest import ingest
+from activetest.study.report import report
+from activetest.study.stored import StoredStudy
+
+COSTLY = "log-loss"
+
+
+@pytest.fixture
+def labelled(study, label_draws) -> StoredStudy:
+    """A study of the error with 20 labels."""
+    label_draws(study, 20)
+    return study
+
+
+def texts(shown) -> str:
+    return " ".join(map(str, shown.notes))
+
+
+def weigh(shown, beginning: str) -> Weight:
+    """The weight of the note that begins like this."""
+    (note,) = (note for note in shown.notes if note.text.startswith(beginning))
+    return note.weight
+
+
+def test_a_report_has_the_metrics_that_the_study_aims_at_and_no_others(labelled):
+    assert COSTLY in labelled.choices.metrics
+    assert {row.metric for row in report(labelled).estimates} == {"error"}
+    labelled.update(replace(labelled.choices, metric="accuracy", also=("recall[cat]",)))
+    shown = report(labelled)
+    overall = [(row.metric, row.class_name) for row in shown.estimates if row.group is None]
+    assert overall == [("accuracy", None)] * 2 + [("recall", "cat")] * 2
+    assert {row.metric for row in shown.estimates if row.group} == {"accuracy"}
+
+
+def test_what_is_not_shown_is_not_warned_about(labelled):
+    assert COSTLY not in texts(report(labelled)).lower()
+    shown = report(labelled, metrics=("error", COSTLY))
+    assert f"the interval of {COSTLY}" in texts(shown)
+    assert "in nats" in texts(shown)
+
+
+def test_the_numbers_of_a_metric_do_not_depend_on_how_many_are_shown(labelled):
+    choices = labelled.choices
+    every = report(labelled, metrics=tuple(dict.fromkeys((choices.metric, *choices.metrics))))
+    alone = report(labelled)
+    assert {row.estimator for row in alone.estimates} == {"doubly-robust", "ase"}
+    for row in alone.estimates:
+        assert row in every.estimates
+
+
+def test_the_estimators_that_were_named_are_part_of_a_report(labelled):
+    assert report(labelled).estimators == ()
+    assert report(labelled, estimators=("ase",)).estimators == ("ase",)
+
+
+def test_what_may_be_wrong_comes_first_and_facts_come_last():
+    notes = [Note(weight.name, weight) for weight in Weight]
+    shown = sort_notes([*notes, Note("another answer", Weight.ANSWER), Note("another fact")])
+    names = ["ANSWER", "another answer", "INVALID", "UNSTABLE", "WIDE", "LIMITED", "FACT"]
+    assert [note.text for note in shown] == [*names, "another fact"]
+    assert [note.text for note in shown if note.is_caution] == names[2:-1]
+
+
+def test_a_label_that_was_replaced_outweighs_few_errors(study, label_draws, label_file):
+    label_draws(study, 20, lambda row, code: code)
+    first = study.ledger.record().draws[0].id
+    ingest(study, label_file(f"{first},owl", name="other.csv"), replace=True)
+    shown = report(study, requirements=("error<=0.9",))
+    assert weigh(shown, "Labels replaced: 1.") == Weight.INVALID
+    assert weigh(shown, "Only 1 error found") == Weight.WIDE
+    assert [note.weight for note in shown.notes] == sorted(
+        (note.weight for note in shown.notes), reverse=True
+    )
+
+
+def test_a_first_round_that_is_not_complete_outweighs_what_the_labels_are_about(
+    study, label_draws, label_file
+):
+    from activetest.study.next import next_batch
+
+    ids = [row["id"] for row in next_batch(study, 10).rows]
+    stranger = next(f"item-{row}" for row in range(40) if f"item-{row}" not in ids)
+    lines = (*(f"{item},cat," for item in ids[:4]), f"{ids[4]},,declined", f"{stranger},cat,")
+    ingest(study, label_file(*lines, header="id,label,status"))
+    shown = report(study)
+    assert weigh(shown, "The first round is not complete") == Weight.INVALID
+    assert weigh(shown, "Items declined: 1.") == Weight.LIMITED
+    assert weigh(shown, "Labels that you supplied") == Weight.LIMITED
+
+
+def test_labels_that_wait_for_a_round_are_a_caution(study, label_draws, label_file):
+    from activetest.study.next import next_batch
+
+    label_draws(study, 10)
+    rows = next_batch(study, 4).rows
+    ingest(study, label_file(*(f"{row['id']},cat" for row in rows[:2])))
+    assert weigh(report(study), "Labels of unfinished rounds: 2.") == Weight.WIDE
+
+
+def test_one_draw_with_much_weight_is_a_caution(study, label_draws):
+    study.update(replace(study.choices, floor=0.001, power=8.0))
+    label_draws(study, 3)
+    (found,) = (note for note in report(study).notes if note.text.startswith("One draw has"))
+    assert found.weight == Weight.UNSTABLE
+    assert "A higher `floor` prevents this." in found.text
+
+
+def test_top_scores_are_a_caution_until_there_are_draws(study, label_draws):
+    study.update(replace(study.choices, selection="top"))
+    label_draws(study, 5)
+    assert weigh(report(study), "Items chosen by the largest score") == Weight.WIDE
+    study.update(replace(study.choices, selection="draw"))
+    label_draws(study, 5)
+    assert weigh(report(study), "Items chosen by the largest score") == Weight.FACT
+
+
+def test_what_was_requested_is_an_answer_and_no_caution(labelled):
+    shown = report(labelled, half_width=0.01, differences=("place",), groups=("place",))
+    assert weigh(shown, "The interval of error needs about") == Weight.ANSWER
+    assert shown.notes[0].weight == Weight.ANSWER
+
+
+def test_groups_that_cannot_be_compared_yet_are_an_answer(study, label_draws):
+    label_draws(study, 4)
+    shown = report(study, differences=("place",))
+    assert weigh(shown, "No two groups of place have enough labels") == Weight.ANSWER
+
+
+def test_intervals_of_another_kind_and_units_are_the_least(labelled):
+    shown = report(labelled, interval="posterior", metrics=(COSTLY,))
+    assert weigh(shown, "The intervals of groups are fixed intervals") == Weight.LIMITED
+    assert weigh(shown, "Log-loss is in nats") == Weight.FACT
+    capped = report(labelled, metrics=(COSTLY,), bound=8.0)
+    assert weigh(capped, "Losses that have no bound") == Weight.FACT
