@@ -18,12 +18,16 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from activetest import atomic, catalog
 from activetest.cli import app
 from activetest.ledger import arrays, ledger
 from activetest.nouns.log import PENDING
-from activetest.study import config, ingest, init, next, stored
+from activetest.study import config, frames, ingest, init, next, stored
 from activetest.study.stored import StoredStudy
+from activetest.study.study import Study
 
 # Loaded once here rather than in every child, like the parser below.
 for family, method in (
@@ -36,7 +40,8 @@ for family, method in (
     catalog.load(family, method)
 
 STEPS = {
-    module.__file__ for module in (app, atomic, ledger, arrays, config, stored, ingest, init, next)
+    module.__file__
+    for module in (app, atomic, ledger, arrays, config, stored, frames, ingest, init, next)
 }
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
@@ -48,6 +53,9 @@ COMMANDS = {
     "ingest": ["ingest", "labels.csv"],
     "ingest --replace": ["ingest", "other.csv", "--replace"],
     "ingest --undo": ["ingest", "--undo"],
+    # No commands: calls with the pool as a frame, the second one with a column more.
+    "frame": ["frame"],
+    "wider frame": ["frame", "size"],
 }
 
 
@@ -55,7 +63,7 @@ def main(folder: Path, name: str, which: str = "") -> int:
     """Prints the last line at which the command was killed, and says where a check failed."""
     words = COMMANDS[name]
     with contextlib.redirect_stdout(io.StringIO()):
-        app.main([words[0], "--help"])
+        app.main(["init" if words[0] == "frame" else words[0], "--help"])
     before = in_child(folder, lambda at: snapshot())
     after = in_child(folder, lambda at: (run(words), snapshot()))[1]
     line, step = 0, 3 if which == "third" else 1
@@ -74,7 +82,13 @@ def main(folder: Path, name: str, which: str = "") -> int:
 
 
 def run(words: list[str]) -> tuple[int, str]:
-    """Exit code and output of a command."""
+    """Exit code and output of a command, or of a call with a frame."""
+    if words[0] == "frame":
+        frame = pq.read_table("pool.parquet")
+        for name in words[1:]:
+            frame = frame.append_column(name, pa.array(["a", "b"] * (len(frame) // 2)))
+        Study.create(frame, seed=1, groups=words[1:])
+        return 0, ""
     with open("output", "w+", encoding="utf-8") as output:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(sys.stderr):
             code = app.main(words)
@@ -87,12 +101,17 @@ def snapshot() -> list | None:
     if not Path(".activetest/study.toml").exists():
         return None
     at = StoredStudy.open()
+    if (at.folder / "pool").exists():
+        # A frame's pool is there without its cache.
+        shutil.rmtree(at.folder / "cache", ignore_errors=True)
     record = at.ledger.record()
-    log = at.log(at.cache())
+    cache = at.cache()
+    log = at.log(cache)
     kept = [
         [round.number, round.imputed_sum.tolist(), sorted(round.params)] for round in log.history
     ]
-    return [list(map(list, record.draws)), list(map(list, record.answers)), kept]
+    groups = list(cache.group_names)
+    return [list(map(list, record.draws)), list(map(list, record.answers)), kept, groups]
 
 
 def check(words: list[str], before, after) -> str | None:

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from activetest.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +37,9 @@ def scene(folder, write_pool, label_file):
         write_pool(at / "pool.parquet", 12)
         label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
-        if command != "init":
+        if command == "wider frame":
+            Study.create(pq.read_table("pool.parquet"), seed=1).next(3)
+        elif command not in ("init", "frame"):
             init("pool.parquet", seed=1, **CHOICES.get(command, {}))
             study = StoredStudy.open()
             if command in ("next --new", "ingest"):
@@ -60,7 +64,7 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("command", ["next", "ingest", "ingest --undo"])
+@pytest.mark.parametrize("command", ["next", "ingest", "ingest --undo", "frame"])
 def test_a_kill_at_every_third_line_loses_nothing_and_draws_nothing_again(scene, command):
     # Fewer would mean that the driver did not see the program's lines.
     assert kill_everywhere(scene(command), command, "third") > 50
@@ -75,7 +79,10 @@ def test_a_kill_at_any_line_loses_nothing_that_rounds_keep_besides(scene, comman
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["init", "next", "next --new", "next -o", "ingest", "ingest --replace", "ingest --undo"],
+    [
+        *("init", "next", "next --new", "next -o", "ingest", "ingest --replace", "ingest --undo"),
+        *("frame", "wider frame"),
+    ],
 )
 def test_a_kill_at_any_line_and_any_time_loses_nothing(scene, command):
     assert kill_everywhere(scene(command), command, "again") > 80
