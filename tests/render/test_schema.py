@@ -304,3 +304,11 @@ def test_extremes_that_small_studies_do_not_reach_are_valid(
         VALIDATOR.validate(json.loads(as_json.render(each)))
     exact = result | {"rmse": 0.0, "labels_saved": np.inf, "label_ratio": np.inf, "coverage": None}
     VALIDATOR.validate(json.loads(as_json.simulation([result, exact | {"width": np.inf}])))
+
+
+def test_a_report_in_python_is_the_document_that_the_command_prints(folder, capsys):
+    printed = print_report("gates", capsys)
+    required = ["error<=0.99", "recall[cat]>=0.99", "accuracy@place=barn>=0.5"]
+    document = json.loads(activetest.Study.open().report(require=required).to_json())
+    VALIDATOR.validate(document)
+    assert document == printed
