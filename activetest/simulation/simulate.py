@@ -198,9 +198,7 @@ def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
     if not isinstance(pool, str | PathLike):
         with _temporary_folder() as folder:
             frames.save_frame(pool, folder / "pool.parquet")
-            opened = Pool.open(folder / "pool.parquet", **columns)
-            opened.uri = "the frame"
-            yield opened
+            yield Pool.open(folder / "pool.parquet", **columns, name="the frame")
         return
     with convert.open_as_parquet(str(pool), id=given.columns.get("id")) as path:
         yield Pool.open(path, **columns)

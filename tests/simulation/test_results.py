@@ -97,6 +97,9 @@ def test_what_is_wrong_with_a_frame_is_said_of_the_frame(columns):
     columns["prob_cat"][3] = 7.0
     with pytest.raises(PoolError, match=r"row 3 of the frame .*'item-3'"):
         simulate(pa.table(columns), key, **SIZES)
+    with pytest.raises(PoolError) as error:
+        simulate(pa.table({"id": ["a"], "pred": ["x"]}).slice(0, 0), key, **SIZES)
+    assert error.value.problem == "the frame has no rows"
     with pytest.raises(PoolError, match="int is no frame"):
         simulate(3, key, **SIZES)
 
