@@ -293,7 +293,7 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
 
 
 @pytest.fixture
-def said(folder, capsys):
+def run_line(folder, capsys):
     """What a command prints, on both streams, in one line."""
     rows = [f"{row},0.{row + 10},{'male' if row % 2 else 'female'}" for row in range(30)]
     (folder / "pool.csv").write_text("\n".join(["id,score,sex", *rows]) + "\n")
@@ -306,22 +306,22 @@ def said(folder, capsys):
     return run
 
 
-def test_what_commands_say_names_options(said):
-    assert "not used: sex (--group NAME reports by a column)" in said(
+def test_what_commands_say_names_options(run_line):
+    assert "not used: sex (--group NAME reports by a column)" in run_line(
         *("init", "pool.csv", "--seed", "1", "--selection", "top")
     )
-    assert "20 items with the largest scores" in said("next", "-n", "20", "-o", "batch.csv")
-    assert "still waiting for labels (--new chooses others)" in said("next")
+    assert "20 items with the largest scores" in run_line("next", "-n", "20", "-o", "batch.csv")
+    assert "still waiting for labels (--new chooses others)" in run_line("next")
     for format in ("text", "json", "markdown"):
-        assert "next with --new chooses others" in said("status", "--format", format)
+        assert "next with --new chooses others" in run_line("status", "--format", format)
     batch = Path("batch.csv").read_text().replace(",\n", ",1\n")
     Path("batch.csv").write_text(batch)
-    said("ingest", "batch.csv")
+    run_line("ingest", "batch.csv")
     for format in ("text", "json", "markdown"):
-        assert "activetest init --selection draw draws items instead" in said(
+        assert "activetest init --selection draw draws items instead" in run_line(
             *("report", "--format", format)
         ).replace("\\", "")
-    assert "activetest init --group sex adds it" in said("report", "--group", "sex")
+    assert "activetest init --group sex adds it" in run_line("report", "--group", "sex")
 
 
 # --- what the library says
