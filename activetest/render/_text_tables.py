@@ -87,9 +87,9 @@ def show(page: Page, table: Table, *, gaps: bool = False, below: str = "") -> No
         _print(page, table, widths, gaps=gaps, below=below)
         return
     name = next((place for place, each in enumerate(table.headings) if each in _NAMES), None)
-    beside = None if name is None else _fit_columns(table, page.room, without=name)
-    if name is not None and beside:
-        _print_under_names(page, table, name, beside)
+    under_name = None if name is None else _fit_columns(table, page.room, without=name)
+    if name is not None and under_name:
+        _print_under_names(page, table, name, under_name)
     else:
         _print_stacked(page, table, name or 0)
 

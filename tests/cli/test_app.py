@@ -293,7 +293,7 @@ def test_a_report_renders_in_every_format(study, label_file, capsys):
     assert document["counts"]["labelled"] == 10
     assert main(["report"]) == 0
     assert main(["report", "--format", "markdown"]) == 0
-    assert "doubly-robust" in capsys.readouterr().out
+    assert "**The model is wrong on " in capsys.readouterr().out
 
 
 def test_the_help_says_what_each_command_does_in_80_columns():
