@@ -41,10 +41,20 @@ ABOUT = {
     "metrics/test_rates": "metrics that are rates",
     "metrics/test_regression": "metrics of numbers",
     "render/test_formats": "every format",
+    "render/test_schema": "the schema of every JSON document",
     "render/test_simulation": "simulations in every format",
     "study/test_leftovers": "files that a killed command left",
     "study/test_top_scores": "studies of the top scores",
     "surrogates/test_neural": "every neural network",
+}
+
+# What the command line may import of the rooms whose verbs it runs, and who else may what.
+FACE = {"activetest.study.study.Study", "activetest.simulation.simulate.simulate"}
+BEHIND_THE_FACE = {
+    # A shell waits for the names of columns: nothing but the folder of the study is looked at.
+    ("activetest.cli.completion", "activetest.study.folder"),
+    # The truth that the demo ends with is nothing that a study can tell.
+    ("activetest.cli.demo", "activetest.study.stored"),
 }
 
 # The only rooms that may import a library.
@@ -118,6 +128,16 @@ def test_there_are_at_most_eight_floors_and_no_circle():
     graphlib.TopologicalSorter(arrows).prepare()
 
 
+def test_the_command_line_runs_every_verb_through_the_public_face():
+    verbs = {"study", "simulation", "reporting"}
+    found = {
+        (module, imported)
+        for module, imported in between_rooms()
+        if room(module) == "cli" and room(imported) in verbs and imported not in FACE
+    }
+    assert {(module, imported.rpartition(".")[0]) for module, imported in found} == BEHIND_THE_FACE
+
+
 def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms():
     rooms = {folder.parent.name for folder in PACKAGE.glob("*/__init__.py")} - {"sample_data"}
     assert rooms | LOOSE - {"__init__", "__main__"} == set().union(*FLOORS)
@@ -162,13 +182,17 @@ def names_a_file(test: Path) -> bool:
 def test_a_file_of_tests_is_called_like_the_file_it_tests():
     tests = ROOT / "tests"
     loose = {
+        "test_benchmarks_page",
         "test_doctests",
         "test_layers",
         "test_notebook",
         "test_pages",
         "test_readme",
+        "test_recipes",
+        "test_release",
         "test_style",
         "test_words",
+        "test_workflows",
     }
     wrong = [
         str(file.relative_to(ROOT))
@@ -218,7 +242,25 @@ def command(*words: str) -> str:
 def test_the_nouns_and_the_package_itself_load_nothing():
     """Types can be named without waiting for arrays."""
     assert "numpy" not in loaded("import activetest.nouns")
-    assert "numpy" not in loaded("import activetest")
+    assert loaded("import activetest") - loaded("pass") == {"activetest"}
+
+
+def test_naming_the_study_or_an_error_waits_for_no_arrays():
+    modules = loaded("import activetest as at; at.Study; at.Batch; at.Report; at.PoolError")
+    assert "activetest.study.study" in modules
+    assert not modules & {"numpy", "pyarrow", "rich", "typer", "activetest.study.stored"}
+
+
+def test_public_names_are_imported_when_they_are_used():
+    import activetest
+
+    names = set(activetest.__all__)
+    assert set(dir(activetest)) == names and sorted(names) == activetest.__all__
+    for name in names - {"__version__"}:
+        assert getattr(activetest, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'Studi'"):
+        _ = activetest.Studi  # type: ignore[attr-defined]
+    assert (PACKAGE / "py.typed").is_file()
 
 
 @pytest.mark.parametrize(
