@@ -1,6 +1,7 @@
 """Which column has which role: as the user chose, else by convention."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -266,8 +267,9 @@ def _require(
 
 def reject_duplicates(table: pa.Schema) -> None:
     """Raises PoolError when two columns of a table have one name."""
-    for name in table.names:
-        if table.names.count(name) > 1:
+    # Found in one pass: a pool may have thousands of columns.
+    for name, count in Counter(table.names).items():
+        if count > 1:
             raise PoolError(f"two columns are called {name!r}", hint="rename one of them")
 
 
