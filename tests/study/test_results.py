@@ -1,0 +1,156 @@
+"""What a study returns: batches, reports, states and setups as text, tables, files and frames."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from activetest.cli.app import main
+from activetest.errors import ChoiceError, LabelError, StorageError
+from activetest.nouns.report import FAIL, PASS, UNDECIDED
+from activetest.study.results import Batch, Report
+from activetest.study.study import Study
+
+
+@pytest.fixture
+def face(pool_file) -> Study:
+    """A study of 40 items, 20 of them labelled."""
+    study = Study.create(pool_file, groups="place", seed=1)
+    study.ingest(dict.fromkeys(study.next(20).ids, "cat"))
+    return study
+
+
+@pytest.fixture
+def report(face) -> Report:
+    """Its report, with a gate that fails."""
+    return face.report(require="error<=0.01")
+
+
+def test_a_batch_is_a_sequence_of_rows(face):
+    batch = face.next(3, show=["place"])
+    assert len(batch) == len(list(batch)) == 3
+    assert [row["id"] for row in batch] == batch.ids
+    assert repr(batch) == "<Batch of round 2: 3 items drawn>"
+    assert not len(Batch(None, [], repeated=False)) and "no items" in repr(Batch(None, [], False))
+
+
+def test_a_batch_as_text_file_and_frame_holds_the_same(face, folder):
+    batch = face.next(3, show="place")
+    assert batch.to_csv(folder / "batch.csv") is None
+    assert (folder / "batch.csv").read_text() == batch.to_csv()
+    assert batch.to_jsonl("batch.jsonl") is None
+    lines = (folder / "batch.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == batch.ids
+    frame = batch.to_frame("pyarrow")
+    assert frame.column_names == ["id", "label", "place"]
+    assert frame.column("place").to_pylist() == [row["place"] for row in batch]
+    assert frame.schema.field("label").type == pa.string() and frame["label"].null_count == 3
+
+
+def test_a_batch_is_not_written_over_labels_that_the_study_does_not_know(face, folder):
+    batch = face.next(2)
+    path = folder / "batch.csv"
+    content = f"id,label\n{batch.ids[0]},cat\n"
+    path.write_text(content)
+    for write in (batch.to_csv, batch.to_jsonl, Batch(1, batch.rows, False).to_csv):
+        with pytest.raises(LabelError, match="does not know"):
+            write(path)
+    assert path.read_text() == content
+    face.ingest(path)
+    batch.to_csv(path)
+    assert path.read_text() == batch.to_csv()
+    with pytest.raises(StorageError):
+        batch.to_csv(folder / "nowhere" / "batch.csv")
+
+
+def test_an_empty_batch_has_a_frame_too():
+    frame = Batch(None, [], repeated=False).to_frame("pyarrow")
+    assert frame.num_rows == 0 and frame.column_names == ["id", "label"]
+
+
+@pytest.mark.parametrize("kind", ["panda", "", None])
+def test_another_kind_of_frame_is_an_error(face, report, kind):
+    for each in (face.next(2), report):
+        with pytest.raises(ChoiceError):
+            each.to_frame(kind)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_frame_whose_package_is_missing_is_an_error_and_no_other_kind(report, monkeypatch, kind):
+    monkeypatch.setitem(sys.modules, kind, None)
+    with pytest.raises(ChoiceError, match=f"{kind} is not installed") as caught:
+        report.to_frame(kind)
+    assert "pip install" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "passed", "code"),
+    [
+        ((), None, 0),
+        ((PASS,), True, 0),
+        ((PASS, PASS), True, 0),
+        ((PASS, UNDECIDED), False, 3),
+        ((UNDECIDED, FAIL), False, 1),
+    ],
+)
+def test_a_report_passed_if_every_gate_did(report, verdicts, passed, code):
+    gates = tuple(replace(report.gates[0], verdict=verdict) for verdict in verdicts)
+    judged = replace(report, gates=gates)
+    assert (judged.passed, judged.exit_code) == (passed, code)
+
+
+def test_a_report_is_what_the_command_line_prints(face, report, capsys):
+    for format, text in (("json", report.to_json()), ("markdown", report.to_markdown())):
+        capsys.readouterr()
+        assert main(["report", "--require", "error<=0.01", "--format", format]) == 1
+        printed = capsys.readouterr().out
+        if format == "json":
+            assert json.loads(text) == json.loads(printed)
+        assert text.splitlines()[0] == printed.splitlines()[0]
+
+
+def test_the_headline_of_a_report_is_its_first_row_and_sentence(report):
+    assert report.headline is report.estimates[0] and report.headline.headline
+    assert report.sentence.startswith("The model is wrong on") and report.sentence in str(report)
+    assert repr(report) == f"<Report of 20 labels: {report.sentence}>"
+    frame = report.to_frame("pyarrow")
+    assert frame.num_rows == len(report.estimates)
+    assert frame["estimate"].to_pylist() == [row.estimate for row in report.estimates]
+
+
+def test_a_state_is_counts_and_a_sentence(face, capsys):
+    face.next(3)
+    status = face.status()
+    counts, sentence = status
+    assert (counts.labelled, counts.pending) == (20, 3) and "3 pending items" in sentence
+    assert main(["status"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == str(status).splitlines()[0]
+    assert repr(status).startswith("<Status: 20 labelled, 3 pending; ")
+
+
+def test_a_setup_says_what_was_understood(face, folder):
+    setup = face.setup
+    lines = str(setup).splitlines()
+    assert lines[0] == "created .activetest" and lines[-1] == "seed: 1"
+    assert set(setup.notices) <= set(lines)
+    assert repr(setup) == "<Setup of 40 items, created in .activetest>"
+    checked = Study.check("pool.parquet", "elsewhere")
+    assert str(checked).startswith("dry run: nothing written in elsewhere\n")
+    assert str(checked).endswith("seed: drawn when the study is created")
+
+
+def test_notebooks_show_fragments_without_markup_of_the_user(folder, write_pool):
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(write_pool(folder / "pool.parquet", 40))
+    place = pa.array(["<script>alert(1)</script>"] * 40)
+    index = table.column_names.index("place")
+    study = Study.create(table.set_column(index, "place", place), groups="place", seed=1)
+    batch = study.next(20, show="place")
+    study.ingest(dict.fromkeys(batch.ids, "cat"))
+    for each in (batch, study.report(), study.status(), study):
+        fragment = each._repr_html_()
+        assert "<table" in fragment and "<script" not in fragment
+    assert "&lt;script" in batch._repr_html_()
