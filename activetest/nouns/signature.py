@@ -16,7 +16,7 @@ from activetest.nouns.choices import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ONE = {Kind.NUMBER: float, Kind.WHOLE: int}
+_TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 _SEVERAL = {Kind.NUMBER: Sequence[float], Kind.WHOLE: Sequence[int]}
 
 
@@ -85,8 +85,8 @@ def _annotation(declaration: Declaration, simulated: bool) -> Any:
     several = simulated and declaration.simulated == Simulated.SEVERAL
     kind = declaration.kind
     if kind.is_list or several:
-        return _ONE.get(kind, str) | _SEVERAL.get(kind, Sequence[str]) | None
-    return _ONE.get(kind, str) | None
+        return _TYPES.get(kind, str) | _SEVERAL.get(kind, Sequence[str]) | None
+    return _TYPES.get(kind, str) | None
 
 
 def _in_python(meaning: str) -> str:

@@ -79,8 +79,8 @@ def _read_value(name: str, value: Any, simulated: bool) -> Any:
     declaration = DECLARATIONS[name]
     several = simulated and declaration.simulated == Simulated.SEVERAL
     if declaration.kind.is_list or several:
-        one = isinstance(value, str) or not isinstance(value, Iterable)
-        values = tuple(_read_one(name, each) for each in ((value,) if one else value))
+        single = isinstance(value, str) or not isinstance(value, Iterable)
+        values = tuple(_read_one(name, each) for each in ((value,) if single else value))
         if not values and name not in _MAY_BE_EMPTY:
             raise ChoiceError(f"`{name}` is empty", "name at least one, or leave it out")
         return values
