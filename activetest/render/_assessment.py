@@ -286,7 +286,7 @@ def _describe_needed_labels(answer: Assessment) -> str:
 
 def _write_shrunk(row: EstimateRow | None) -> str:
     """The shrunk value of a group; without a row, none."""
-    return "-" if row is None else words.figure(row.shrunk, words.half_width(row.quantity))
+    return "-" if row is None else words.shrunk(row)
 
 
 def _write_anytime(row: EstimateRow | None) -> str:

@@ -227,7 +227,7 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
     if kind == "differences":
         columns["differ"] = words.differ
     elif any(row.shrunk is not None for row in rows):
-        columns["shrunk"] = lambda row: words.figure(row.shrunk, words.half_width(row.quantity))
+        columns["shrunk"] = words.shrunk
     columns["labels"] = lambda row: words.count(row.n_labeled)
     if kind == "groups":
         columns["items"] = lambda row: words.count(row.n_pool)

@@ -119,6 +119,12 @@ def interval_or_reason(row: EstimateRow) -> str:
     return interval(row)
 
 
+def shrunk(row: EstimateRow) -> str:
+    """The value moved towards what is expected of the group; to two digits without an interval."""
+    doubt = half_width(row.quantity)
+    return figure(row.shrunk, abs(row.shrunk) if doubt is None and row.shrunk else doubt)
+
+
 def reliable(record: Measured) -> bool:
     """Whether there are enough labels for the interval."""
     return record.reliable or record.method == "exact"

@@ -206,6 +206,15 @@ def test_labels_saved_are_said_also_when_they_are_bad_news(row, changes, written
     assert words.labels_saved(row(**changes)) == written
 
 
+def test_a_shrunk_value_is_not_written_more_precisely_than_it_is_known(row):
+    assert words.shrunk(row(shrunk=0.06024)) == "0.060"
+    without = {"estimate": None, "lower": None, "upper": None}
+    assert words.shrunk(row(**without, shrunk=0.10864)) == "0.11"
+    assert words.shrunk(row(**without, shrunk=5327.1)) == "5,327"
+    assert words.shrunk(row(**without, shrunk=0.0)) == "0"
+    assert words.shrunk(row(**without)) == "-"
+
+
 def test_an_estimate_without_an_interval_says_why(row):
     bare = row(
         estimate=0.05312, lower=None, upper=None, method="none", reason="the loss has no bound"
