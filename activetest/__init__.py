@@ -15,8 +15,6 @@ __version__ = "0.2.0"
 # As in typing, which is not imported for this alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from activetest.errors import (
         ActivetestError,
         ChoiceError,
@@ -61,15 +59,17 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> "Any":
-    """The public name, imported now."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:
 
-    value = getattr(import_module(_MODULES.get(name, "activetest.errors")), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """The public name, imported now."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(_MODULES.get(name, "activetest.errors")), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

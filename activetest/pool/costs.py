@@ -11,22 +11,33 @@ corner is free. Classes may come in any order, each exactly once:
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from activetest.errors import ChoiceError
 
 _EXPECTED = "a row for each predicted class, a column for each true one; the first ones name them"
 
 
-def read_costs(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+def read_costs(
+    source: str | Path | Mapping[Any, Any], classes: Sequence[str]
+) -> tuple[tuple[float, ...], ...]:
     """(C, C) cost of predicting (row) for the truth (column), in the order of classes.
 
-    Costs may be negative, as gains are. Raises ChoiceError, naming file, line and column, for
-    anything that is not such a file.
+    source  the file, or a mapping {predicted: {true: cost}}
+
+    Costs may be negative, as gains are. Raises ChoiceError, naming line and column or both classes,
+    for anything that is no such file or mapping.
     """
     if not classes:
-        raise ChoiceError(f"{path} holds costs of classes, and this pool has none", "leave it out")
+        name = "`costs`" if isinstance(source, Mapping) else source
+        raise ChoiceError(f"{name} holds costs of classes, and this pool has none", "leave it out")
+    return _read_mapping(source, classes) if isinstance(source, Mapping) else _read(source, classes)
+
+
+def _read(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+    """The costs in a file."""
     lines = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
     try:
         rows = [(lines.line_num, [cell.strip() for cell in row]) for row in lines if any(row)]
@@ -44,6 +55,22 @@ def read_costs(path: str | Path, classes: Sequence[str]) -> tuple[tuple[float, .
             raise ChoiceError(problem, _EXPECTED)
         for truth, cell in zip(truths, cells, strict=True):
             found[predicted, truth] = _parse_cost(cell, f"{path}, line {line}, column {truth!r}")
+    return tuple(tuple(found[predicted, truth] for truth in classes) for predicted in classes)
+
+
+def _read_mapping(
+    costs: Mapping[Any, Any], classes: Sequence[str]
+) -> tuple[tuple[float, ...], ...]:
+    """The costs in a mapping from predicted classes to mappings from true ones."""
+    _check_names([str(name) for name in costs], classes, "`costs`", "predicted")
+    found = {}
+    for predicted, row in costs.items():
+        where = f"`costs` of predicted {str(predicted)!r}"
+        if not isinstance(row, Mapping):
+            raise ChoiceError(f"{where} is {row!r}", "give a mapping from true classes to costs")
+        _check_names([str(name) for name in row], classes, where, "true")
+        for truth, cost in row.items():
+            found[str(predicted), str(truth)] = _parse_cost(cost, f"{where}, true {str(truth)!r}")
     return tuple(tuple(found[predicted, truth] for truth in classes) for predicted in classes)
 
 
@@ -72,10 +99,10 @@ def _check_names(names: Sequence[str], classes: Sequence[str], where: str, kind:
             raise ChoiceError(f"{where}: the {kind} class {name!r} is missing", _EXPECTED)
 
 
-def _parse_cost(cell: str, where: str) -> float:
+def _parse_cost(cell: Any, where: str) -> float:
     try:
         cost = float(cell)
-    except ValueError:
+    except (TypeError, ValueError):
         cost = math.nan
     if not math.isfinite(cost):
         raise ChoiceError(f"{where}: {cell!r} is no cost", "write a number")

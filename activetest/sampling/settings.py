@@ -28,7 +28,7 @@ class Settings:
     files     {"train": address, "other_models": address}; None where it was not given, empty where
               the study is to forget it
     seed      None where it was not given
-    costs     address of the file of costs
+    costs     address of the file of costs, or a mapping {predicted: {true: cost}}
     compare   the two groups as text "A,B", or as two values
     """
 
@@ -36,7 +36,7 @@ class Settings:
     choices: dict[str, Any]
     files: dict[str, str | None]
     seed: int | None
-    costs: str | None
+    costs: str | Mapping[Any, Any] | None
     compare: str | tuple[str, ...] | None
 
 
@@ -96,9 +96,11 @@ def _read_one(name: str, value: Any) -> Any:
     if name in (*FILES, "costs"):
         if isinstance(value, str | Path):
             return str(value)
-        raise ChoiceError(
-            f"`{name}` is a {type(value).__name__}", "write it to a file, and give the path"
-        )
+        if name == "costs" and isinstance(value, Mapping):
+            return value
+        hint = "write it to a file, and give the path"
+        hint += ", or give a mapping {predicted: {true: cost}}" if name == "costs" else ""
+        raise ChoiceError(f"`{name}` is of type {type(value).__name__}", hint)
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole and name in _NAMES_OF_VALUES:
         return str(value)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def is_address(pool: Any) -> bool:
 
     Raises PoolError for what is neither.
     """
-    if isinstance(pool, str | Path):
+    if isinstance(pool, str | PathLike):
         return True
     from activetest.pool import frames
 

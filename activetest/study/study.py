@@ -34,9 +34,13 @@ class Study:
     'The model is wrong on 9 % of items (95 % confidence: 1 % to 32 %).'
     """
 
-    def __init__(self, stored: "StoredStudy", setup: Setup | None = None) -> None:
-        self._stored, self._setup = stored, setup
-        self._stamp = _stamp(stored.folder)
+    def __init__(self, folder: Path, setup: Setup | None = None) -> None:
+        """The study in a folder that holds one; `Study.open` finds it."""
+        from activetest.study.stored import StoredStudy
+
+        # Before it is read: what changes meanwhile is seen the next time.
+        self._stamp = _stamp(folder)
+        self._stored, self._setup = StoredStudy.open(folder), setup
 
     @classmethod
     @with_settings()
@@ -58,6 +62,7 @@ class Study:
                 `.activetest`.
             **settings: Named below. None leaves a setting to its default or, in a study that is
                 there already, as it is. Where several names are possible, one text is one name.
+                `costs` may be a mapping {predicted: {true: cost}}, and `compare` two values.
 
         Raises:
             PoolError: The pool or another file cannot be used.
@@ -67,10 +72,9 @@ class Study:
             StorageError: The folder cannot be written.
         """
         from activetest.study.init import init
-        from activetest.study.stored import StoredStudy
 
         setup = init(_check_pool(pool), folder, **_check_names(settings))
-        return cls(StoredStudy.open(setup.folder), setup)
+        return cls(setup.folder, setup)
 
     @staticmethod
     @with_settings()
@@ -103,9 +107,9 @@ class Study:
             StudyError: There is no study, or it is damaged.
             ChoiceError: Its study.toml has a mistake.
         """
-        from activetest.study.stored import StoredStudy
+        from activetest.study.folder import find_study
 
-        return cls(StoredStudy.open(folder))
+        return cls(find_study(folder))
 
     @with_settings()
     def change(self, *, dry_run: bool = False, **settings: Any) -> Setup:

@@ -81,3 +81,32 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_values_have_no_costs(matrix):
     with pytest.raises(ChoiceError, match="this pool has none"):
         costs.read_costs(matrix(",cat\ncat,0\n"), ())
+
+
+def test_a_mapping_says_the_same_as_a_file():
+    mapping = {"dog": {"cat": 1, "dog": 0}, "cat": {"dog": 5.0, "cat": 0}}
+    assert costs.read_costs(mapping, CLASSES) == ((0, 5), (1, 0))
+    numbers = {0: {0: 0, 1: 2}, 1: {0: 3, 1: -1}}
+    assert costs.read_costs(numbers, ("0", "1")) == ((0, 2), (3, -1))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "problem"),
+    [
+        ({}, "the predicted class 'cat' is missing"),
+        ({"cat": 1, "dog": 2}, "of predicted 'cat' is 1"),
+        ({"cat": {"cat": 0}, "dog": {}}, "of predicted 'cat': the true class 'dog' is missing"),
+        ({"cat": {"cat": 0, "dog": 1, "cow": 2}, "dog": {}}, "'cow' is no class of this pool"),
+        ({"cat": {"cat": 0, "dog": None}, "dog": {}}, "true 'dog': None is no cost"),
+        ({"cat": {"cat": 0, "dog": float("nan")}, "dog": {}}, "true 'dog': nan is no cost"),
+    ],
+)
+def test_a_mapping_that_is_no_matrix_names_the_classes(mapping, problem):
+    with pytest.raises(ChoiceError, match=problem) as caught:
+        costs.read_costs(mapping, CLASSES)
+    assert caught.value.hint
+
+
+def test_costs_of_classes_are_refused_where_values_are_predicted():
+    with pytest.raises(ChoiceError, match="`costs` holds costs of classes"):
+        costs.read_costs({"cat": {}}, ())

@@ -87,6 +87,17 @@ def test_the_same_frame_again_is_the_same_study(frame):
     assert (study.folder / "pool" / names[0]).stat().st_mtime_ns == written
 
 
+def test_settings_change_without_the_frame(frame, folder):
+    study = Study.create(frame, seed=1)
+    names = kept(study.folder)
+    study.change(floor=0.5)
+    # Another seed before the first draw starts the study again.
+    study.change(seed=2, groups="place")
+    assert main(["init", "--metric", "f1"]) == 0
+    assert (study.seed, study.choices.floor, study.choices.metric) == (2, 0.5, "f1")
+    assert kept(study.folder) == names and study.next(3, show="place").round == 1
+
+
 def test_another_frame_is_refused_and_changes_nothing(frame, folder):
     study = Study.create(frame, seed=1)
     study.next(3)
@@ -201,7 +212,7 @@ def test_what_a_killed_create_left_is_in_nobodys_way_and_goes(frame, folder):
 
 @pytest.mark.parametrize("name", ["train", "other_models", "costs"])
 def test_frames_of_other_files_are_refused(frame, folder, name):
-    with pytest.raises(ChoiceError, match=f"`{name}` is a Table") as caught:
+    with pytest.raises(ChoiceError, match=f"`{name}` is of type Table") as caught:
         Study.create(frame, **{name: frame})
     assert "path" in caught.value.hint and list(folder.iterdir()) == []
 
