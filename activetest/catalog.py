@@ -130,13 +130,13 @@ def having(family: str, stated: str) -> tuple[str, ...]:
     return tuple(name for name in names(family) if fact(family, name, stated))
 
 
-def suggest(name: str, known: Sequence[str]) -> str:
+def suggest(name: object, known: Sequence[str]) -> str:
     """A question about a mistyped name, with a space behind it; empty where nothing is close."""
-    close = difflib.get_close_matches(name.casefold(), known, n=1)
+    close = difflib.get_close_matches(str(name).casefold(), known, n=1)
     return f"did you mean '{close[0]}'? " if close else ""
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: object, known: Sequence[str]) -> str:
     """A hint for a mistyped name: the one it is closest to, then all that could be meant."""
     return f"{suggest(name, known)}choose from {', '.join(known)}"
 

@@ -4,10 +4,11 @@ The draws and numbers come from the same code as those of `next` and `report`.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import product
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,9 @@ def simulate(
         ActivetestError: A worker died.
     """
     given = read_settings(settings, simulated=True)
-    budgets = (budgets,) if isinstance(budgets, int) else budgets
+    budgets = _read_budgets(budgets)
+    runs, batch = _read_count("runs", runs), _read_count("batch", batch)
+    seed, workers = _read_count("seed", seed), workers and _read_count("workers", workers)
     estimators = (estimators,) if isinstance(estimators, str) else estimators
     metrics = (metrics,) if isinstance(metrics, str) else metrics
     _check_numbers(budgets, runs, batch, workers)
@@ -165,6 +168,19 @@ def simulate(
             '`estimators=["ase"]` for top scores, "importance" for draws with replacement',
         )
     return results
+
+
+def _read_budgets(budgets: Any) -> tuple[int, ...]:
+    """One number of draws or several."""
+    single = isinstance(budgets, str) or not isinstance(budgets, Iterable)
+    return tuple(_read_count("budgets", each) for each in ((budgets,) if single else budgets))
+
+
+def _read_count(name: str, value: Any) -> int:
+    """A whole number, also one of NumPy. Raises ChoiceError for anything else."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ChoiceError(f"`{name}` is {value!r}", "it must be a whole number")
+    return index(value)
 
 
 def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int | None) -> None:

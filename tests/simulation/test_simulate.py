@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError, LabelError
@@ -196,3 +197,30 @@ def test_a_surrogate_that_learns_seldom_is_another_strategy():
     first = {"budgets": (10,), "runs": 2, "workers": 1, "estimators": ("lure",)}
     rmse = [digits(refit=refit, **first)[0].rmse for refit in ("every", "20")]
     assert rmse[0] == rmse[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"budgets": "10"}, "`budgets` is '10'"),
+        ({"budgets": [10, 2.5]}, "`budgets` is 2.5"),
+        ({"budgets": []}, "budgets of 2, or more"),
+        ({"runs": "many"}, "`runs` is 'many'"),
+        ({"batch": None}, "`batch` is None"),
+        ({"seed": True}, "`seed` is True"),
+        ({"workers": 1.0}, "`workers` is 1.0"),
+        ({"workers": 0}, "0 workers"),
+        ({"interval": 3}, "no interval 3"),
+    ],
+)
+def test_numbers_that_are_none_are_errors(options, problem):
+    with pytest.raises(ChoiceError, match=problem) as caught:
+        digits(**options)
+    assert caught.value.hint
+
+
+def test_numbers_may_be_those_of_numpy():
+    options = {"runs": 2, "workers": 1, "acquisition": "uniform", "estimators": "iid"}
+    plain = digits(budgets=[10, 20], seed=3, **options)
+    assert digits(budgets=np.array([10, 20]), seed=np.int64(3), **options) == plain
+    assert [each.budget for each in plain] == [10, 20]
