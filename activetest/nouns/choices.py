@@ -249,7 +249,7 @@ class Choices:
     """What the user decided for the rounds to come; a round records the choices it was drawn with.
 
     metric    the headline, and what draws aim at
-    metrics   what is reported, and what rounds record sums for
+    metrics   what rounds record sums for
     groups    names of group columns, products written "A*B"; a question is about the first of them
     also      further metrics that draws aim at
     costs     (C, C) cost of predicting (row) for the truth (column), or None

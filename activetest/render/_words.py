@@ -14,6 +14,8 @@ _MOST_DECIMALS = 8
 # What the mark means, for tables that hold it.
 LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
 CONFUSION = "confusion"
+# The method of intervals that are what the surrogate believes.
+_CREDIBLE = "credible"
 # Averages over classes, as the arguments of metrics name them.
 _AVERAGES = ("macro", "micro", "weighted")
 # Metrics that are shares of items, and how a sentence about them begins.
@@ -298,7 +300,8 @@ def _certainty(record: EstimateRow | Gate) -> str:
         return "no interval" + (f": {plain(record.reason)}" if record.reason else "")
     ends = " to ".join(_with_unit(record, end) for end in _ends(record))
     mark = "" if reliable(record) else ", not reliable yet"
-    return f"{percent(record.level)} confidence: {ends}{mark}"
+    kind = "credible" if record.method == _CREDIBLE else "confidence"
+    return f"{percent(record.level)} {kind}: {ends}{mark}"
 
 
 def _cell_classes(record: EstimateRow | Gate) -> tuple[str, str] | None:

@@ -113,6 +113,7 @@ def test_groups_and_differences_of_groups(row, group, against, written):
             "RMSE for a=b is 2.1 (95 % confidence: 0.0312 to no limit).",
         ),
         ({"metric": "false-positive-rate"}, "False positive rate is 0.053 (95 % confidence: "),
+        ({"method": "credible"}, "The model is wrong on 5.3 % of items (95 % credible: 3.1 % to 8"),
         ({"metric": "ece[10]"}, "Calibration error (10 bins) is 0.053 (95 % confidence: "),
         ({"metric": "of-a-plugin"}, "Of a plugin is 0.053 (95 % confidence: "),
         ({"metric": "of-a-plugin[x,y]"}, "Of a plugin (x, y) is 0.053 (95 % confidence: "),
