@@ -54,6 +54,12 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
             raise ChoiceError(
                 f"there is no choice {name!r}", catalog.nearest(name, tuple(DECLARATIONS))
             )
+        if simulated and DECLARATIONS[present].simulated == Simulated.NO:
+            other = "`metrics` and `aim` say what is estimated, and what draws aim at"
+            raise ChoiceError(
+                f"`{name}` is no setting of a simulation",
+                other if name == "metric" else "leave it out",
+            )
         if value is not None:
             values[present] = _read_value(present, value, simulated)
     task, question = split_task(values.pop("task", None))

@@ -224,3 +224,9 @@ def test_numbers_may_be_those_of_numpy():
     plain = digits(budgets=[10, 20], seed=3, **options)
     assert digits(budgets=np.array([10, 20]), seed=np.int64(3), **options) == plain
     assert [each.budget for each in plain] == [10, 20]
+
+
+@pytest.mark.parametrize("name", ["metric", "budget", "annotators"])
+def test_settings_of_studies_alone_are_refused(name):
+    with pytest.raises(ChoiceError, match=f"`{name}` is no setting of a simulation"):
+        digits(**{name: None})
