@@ -102,6 +102,7 @@ def test_another_frame_is_refused_and_changes_nothing(frame, folder):
     study = Study.create(frame, seed=1)
     study.next(3)
     names = kept(study.folder)
+    os.utime(study.folder / "pool" / names[0], (time.time() - DAY,) * 2)
     other = frame.slice(0, 30)
     for call in (Study.create, Study.check):
         with pytest.raises(PoolChanged, match="the frame is not the pool") as caught:
