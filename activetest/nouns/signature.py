@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from textwrap import fill
 from typing import Any, TypeVar
 
 from activetest.nouns.choices import (
@@ -14,6 +15,7 @@ from activetest.nouns.choices import (
     option,
 )
 
+_INDENTS: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 8}
 F = TypeVar("F", bound=Callable[..., Any])
 
 _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
@@ -54,7 +56,9 @@ def describe_settings(*, simulated: bool = False) -> str:
         words = _in_python(declaration.meaning)
         if declaration.values:
             words += f" One of {', '.join(declaration.values)}."
-        lines.append(f"    {name}: {words}" + (f" Default: {default}." if default else ""))
+        end = "" if default.endswith(".") else "."
+        words += f" Default: {default}{end}" if default else ""
+        lines.append(fill(f"{name}: {words}", 100, **_INDENTS))
     return "\n".join(lines)
 
 
