@@ -249,7 +249,7 @@ def test_every_option_that_is_named_exists():
 @pytest.mark.parametrize(("name", "words"), SHOWN, ids=[shlex.join(words) for _, words in SHOWN])
 def test_every_command_that_is_shown_can_be_parsed(name, words):
     if len(words) == 1 or words[1].startswith("--"):
-        return
+        pytest.skip("no command of activetest, but activetest itself")
     command = COMMANDS[words[1]]
     # As the program itself: the command keeps what its first context says.
     names = {"help_option_names": ["-h", "--help"]}

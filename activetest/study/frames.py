@@ -6,7 +6,6 @@ or the new one.
 
 import hashlib
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -73,8 +72,10 @@ def saving_frame(frame: Any, folder: Path, *, dry_run: bool) -> Iterator[SavedFr
         folder.mkdir(parents=True, exist_ok=True)
         atomic.remove_abandoned(folder, UNFINISHED)
         parent = folder
-    place = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=parent))
-    try:
+    with tempfile.TemporaryDirectory(
+        prefix=UNFINISHED, dir=parent, ignore_cleanup_errors=True
+    ) as temporary:
+        place = Path(temporary)
         written = place / "frame.parquet"
         frames.save_frame(frame, written)
         name = f"{_hash_file(written)}.parquet"
@@ -82,10 +83,9 @@ def saving_frame(frame: Any, folder: Path, *, dry_run: bool) -> Iterator[SavedFr
         if not dry_run and stored.is_file() and _hash_file(stored) == stored.stem:
             path = stored
         else:
-            path = written.rename(place / name)
+            path = place / name
+            atomic.move_file(written, path)
         yield SavedFrame(path, f"{INSIDE}{POOL}/{name}")
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def keep_frame(file: Path, folder: Path) -> None:
