@@ -108,6 +108,15 @@ def test_the_picture_is_the_one_that_the_script_draws():
     assert picture.PICTURE.read_text(encoding="utf-8") == picture.draw(PAGE)
 
 
+def test_the_readme_shows_the_picture_and_says_what_is_on_it():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [(text, file)] = re.findall(r"!\[(.*)\]\((.*\.svg)\)", readme)
+    assert ROOT / file == picture.PICTURE
+    numbers = sorted(round(row.random_labels) for row in picture.read_savings(PAGE))
+    assert f"{picture.LABELS} chosen labels" in text
+    assert f"{numbers[0]} to {numbers[-1]} random" in text
+
+
 def test_the_picture_shows_the_table_of_the_error_rate():
     cells = re.search(r"^\| reviews \|.*\| (1\.34) ± (0\.06), (1\.28), .*\|$", PAGE, re.MULTILINE)
     assert cells is not None
