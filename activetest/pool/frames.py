@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -75,6 +76,26 @@ def save_frame(frame: Any, path: Path) -> int:
                 hint="give a pool with at least one item; a reader can be read only once",
             )
     return rows
+
+
+def check_row_numbers(frame: Any) -> None:
+    """For a pool without ids. Raises PoolError where the index of pandas is not 0, 1, 2 ...
+
+    The ids are the numbers of the rows then, and labels looked up by another index would go to
+    other items.
+    """
+    if not _is_pandas(frame, "DataFrame"):
+        return
+    index = frame.index
+    if np.array_equal(index.to_numpy(), np.arange(len(index))):
+        return
+    names = [name for name in index.names if name is not None]
+    named = f"the index is called {names[0]!r}, and is" if names else "the index of the frame is"
+    use = f"`id={names[0]!r}`" if names else '`frame.rename_axis("id")`'
+    raise PoolError(
+        f"there is no column of ids, and {named} not 0, 1, 2 ...",
+        hint=f"{use} takes the ids from it, and `frame.reset_index(drop=True)` numbers the rows",
+    )
 
 
 class Columns(Mapping[str, list[Any]]):

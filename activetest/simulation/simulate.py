@@ -214,7 +214,10 @@ def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
     if not isinstance(pool, str | PathLike):
         with _temporary_folder() as folder:
             frames.save_frame(pool, folder / "pool.parquet")
-            yield Pool.open(folder / "pool.parquet", **columns, name="the frame")
+            opened = Pool.open(folder / "pool.parquet", **columns, name="the frame")
+            if opened.schema.id is None:
+                frames.check_row_numbers(pool)
+            yield opened
         return
     with convert.open_as_parquet(str(pool), id=given.columns.get("id")) as path:
         yield Pool.open(path, **columns)

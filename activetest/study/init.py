@@ -17,6 +17,7 @@ from activetest.errors import StudyError
 from activetest.nouns.choices import NO_QUESTION, Choices, Task
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
+from activetest.pool.frames import check_row_numbers
 from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
@@ -102,6 +103,8 @@ def init(
     id = given.columns.get("id") or (study.pool.get("id") if study else None)
     with _open_source(given_pool, study, folder, id=id, dry_run=dry_run) as source:
         pool = _open_pool(source, study, given)
+        if source.frame and not pool.schema.id:
+            check_row_numbers(given_pool)
         check_features(pool, study)
         columns_change = study is not None and check_columns(pool.schema, study)
         chosen = dict(given.choices)

@@ -224,3 +224,22 @@ def test_columns_of_a_kept_frame_are_completed(frame):
     Study.create(frame, seed=1)
     assert completion._find_address(None).endswith(".parquet")
     assert Path(completion._find_address(None)).is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [(None, '`frame.rename_axis("id")`'), ("row", "`id='row'`")]
+)
+def test_rows_are_not_numbered_where_their_index_says_otherwise(name, hint, frame, folder):
+    pytest.importorskip("pandas", reason="the index is that of pandas")
+    shuffled = frame.drop_columns("id").to_pandas().rename_axis(name).iloc[::-1]
+    with pytest.raises(PoolError, match="no column of ids") as raised:
+        Study.create(shuffled, seed=1)
+    assert raised.value.hint.startswith(f"{hint} takes the ids from it")
+    assert parts(folder) == []
+    with pytest.raises(PoolError, match="no column of ids"):
+        at.simulate(shuffled, {})
+    by_index = Study.create(shuffled.rename_axis("row"), "by index", id="row", seed=1)
+    assert by_index.setup.schema.id == "row"
+    assert Study.create(shuffled.reset_index(drop=True), "by number").setup.schema.id is None
+    of_ids = frame.to_pandas().iloc[::-1]
+    assert Study.create(of_ids, "of ids").setup.schema.id == "id"
