@@ -322,8 +322,9 @@ class Study:
         """
         from activetest.study.init import describe_setup
 
+        study = self._current()
         if self._setup is None:
-            self._setup = describe_setup(self._current())
+            self._setup = describe_setup(study)
         return self._setup
 
     def __repr__(self) -> str:

@@ -47,6 +47,17 @@ def test_create_makes_a_study_or_changes_the_settings_of_the_one_there(face, poo
     assert face.choices.floor == 0.5
 
 
+def test_what_another_program_changes_is_in_the_setup(face):
+    other = Study.open(face.folder)
+    assert other.setup.choices.floor == face.setup.choices.floor
+    face.change(floor=0.7)
+    assert other.setup.choices.floor == 0.7
+    assert other.setup is other.setup
+    shutil.rmtree(face.folder)
+    with pytest.raises(StudyError):
+        _ = face.setup
+
+
 def test_the_folder_of_a_study_does_not_move_with_the_working_directory(face, monkeypatch):
     assert face.folder.is_absolute()
     monkeypatch.chdir("/")
