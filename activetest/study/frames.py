@@ -4,6 +4,7 @@ The file is complete and on the disk before study.toml names it, so that a crash
 or the new one.
 """
 
+import contextlib
 import hashlib
 import re
 import tempfile
@@ -100,12 +101,17 @@ def keep_frame(file: Path, folder: Path) -> None:
 
 
 def remove_unused(folder: Path, address: str) -> None:
-    """Remove older pools of a study, but not the one at `address`."""
+    """Remove older pools of a study, but not the one at `address`.
+
+    Whatever cannot be removed stays: on Windows, a file that another program reads.
+    """
     place = folder / POOL
     for file in place.iterdir() if place.is_dir() else ():
-        old = time.time() - file.stat().st_mtime > _ABANDONED
-        if old and _FILE.fullmatch(file.name) and address != f"{INSIDE}{POOL}/{file.name}":
-            file.unlink(missing_ok=True)
+        if not _FILE.fullmatch(file.name) or address == f"{INSIDE}{POOL}/{file.name}":
+            continue
+        with contextlib.suppress(OSError):
+            if time.time() - file.stat().st_mtime > _ABANDONED:
+                file.unlink()
 
 
 def name_pool(address: str) -> str:

@@ -144,6 +144,15 @@ def test_pools_that_nothing_names_go_when_they_are_old_and_other_files_stay(fram
     assert len(kept(study.folder)) == 2
 
 
+def test_an_old_pool_that_cannot_be_removed_is_no_error(frame):
+    study = Study.create(frame, seed=1)
+    stuck = study.folder / "pool" / f"{'0' * 32}.parquet"
+    stuck.mkdir()
+    os.utime(stuck, (time.time() - DAY,) * 2)
+    assert Study.create(frame, floor=0.5).choices.floor == 0.5
+    assert stuck.exists()
+
+
 def test_a_damaged_copy_is_repaired_by_the_frame(frame):
     study = Study.create(frame, seed=1)
     (name,) = kept(study.folder)
