@@ -81,7 +81,7 @@ def _write(value: Any, where: str, column: str) -> str:
     Raises LabelError for a value of another sort.
     """
     if isinstance(value, str):
-        return str(value)
+        return _check_text(str(value), where, column)
     # A number of NumPy or of a tensor library, which has no other shape than ().
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
@@ -92,6 +92,17 @@ def _write(value: Any, where: str, column: str) -> str:
     if isinstance(value, bool | int | float | Decimal):
         return str(value)
     raise LabelError(f"{where}: the {column} is {_name(value)}", _SORTS)
+
+
+def _check_text(text: str, where: str, column: str) -> str:
+    """The text. Raises LabelError where UTF-8 cannot hold it; ids may have bytes of their pool."""
+    try:
+        text.encode("utf-8", "surrogateescape" if column == "id" else "strict")
+    except UnicodeEncodeError as error:
+        raise LabelError(
+            f"{where}: the {column} {text!r} is no Unicode text", "read it again as UTF-8"
+        ) from error
+    return text
 
 
 def _is_missing(value: Any) -> bool:

@@ -172,3 +172,20 @@ def test_every_mapping_of_texts_and_numbers_is_read_back(labels):
     rows = values.read_mapping(labels)
     assert {row.id: row.label for row in rows} == {id: str(value) for id, value in labels.items()}
     assert all(row.status == LABELLED for row in rows)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "a", "label": "\udcff"},
+        {"id": "\ud800", "label": "cat"},
+        {"id": "a", "label": "cat", "annotator": "\ud800"},
+    ],
+)
+def test_halves_of_characters_are_no_text(row):
+    with pytest.raises(LabelError, match="is no Unicode text"):
+        values.read_rows([row])
+
+
+def test_ids_may_have_bytes_that_are_no_text():
+    assert values.read_mapping({"a\udcff": "cat"})[0].id == "a\udcff"
