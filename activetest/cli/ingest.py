@@ -36,10 +36,10 @@ def ingest(
     if undo:
         source, time, answers = current.undo()
         count = f"{answers:,} answer{'s' * (answers != 1)}"
-        streams.write(f"taken back: {count} of {source}, which came at {time}\n")
+        streams.write_lines(f"taken back: {count} of {source}, which came at {time}")
     else:
         given = sys.stdin.buffer if labels == "-" else labels
-        streams.write(f"{current.ingest(given, replace=replace, dry_run=dry_run)}\n")
+        streams.write_lines(str(current.ingest(given, replace=replace, dry_run=dry_run)))
 
 
 COMMAND = ingest

@@ -41,7 +41,7 @@ def init(
         setup = Study.create(pool, study, **settings).setup
     # What users call things stands in the other lines.
     notices = tuple(map(to_commands, setup.notices))
-    streams.write(f"{replace(setup, notices=notices)}\n")
+    streams.write_lines(str(replace(setup, notices=notices)))
 
 
 COMMAND = init

@@ -33,9 +33,14 @@ def write(text: str) -> None:
         raise StorageError(problem, "nothing is lost: run the command again") from error
 
 
+def write_lines(text: str) -> None:
+    """Lines to standard output; whatever is in a name, a terminal obeys none of it."""
+    write(f"{_escape(text)}\n")
+
+
 def say(text: str) -> None:
-    """A line to standard error."""
-    print(text, file=sys.stderr)
+    """Lines to standard error, as of write_lines."""
+    print(_escape(text), file=sys.stderr)
 
 
 def fail(problem: str, hint: str) -> int:
@@ -48,6 +53,13 @@ def discard_output() -> None:
     """Nobody reads standard output any more: what is still written goes nowhere."""
     if sys.__stdout__ is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+
+
+def _escape(text: str) -> str:
+    """The text without anything but the ends of lines that a terminal would obey."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text
+    )
 
 
 def progress() -> Callable[[int, int], None]:
