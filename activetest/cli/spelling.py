@@ -285,6 +285,9 @@ def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
     texts = [value.text for value in values if value is not None]
     if not texts or len(texts) < len(values) or not _can_join(texts, parameter.takes):
         return None
+    if not parameter.flag and texts[0].startswith("-"):
+        # A file with such a name would be read as an option.
+        return None
     if parameter.takes == Takes.REPEATED:
         return " ".join(f"{parameter.flag} {shlex.quote(text)}" for text in texts)
     joined = ",".join(texts)

@@ -452,3 +452,8 @@ def test_the_search_finds_what_is_not_understood(code, spans):
 )
 def test_the_search_knows_options_and_commands(text, found):
     assert bool(OF_A_SHELL.search(text)) == found
+
+
+@pytest.mark.parametrize("name", ["--undo", "-x.csv"])
+def test_a_file_with_the_name_of_an_option_is_no_command(name):
+    assert to_commands(f"`study.ingest({name!r})`") == f"`study.ingest({name!r})`"
