@@ -147,20 +147,35 @@ def write_frame(
     kind   "pandas", "polars" or "pyarrow"
     types  of the columns whose values do not tell it: str, float, int or bool
 
-    Raises ChoiceError for another kind, and where its package is not installed.
+    Raises ChoiceError for another kind, where its package is not installed, and for values that
+    make no column.
     """
     if kind not in KINDS:
         raise ChoiceError(f"no frame is called {kind!r}", hint=catalog.nearest(str(kind), KINDS))
     package = _load_package(kind)
     table = pa.table(
         {
-            name: pa.array(values, _TYPES[types[name]] if name in types else None)
+            name: _make_array(name, values, _TYPES[types[name]] if name in types else None)
             for name, values in columns.items()
         }
     )
     if kind == PANDAS:
         return table.to_pandas()
     return package.from_arrow(table) if kind == POLARS else table
+
+
+def _make_array(name: str, values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
+    """A column. Raises ChoiceError for values that no column of a frame holds together."""
+    try:
+        try:
+            return pa.array(values, kind)
+        except OverflowError:
+            # Whole numbers that only the unsigned type holds.
+            return pa.array(values, pa.uint64())
+    except _NO_VALUE as error:
+        raise ChoiceError(
+            f"column {name!r} cannot be in a frame: {_first_line(error)}", hint="leave it out"
+        ) from error
 
 
 def _load_package(name: str) -> Any:

@@ -293,7 +293,7 @@ class Pool:
     def show(self, rows: Array | Sequence[int], columns: Iterable[str]) -> dict[str, list]:
         """The values of columns at pool positions, in the order of rows.
 
-        Raises PoolError for unknown columns.
+        Raises PoolError for unknown columns, and for values that Python does not have.
         """
         columns = list(columns)
         for column in columns:
@@ -314,7 +314,13 @@ class Pool:
                 pa.array(positions[inside] - piece.start)
             )
             for column in columns:
-                for place, value in zip(inside, table.column(column).to_pylist(), strict=True):
+                try:
+                    values = table.column(column).to_pylist()
+                except (pa.ArrowException, ValueError, OverflowError) as error:
+                    raise PoolError(
+                        f"column {column!r} cannot be shown: {error}", hint="show another column"
+                    ) from error
+                for place, value in zip(inside, values, strict=True):
                     shown[column][place] = value
         return shown
 

@@ -486,3 +486,13 @@ def test_pools_and_frames_of_arrow_need_neither_pandas_nor_polars(tmp_path):
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert frames.read_columns(pq.read_table(tmp_path / "x.parquet"))["x"] == [1]
+
+
+def test_whole_numbers_of_64_bits_are_in_frames():
+    assert frames.write_frame({"x": [2**64 - 1, 3]}, "pyarrow")["x"].to_pylist() == [2**64 - 1, 3]
+
+
+@pytest.mark.parametrize("values", [[2**64], [1, "a"], [[("key", 1)]]])
+def test_what_makes_no_column_is_refused_by_its_name(values):
+    with pytest.raises(ChoiceError, match="column 'odd' cannot be in a frame"):
+        frames.write_frame({"odd": values}, "pyarrow")

@@ -166,6 +166,13 @@ def test_show_reads_columns_in_the_order_asked(tmp_path):
         pool.show([0], ["nope"])
 
 
+def test_times_that_python_does_not_have_are_not_shown(tmp_path):
+    early = pa.array([-(10**15)], pa.timestamp("s"))
+    pq.write_table(pa.table({"pred": ["a"], "when": early}), tmp_path / "pool.parquet")
+    with pytest.raises(PoolError, match="column 'when' cannot be shown"):
+        Pool.open(tmp_path / "pool.parquet").show([0], ["when"])
+
+
 def test_lists_of_varying_type_serve_when_they_are_equally_long(tmp_path):
     lists = pa.array(PROBS, pa.list_(pa.float64()))
     pool = Pool.open(written(tmp_path, prob=lists, f=pa.array([[1, 2], None, [3, None]])))
