@@ -75,9 +75,11 @@ def left_out(report: Report, more: str) -> str:
             for name, has in tables.items()
             if has(answer, verbose=True) and not has(answer, verbose=False)
         ]
-    count = len(report.notes) - len(notes(report, verbose=False))
-    if count:
-        parts.append(f"{count} note{'s' * (count != 1)}")
+    shown = notes(report, verbose=False)
+    hidden = [words.label(note) for note in report.notes if note not in shown]
+    for kind in sorted(set(hidden)):
+        count = hidden.count(kind)
+        parts.append(f"{count} {kind}{'s' * (count != 1)}")
     return f"More with {more}: {', '.join(parts)}." if parts else ""
 
 

@@ -92,8 +92,7 @@ def report(
     kind = interval or choices.interval
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
-    notes = [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
-    notes += about.write_notes(view, estimates, shown[0], answers)
+    notes = about.write_notes(view, estimates, shown[0], answers)
     estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
     grouped = any(row.group for row in estimates)
     apart = rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
@@ -104,6 +103,8 @@ def report(
     notes += about.note_changed_labels(
         study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
     )
+    # Last of their weight: what is wrong with a number itself comes first.
+    notes += [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
     if bound is not None:
         capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
         notes.append(Note(capped))

@@ -270,11 +270,14 @@ def test_the_heaviest_notes_are_shown_and_a_command_shows_the_rest(labelled, lab
     shown = " ".join(capsys.readouterr().out.split())
     assert notes[0].startswith("The interval of error") and notes[1].startswith("Not reliable yet")
     assert shown.count("caution: ") == min(len(notes) - 2, 3)
-    left_out = len(notes) - 1 - shown.count("caution: ")
-    s = "s" * (left_out != 1)
-    assert shown.endswith(f"More with activetest report -v: {left_out} note{s}.")
     assert main(["report", "-v", *words]) == 0
     full = " ".join(capsys.readouterr().out.split())
+    kinds = [
+        (kind, full.count(f"{kind}: ") - shown.count(f"{kind}: ")) for kind in ("caution", "note")
+    ]
+    left_out = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in kinds if count]
+    assert left_out
+    assert shown.endswith(f"More with activetest report -v: {', '.join(left_out)}.")
     assert all(note in full for note in notes)
     assert "More with" not in full
 

@@ -92,7 +92,7 @@ def test_cautions_and_other_notes_have_titles_of_their_own(whole):
     shown = markdown.render(noted, more="the option -v")
     assert shown.endswith(
         "### Cautions\n\n- Caution 0.\n- Caution 1.\n- Caution 2.\n\n"
-        "<sub>More with the option -v: 2 notes.</sub>\n"
+        "<sub>More with the option -v: 1 caution, 1 note.</sub>\n"
     )
     assert markdown.render(noted, verbose=True).partition("### Cautions")[2] == (
         "\n\n- Caution 0.\n- Caution 1.\n- Caution 2.\n- Caution 3.\n\n"

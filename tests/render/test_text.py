@@ -273,7 +273,7 @@ caution: About INVALID.
 caution: About UNSTABLE.
 caution: About WIDE.
 
-More with report -v: 2 notes.
+More with report -v: 1 caution, 1 note.
 """
     )
     assert all(note.text in text.render(noted, verbose=True, width=90) for note in notes)

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import PoolChanged, PoolError
+from activetest.nouns.report import Weight
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -73,6 +74,18 @@ def estimate(**settings) -> float:
 
 def notes() -> str:
     return "\n".join(map(str, report(StoredStudy.open()).notes))
+
+
+def test_what_is_wrong_with_a_number_stands_before_files_that_are_gone(scene, label_file):
+    start(surrogate="forest", train=TRAIN)
+    rows = next_batch(StoredStudy.open(), 6).rows
+    ingest(StoredStudy.open(), label_file(*(f"{row['id']},cat" for row in rows[:4])))
+    (scene / TRAIN).unlink()
+    heaviest = [
+        note.text for note in report(StoredStudy.open()).notes if note.weight == Weight.INVALID
+    ]
+    assert heaviest[0].startswith("The first round is not complete")
+    assert heaviest[-1].startswith(TRAIN)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_at_most_three_cautions_are_shown(whole):
     notes = tuple(Note(f"Caution number {number}.", Weight.UNSTABLE) for number in range(5))
     text = parse(html.render(replace(whole, notes=notes))).text
     assert text.count("Caution number") == 3
-    assert "2 notes" in text
+    assert "2 cautions" in text
 
 
 def test_the_mark_is_explained_where_it_stands(whole, row, report):
