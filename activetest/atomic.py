@@ -5,6 +5,7 @@ that a reader, or whoever comes after a crash, sees the old content or the new o
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -84,17 +85,26 @@ def completing_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that becomes `folder` when the block succeeds, and keeps what is in it.
 
     What `folder` holds already moves into the new one at the end. If the block fails the temporary
-    folder is removed. What killed processes left beside it is removed too. Raises OSError when the
-    file system refuses.
+    folder is removed. What killed processes left beside it is removed too. Raises FileExistsError
+    when `folder` holds a part of the same name, as after another process has completed it, and
+    OSError when the file system refuses; then what is in `folder` stays.
     """
     building = folder.with_name(f"{folder.name}.{_random_name()}{_SUFFIX}")
     try:
         building.mkdir(parents=True)
         remove_abandoned(folder.parent, f"{folder.name}.", _SUFFIX)
         yield building
-        if folder.is_dir():
-            for part in folder.iterdir():
+        parts = list(folder.iterdir()) if folder.is_dir() else []
+        for part in parts:
+            if (building / part.name).exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(part))
+        for part in parts:
+            # Another process may have removed what it was working on.
+            with contextlib.suppress(FileNotFoundError):
                 part.rename(building / part.name)
+        with contextlib.suppress(FileNotFoundError):
+            # Windows renames nothing to a name that is taken. Not empty: another process was first.
+            folder.rmdir()
         building.rename(folder)
     finally:
         shutil.rmtree(building, ignore_errors=True)

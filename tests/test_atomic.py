@@ -194,6 +194,20 @@ def test_a_completed_folder_keeps_what_was_in_it(tmp_path):
     assert names(folder) == ["cache", "config"] and names(folder.parent) == ["study"]
 
 
+def test_of_two_that_complete_a_folder_the_first_stays_whole(tmp_path):
+    folder = tmp_path / "study"
+    with (
+        pytest.raises(FileExistsError, match="config"),
+        atomic.completing_folder(folder) as building,
+    ):
+        (building / "config").write_text("second")
+        with atomic.completing_folder(folder) as other:
+            for name in ("config", "ledger", "a"):
+                (other / name).write_text("first")
+    assert names(folder) == ["a", "config", "ledger"] and names(tmp_path) == ["study"]
+    assert {(folder / name).read_text() for name in names(folder)} == {"first"}
+
+
 def test_a_block_that_fails_completes_no_folder(tmp_path):
     with pytest.raises(Failure), atomic.completing_folder(tmp_path / "study") as building:
         (building / "config").write_text("half")

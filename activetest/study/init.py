@@ -5,7 +5,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -356,7 +356,7 @@ def _keep_converted(source: _Source) -> str:
 def _all_or_nothing(folder: Path) -> Iterator[None]:
     """Leaves no folder behind when there was none and the block fails.
 
-    Unless somebody else made a study of it meanwhile.
+    A study that another program has created in it meanwhile stays.
     """
     fresh = not folder.exists()
     try:
@@ -364,5 +364,7 @@ def _all_or_nothing(folder: Path) -> Iterator[None]:
             yield
     except BaseException:
         if fresh and not (folder / CONFIG).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder / CACHE, ignore_errors=True)
+            with suppress(OSError):
+                folder.rmdir()
         raise

@@ -10,7 +10,7 @@ import numpy as np
 from activetest import atomic
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
-from activetest.errors import StudyError
+from activetest.errors import StorageError, StudyError
 from activetest.labels.annotators import (
     DAWID_SKENE,
     InferredLabels,
@@ -68,15 +68,20 @@ class StoredStudy:
         Raises StudyError when there is a study, StorageError when the folder cannot be written.
         """
         folder = Path(folder).absolute()
+        taken = StudyError(f"there is already a study in {folder}", "choose another `folder`")
         if is_study(folder) or (folder / LEDGER).exists():
-            raise StudyError(f"there is already a study in {folder}", "choose another `folder`")
+            raise taken
         pool = config.make_relative(pool, folder)
         check_choices(asdict(choices), pool, where="the choices")
-        with raising_storage_errors(folder), atomic.completing_folder(folder) as building:
-            Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
-            config.write_config(building, pool, choices)
-            if frame:
-                keep_frame(frame, building)
+        try:
+            with raising_storage_errors(folder), atomic.completing_folder(folder) as building:
+                Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
+                config.write_config(building, pool, choices)
+                if frame:
+                    keep_frame(frame, building)
+        except StorageError as error:
+            # Another program may have created one meanwhile.
+            raise (taken if is_study(folder) else error) from error
         return StoredStudy.open(folder)
 
     @staticmethod
