@@ -18,6 +18,8 @@ def read_answer_key(cache: Cache, key: Any, *, unmatched: bool = False) -> Array
     With unmatched, labels may be of classes that the model never predicts. Raises LabelError for an
     item without a label, an id that is not in the pool and a label that makes no sense there.
     """
+    if isinstance(key, str) and key == "-":
+        raise LabelError("- is no file of labels", "give the path of the pool's answer key")
     source, labels = read_label_source(key)
     rows = [row for row in labels if row.status == LABELLED]
     positions = cache.find([row.id for row in rows])

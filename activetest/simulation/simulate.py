@@ -113,7 +113,7 @@ def simulate(
     given = read_settings(settings, simulated=True)
     budgets = _read_budgets(budgets)
     runs, batch = _read_count("runs", runs), _read_count("batch", batch)
-    seed, workers = _read_count("seed", seed), workers and _read_count("workers", workers)
+    seed, workers = _read_seed(seed), workers and _read_count("workers", workers)
     estimators = (estimators,) if isinstance(estimators, str) else estimators
     metrics = (metrics,) if isinstance(metrics, str) else metrics
     _check_numbers(budgets, runs, batch, workers)
@@ -181,6 +181,14 @@ def _read_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ChoiceError(f"`{name}` is {value!r}", "it must be a whole number")
     return index(value)
+
+
+def _read_seed(value: Any) -> int:
+    """A whole number that is not negative. Raises ChoiceError for anything else."""
+    seed = _read_count("seed", value)
+    if seed < 0:
+        raise ChoiceError(f"`seed={seed}` is negative", "it must be 0 or more")
+    return seed
 
 
 def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int | None) -> None:

@@ -52,13 +52,18 @@ def resolve_address(address: str, folder: Path) -> str:
 
 
 @contextmanager
-def raising_storage_errors(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses while `path` is written into a StorageError."""
+def raising_storage_errors(
+    path: Path, *, remedy: str = "choose another `folder`, one you may write to"
+) -> Iterator[None]:
+    """Turn what the file system refuses while `path` is written into a StorageError.
+
+    remedy  its hint, unless there is no space
+    """
     try:
         yield
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise StorageError(
             f"cannot write {path}: {error.strerror or error}",
-            "free some space" if full else "choose another `folder`, one you may write to",
+            "free some space" if full else remedy,
         ) from error

@@ -347,7 +347,8 @@ def _keep_converted(source: _Source) -> str:
     if source.path == source.name:
         return source.name
     target = convert.converted_path(source.name)
-    with raising_storage_errors(Path(target)):
+    remedy = "copy the pool to a folder that you may write to"
+    with raising_storage_errors(Path(target), remedy=remedy):
         atomic.move_file(Path(source.path), Path(target))
     return target
 

@@ -51,7 +51,7 @@ def save_batch(
     has labels that the study does not know, or any without a study.
     """
     _protect_labels(study, path)
-    with raising_storage_errors(path):
+    with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
         if path.exists() and not path.is_file():

@@ -103,6 +103,11 @@ def test_a_key_of_another_pool_is_an_error(tmp_path):
         simulate(Pool.open(str(DIGITS)), SAMPLES / "diabetes.labels.csv")
 
 
+def test_standard_input_is_no_key():
+    with pytest.raises(LabelError, match="no file of labels"):
+        simulate(Pool.open(str(DIGITS)), "-")
+
+
 def test_choices_that_make_no_sense_are_errors():
     with pytest.raises(ChoiceError, match="a simulation needs"):
         digits(runs=1)
@@ -208,6 +213,7 @@ def test_a_surrogate_that_learns_seldom_is_another_strategy():
         ({"runs": "many"}, "`runs` is 'many'"),
         ({"batch": None}, "`batch` is None"),
         ({"seed": True}, "`seed` is True"),
+        ({"seed": -1}, "`seed=-1` is negative"),
         ({"workers": 1.0}, "`workers` is 1.0"),
         ({"workers": 0}, "0 workers"),
         ({"interval": 3}, "no interval 3"),

@@ -121,8 +121,9 @@ def test_a_batch_is_saved_and_ids_with_commas_are_quoted(study, folder):
 )
 def test_a_file_that_cannot_be_written_is_found_out_before_anything_is_drawn(study, folder, where):
     for path in (folder / where, Path(where)):
-        with pytest.raises(StorageError, match="cannot write"):
+        with pytest.raises(StorageError, match="cannot write") as caught:
             save_batch(study, path, "csv", lambda: next_batch(study, 2))
+        assert caught.value.hint.startswith("choose another `path`")
     assert draws(study) == []
 
 
