@@ -70,8 +70,8 @@ def test_a_kill_at_every_third_line_loses_nothing_and_draws_nothing_again(scene,
     assert kill_everywhere(scene(command), command, "third") > 50
 
 
-def test_a_kill_at_every_tenth_line_leaves_no_study_or_one_with_its_pool(scene):
-    assert kill_everywhere(scene("frame"), "frame", "tenth") > 50
+def test_a_kill_at_every_thirtieth_line_leaves_no_study_or_one_with_its_pool(scene):
+    assert kill_everywhere(scene("frame"), "frame", "thirtieth") > 50
 
 
 @pytest.mark.slow
