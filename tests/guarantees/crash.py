@@ -2,8 +2,8 @@
 
 usage: crash.py FOLDER COMMAND [third|thirtieth|again]
 FOLDER holds a pool, label files and perhaps a study, and stays as it is. Each line is the last one
-when it is reached for the first time; with `again`, also every other time; with `third` or `thirtieth`,
-only every third or thirtieth line that is reached.
+when it is reached for the first time; with `again`, also every other time; with `third` or
+`thirtieth`, only every third or thirtieth line that is reached.
 """
 
 import contextlib
