@@ -360,14 +360,18 @@ class Study:
 
 
 def _stamp(folder: Path) -> tuple[int, ...] | None:
-    """What changes whenever study.toml is written; None where there is none."""
-    from activetest.study.folder import CONFIG
+    """What changes whenever study.toml is written or ledger.db is another file.
+
+    None where one of them is missing.
+    """
+    from activetest.study.folder import CONFIG, LEDGER
 
     try:
-        found = os.stat(folder / CONFIG)
+        config, ledger = os.stat(folder / CONFIG), os.stat(folder / LEDGER)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    # Answers change what is in the ledger, which a study reads anew each time.
+    return config.st_mtime_ns, config.st_size, config.st_ino, ledger.st_dev, ledger.st_ino
 
 
 def _to_names(name: str, values: Any) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Every verb is a method of Study; what another program changes is seen."""
 
 import inspect
+import os
 import shutil
 from pathlib import Path
 
@@ -56,6 +57,21 @@ def test_what_another_program_changes_is_in_the_setup(face):
     shutil.rmtree(face.folder)
     with pytest.raises(StudyError):
         _ = face.setup
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere an open ledger cannot be replaced")
+def test_labels_go_into_the_ledger_that_is_there(face):
+    ids = face.next(3).ids
+    ledger, backup = face.folder / "ledger.db", face.folder.parent / "backup.db"
+    shutil.copy(ledger, backup)
+    face.ingest({ids[0]: "cat"})
+    ledger.unlink()
+    with pytest.raises(StudyError, match="ledger.db is missing"):
+        face.ingest({ids[1]: "cat"})
+    backup.rename(ledger)
+    assert face.status().counts.labelled == 0
+    face.ingest({ids[1]: "cat"})
+    assert Study.open(face.folder).status().counts.labelled == 1
 
 
 def test_the_folder_of_a_study_does_not_move_with_the_working_directory(face, monkeypatch):
