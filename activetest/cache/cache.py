@@ -24,6 +24,8 @@ T = TypeVar("T")
 MANIFEST = "manifest.json"
 # Rows of a chunk, and probabilities of classes in it.
 _CHUNK, _NUMBERS = 2**16, 2**20
+# Builds of a cache, each of which another process may replace by its own.
+_ATTEMPTS = 3
 
 
 class Cache:
@@ -48,7 +50,8 @@ class Cache:
     ) -> None:
         """Raises OSError, EOFError, ValueError, KeyError or TypeError for an incomplete cache."""
         self.folder = folder
-        self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        manifest = (folder / MANIFEST).read_text()
+        self.manifest: dict[str, Any] = json.loads(manifest)
         if self.manifest["version"] != VERSION:
             raise ValueError(f"cache version {self.manifest['version']}")
         self.size: int = self.manifest["rows"]
@@ -67,6 +70,8 @@ class Cache:
             name: map_array(folder / f"{name}.npy", shape)
             for name, shape in self.manifest["arrays"].items()
         }
+        if (folder / MANIFEST).read_text() != manifest:
+            raise ValueError("another process has replaced the cache")
         self.hashes: Array = self._arrays["hashes"]
         self._computed: dict[Hashable, Any] = {}
 
@@ -182,7 +187,11 @@ def build_cache(pool: Pool, folder: str | Path) -> Cache:
     OSError when the folder cannot be written.
     """
     folder = Path(folder)
-    build_into(pool, folder)
+    for _ in range(_ATTEMPTS):
+        build_into(pool, folder)
+        cache = open_cache(folder)
+        if cache is not None and cache.matches(pool):
+            return cache
     return Cache(folder)
 
 

@@ -292,3 +292,32 @@ def test_a_new_cache_takes_the_place_of_the_old_while_that_is_being_read(tmp_pat
     np.testing.assert_array_equal(old.rows(0, 500).design, before)
     assert [path.name for path in tmp_path.glob("*cache*")] == ["cache"]
     assert not list(tmp_path.glob(".cache*"))
+
+
+@pytest.mark.parametrize("interrupts", ["build", "opening"])
+def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one(
+    interrupts, tmp_path, monkeypatch
+):
+    _, pool = build_cache_of(tmp_path, table())
+    wider = table().append_column("extra", pa.array([1.0] * table().num_rows))
+    pq.write_table(wider, tmp_path / "other.parquet")
+    other = Pool.open(str(tmp_path / "other.parquet"))
+    build_into, map_array = cache.build_into, cache.map_array
+
+    def replace_after_build(*arguments):
+        build_into(*arguments)
+        if interrupts == "build":
+            monkeypatch.setattr(cache, "build_into", build_into)
+            build_into(other, tmp_path / "cache")
+
+    def replace_while_opening(*arguments):
+        monkeypatch.setattr(cache, "map_array", map_array)
+        if interrupts == "opening":
+            build_into(other, tmp_path / "cache")
+        return map_array(*arguments)
+
+    monkeypatch.setattr(cache, "build_into", replace_after_build)
+    monkeypatch.setattr(cache, "map_array", replace_while_opening)
+    found = cache.build_cache(pool, tmp_path / "cache")
+    assert found.matches(pool) and not found.matches(other)
+    assert cache.open_cache(tmp_path / "cache").manifest == found.manifest
