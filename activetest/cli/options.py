@@ -252,7 +252,9 @@ def _read_list(name: str, texts: Sequence[str]) -> tuple[Any, ...]:
 def _metavar(declaration: Declaration, several: bool) -> str:
     """What stands for the value; of several values, with ,... behind it."""
     metavar = declaration.metavar or "|".join(declaration.values)
-    return f"{metavar},..." if several and not metavar.endswith(",...") else metavar
+    # The task of a pool is a list only for the sake of studies that named a question by it, too.
+    single = declaration.kind.is_list and bool(declaration.values)
+    return f"{metavar},..." if several and not single and not metavar.endswith(",...") else metavar
 
 
 def _default(name: str, simulated: bool) -> str:

@@ -17,6 +17,8 @@ from activetest.reporting.rows import HEADLINE
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
 _FEW_MINORITY, _HEAVY = 5, 0.25
+# Intervals of metrics that count right and wrong predictions, rather than add up losses.
+_OF_RATES = ("delta-beta", "group-beta")
 # Draws that an estimate needs at least.
 _FEWEST_DRAWN = 2
 
@@ -193,16 +195,17 @@ def _name_metric(row: EstimateRow) -> str:
 
 
 def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[Note]:
-    """Metrics whose interval is not reliable yet: losses not sampled yet may change everything."""
-    titles = dict.fromkeys(
-        _name_metric(row) for row in rows if not row.reliable and row.estimate is not None
-    )
-    if not titles:
+    """Metrics whose interval is not reliable yet: what was not sampled yet may change it."""
+    unreliable = [row for row in rows if not row.reliable and row.estimate is not None]
+    if not unreliable:
         return []
+    titles = dict.fromkeys(map(_name_metric, unreliable))
     what = "interval" if len(titles) == 1 else "intervals"
+    rates = all(row.method in _OF_RATES for row in unreliable)
     text = (
-        f"Not reliable yet: the {what} of {', '.join(titles)}. Rare large losses may not have been "
-        "sampled yet, so the true value may lie outside. Label more items."
+        f"Not reliable yet: the {what} of {', '.join(titles)}. "
+        f"{'Rare mistakes' if rates else 'Rare large losses'} may not have been sampled yet, so the "
+        "true value may lie outside. Label more items."
     )
     return [Note(text, Weight.INVALID)]
 

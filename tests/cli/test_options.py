@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 from activetest.cli import formatter, options
+from activetest.cli.app import main
 from activetest.cli.report import split_gates
 from activetest.errors import ChoiceError
 from activetest.nouns import choices
@@ -97,3 +98,9 @@ def test_a_function_with_declared_options_keeps_its_own():
     parameters = inspect.signature(command).parameters
     assert next(iter(parameters)) == "own" and "rest" not in parameters
     assert {*DECLARATIONS} < {*parameters}
+
+
+def test_the_task_of_a_pool_is_one_value(capsys):
+    assert main(["init", "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert "--task classification|regression\n" in printed

@@ -139,3 +139,13 @@ def test_intervals_of_another_kind_and_units_are_the_least(labelled):
     assert weigh(shown, "Log-loss is in nats") == Weight.FACT
     capped = report(labelled, metrics=(COSTLY,), bound=8.0)
     assert weigh(capped, "Losses that have no bound") == Weight.FACT
+
+
+@pytest.mark.parametrize(
+    ("metric", "missing"),
+    [("log-loss", "Rare large losses"), ("recall[owl]", "Rare mistakes")],
+)
+def test_what_may_be_missing_from_a_sample_is_what_the_metric_counts(metric, missing, labelled):
+    shown = report(labelled, metrics=(metric,))
+    assert not all(row.reliable for row in shown.estimates)
+    assert f"{missing} may not have been sampled yet" in texts(shown)
