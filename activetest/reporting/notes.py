@@ -204,8 +204,8 @@ def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[Note]:
     rates = all(row.method in _OF_RATES for row in unreliable)
     text = (
         f"Not reliable yet: the {what} of {', '.join(titles)}. "
-        f"{'Rare mistakes' if rates else 'Rare large losses'} may not have been sampled yet, so the "
-        "true value may lie outside. Label more items."
+        f"{'Rare mistakes' if rates else 'Rare large losses'} may not have been sampled yet, so "
+        "the true value may lie outside. Label more items."
     )
     return [Note(text, Weight.INVALID)]
 
