@@ -1,4 +1,7 @@
-"""Label files: CSV with a header, `id,label[,annotator][,status]`; other columns are left alone."""
+"""Label files: CSV with a header, `id,label[,annotator][,status]`; other columns are left alone.
+
+Semicolons may separate the columns instead, as spreadsheets write them in many countries.
+"""
 
 import csv
 import io
@@ -10,6 +13,7 @@ from activetest.errors import LabelConflict, LabelError
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 _STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
+_DELIMITERS = {",": "comma", ";": "semicolon"}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _EXPECTED = "expected CSV with the header id,label[,annotator][,status]"
 
@@ -77,7 +81,8 @@ def _read_bytes(path: str | Path, stdin: BinaryIO | None) -> bytes:
 
 def _parse_rows(text: str, name: str) -> Iterator[Label]:
     """One Label per row that is not blank. Raises LabelError."""
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    delimiter = _find_delimiter(text)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next((row for row in lines if row), None)
         if header is None:
@@ -92,11 +97,26 @@ def _parse_rows(text: str, name: str) -> Iterator[Label]:
             if len(row) != len(header):
                 raise LabelError(
                     f"{where}: {len(row)} fields, and the header has {len(header)}",
-                    "quote labels that hold a comma",
+                    f"quote labels that hold a {_DELIMITERS[delimiter]}",
                 )
             yield parse_row(dict(zip(header, row, strict=True)), place, where)
     except csv.Error as error:
         raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
+
+
+def _find_delimiter(text: str) -> str:
+    """A semicolon where the header has id and label between semicolons and no comma; else a comma.
+
+    A file whose header has no comma could not be read otherwise.
+    """
+    header = next(filter(str.strip, io.StringIO(text, newline=None)), "")
+    if "," in header:
+        return ","
+    try:
+        columns = next(csv.reader([header], delimiter=";", strict=True), [])
+    except csv.Error:
+        return ","
+    return ";" if {"id", "label"} <= {column.strip() for column in columns} else ","
 
 
 def check_header(header: list[str], name: str, expected: str = _EXPECTED) -> None:

@@ -40,6 +40,11 @@ def test_a_row_says_who_labelled_which_item_how():
         "\n id , label \na, cat \n",
         "id,label,pixel_1\na,cat,0.5\n",
         "id,label,status\na,cat,Labelled\n",
+        "id;label\na;cat\n",
+        "\ufeffid;label\r\na;cat\r\n",
+        '"id";"label"\n"a";"cat"\n',
+        "\n id ; label ;text\na;cat ;one, two\n",
+        'label;id;text\ncat;a;"one; ""two""\n, three"\n',
     ],
 )
 def test_all_of_these_say_the_same(text):
@@ -51,7 +56,9 @@ def test_all_of_these_say_the_same(text):
     [
         ("", "standard input is empty"),
         ("\n\n", "standard input is empty"),
-        ("id;label\na;cat\n", "separated by semicolons"),
+        ("item;label\na;cat\n", "separated by semicolons"),
+        ("id;label;a,b\na;cat;1\n", "separated by semicolons"),
+        ("id;label\na;cat\nb;dog;owl\n", "line 3: 3 fields, and the header has 2"),
         ("id\tlabel\na\tcat\n", "separated by tabs"),
         ("id|label\na|cat\n", "separated by vertical bars"),
         ("item,label\na,cat\n", "no column 'id'; it has item, label"),
@@ -74,6 +81,15 @@ def test_what_is_wrong_is_named_with_its_line(text, problem):
         read(text)
     assert problem in error.value.problem
     assert error.value.hint
+
+
+def test_only_the_header_decides_what_separates_columns():
+    assert read("id,label\na;1,cat;dog\n")[0][1::3] == ("a;1", "cat;dog")
+    assert read("id;label\na,1;cat,dog\n")[0][1::3] == ("a,1", "cat,dog")
+    assert read('id;label\n"a;1";"cat;dog"\n')[0][1::3] == ("a;1", "cat;dog")
+    with pytest.raises(LabelError) as error:
+        read("id;label\na;cat;dog\n")
+    assert error.value.hint == "quote labels that hold a semicolon"
 
 
 def test_a_row_said_twice_counts_once_and_a_blank_one_contradicts_nothing():

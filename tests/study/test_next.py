@@ -150,6 +150,13 @@ def test_a_file_with_labels_that_nobody_ingested_is_not_overwritten(study, folde
     assert path.read_text() == f"id,label\n{ids(batch)[1]},\n"
 
 
+def test_a_filled_file_with_semicolons_is_not_overwritten(study, folder, label_file):
+    path = label_file(f"{ids(next_batch(study, 2))[0]};cat", header="id;label")
+    with pytest.raises(LabelError, match="1 labels the study does not know"):
+        save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    assert path.read_text().startswith("id;label")
+
+
 def test_labels_that_arrive_while_a_round_is_computed_are_not_ignored(
     study, label_file, monkeypatch
 ):
