@@ -1,7 +1,6 @@
 """activetest report, as a command."""
 
 import re
-import sys
 from typing import Annotated
 
 from typer import Option
@@ -109,7 +108,7 @@ def report(
         extent = {"verbose": verbose, "more": "activetest report -v"}
     streams.write(renderer.render(translate_report(finished), **extent))
     # Who reads both streams has just read it in the report.
-    repeated = extent and sys.stdout.isatty() and sys.stderr.isatty()
+    repeated = extent and streams.have_one_reader()
     if finished.gates and not repeated:
         streams.say(count_verdicts(finished.gates))
     return finished.exit_code

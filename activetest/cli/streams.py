@@ -43,6 +43,18 @@ def say(text: str) -> None:
     print(_escape(text), file=sys.stderr)
 
 
+def have_one_reader() -> bool:
+    """Whether both streams are terminals, or the same file or pipe, as after 2>&1."""
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        return True
+    try:
+        data, talk = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
+    except (OSError, ValueError):
+        return False
+    # Where a system has no numbers for pipes, they are all 0.
+    return data.st_ino != 0 and os.path.samestat(data, talk)
+
+
 def fail(problem: str, hint: str) -> int:
     """Say what is wrong with the input; the exit code."""
     say(f"error: {problem}" + (f"\nhint:  {hint}" if hint else ""))

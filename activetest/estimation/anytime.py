@@ -101,7 +101,11 @@ def _invert_bets(grid: Array, increments: list[Increments], level: float) -> Int
 
 def _refuse_unbettable(metric: Metric) -> None:
     if reason := why_not_bettable(metric):
-        raise NotEstimable(f"no anytime-valid interval: {reason}", hint='use `interval="fixed"`')
+        if metric.ratio is None:
+            reason = 'none is valid at every look; `interval="fixed"` gives one for one look'
+        else:
+            reason += "; `bound` sets one"
+        raise NotEstimable(reason, hint='use `interval="fixed"`')
 
 
 def _weigh_statistics(

@@ -175,6 +175,25 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     )
 
 
+def describe_unfinished(evidence: Evidence) -> str:
+    """Why labels that estimates do not use yet have to wait; empty where none waits."""
+    log, used = evidence.log, evidence.used
+    labelled = np.flatnonzero(log.status == LABELLED)
+    if not (labelled >= used).any():
+        return ""
+    before = log.status[: np.searchsorted(log.round, log.round[labelled[-1]], side="right")]
+    missing = np.flatnonzero(before == PENDING)
+    if not len(missing):
+        return "a label that later draws were made with was taken back"
+    *others, last = map(str, dict.fromkeys(log.round[missing].tolist()))
+    rounds = f"rounds {', '.join(others)} and {last}" if others else f"round {last}"
+    items = "1 item" if len(missing) == 1 else f"{len(missing):,} items"
+    verb = "has" if len(missing) == 1 else "have"
+    # Of an unfinished first round, the answered beginning is used.
+    order = "rounds" if evidence.whole else "items"
+    return f"{items} of {rounds} {verb} no label, and {order} count in order"
+
+
 def known_weights(
     log: Log, size: int, inside: Array, supplied_inside: Array
 ) -> tuple[Array, Array, Array]:

@@ -21,6 +21,8 @@ from activetest.rounds.fit import restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
+# Draws that an estimate needs at least.
+_FEWEST_DRAWN = 2
 # The model-based estimator that reports show unless the user names others.
 OWN_VIEW = "ase"
 
@@ -58,9 +60,16 @@ class View:
             if not whole or self.imputation is None:
                 raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
             sample = estimate.add_imputation(sample, refined, self.imputation)
-        elif sample.unknown and len(sample.prob) < 2 and self.log.deterministic.any():
-            raise _explain_missing_draws(self.log, len(sample.prob))
+        elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
+            self._refuse_waiting_draws(len(sample.prob))
         return estimate.estimate_metric(sample, refined, estimator)
+
+    def _refuse_waiting_draws(self, drawn: int) -> None:
+        """Raise NotEstimable where labels exist, but not of draws that estimates use."""
+        if self.log.deterministic.any():
+            raise _explain_missing_draws(self.log, drawn)
+        if reason := samples.describe_unfinished(self.evidence):
+            raise NotEstimable(reason, "`study.next(10)`")
 
     def interval(
         self, value: Value, level: float, kind: str = FIXED, group: Group | None = None

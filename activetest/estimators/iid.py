@@ -12,7 +12,7 @@ def estimate(sample: Sample) -> Estimate:
     """
     if not sample.uniform:
         raise NotEstimable(
-            "the plain mean is biased, because the draws were not uniform",
+            "no plain mean: the draws were not uniform",
             hint="read the doubly-robust or the lure estimate, or start with "
             '`Study.create(pool, acquisition="uniform")`',
         )

@@ -45,7 +45,7 @@ class InferredLabels:
 
     names    (K,) the labels that occur, in the order of their first use
     probs    {id: (K,) probability that this is the true label}
-    labels   {id: the most probable label; of equals the one given first}
+    labels   {id: the most probable label; of equally probable ones the one given first}
     """
 
     names: tuple[str, ...]
@@ -110,12 +110,17 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
     agreement = measure_agreement(answers, values=values)
     if not agreement.items:
         return None
-    rule = "their median" if values else "what the majority says, of equals the earliest"
+    rule = (
+        "The label of an item is their median"
+        if values
+        else "The majority decides each item's label; ties go to the earliest answer"
+    )
     if method == DAWID_SKENE:
         confidence = [row.max() for row in infer_labels(answers).probs.values()]
+        wrong = len(confidence) - sum(confidence)
         rule = (
-            "the most probable class given all answers (Dawid-Skene); about "
-            f"{len(confidence) - sum(confidence):.1f} of {len(confidence):,} labels are expected "
+            "The label of an item is the most probable class given all answers (Dawid-Skene); "
+            f"about {wrong:.1f} of {len(confidence):,} labels are expected "
             "to be wrong"
         )
     alpha = "" if agreement.alpha is None else f" (Krippendorff's alpha {agreement.alpha:.2f})"
@@ -126,7 +131,7 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
     )
     return (
         f"{agreement.annotators:,} annotators: {with_several} two or more labels, "
-        f"{agreement.agreeing:.0%} of all pairs agree{alpha}. The label of an item is {rule}."
+        f"{agreement.agreeing:.0%} of all pairs agree{alpha}. {rule}."
     )
 
 
@@ -140,7 +145,7 @@ def _group_labels(answers: Iterable) -> dict[str, list[str]]:
 
 
 def _find_most_common(labels: list[str]) -> str:
-    """The most common label; of equals the earliest."""
+    """The most common label; ties go to the earliest."""
     # Counter keeps the order of first use among equals.
     return Counter(labels).most_common(1)[0][0]
 

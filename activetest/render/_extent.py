@@ -83,6 +83,19 @@ def left_out(report: Report, more: str) -> str:
     return f"More with {more}: {', '.join(parts)}." if parts else ""
 
 
+def last_lines(report: Report, more: str, *, verbose: bool) -> list[str]:
+    """What stands under everything: what estimators are, how items are chosen, or what is left out.
+
+    more says how to see what is left out.
+    """
+    lines = (
+        [words.describe_estimators(report), words.made_by(report)]
+        if verbose
+        else [left_out(report, more)]
+    )
+    return [line for line in lines if line]
+
+
 def _prefer(rows: Sequence[EstimateRow], estimator: str) -> list[EstimateRow]:
     """The rows of one metric by this estimator, or where it has no number those that have one."""
     chosen = [row for row in rows if row.estimator == estimator]

@@ -6,6 +6,10 @@ from activetest.nouns.report import Gate
 from activetest.render import _words as words
 from activetest.render._tables import Table
 
+# When intervals hold.
+_VALIDITY = {"betting": "valid at every look"}
+_ONCE = "for one look"
+
 
 def table(gates: Sequence[Gate]) -> Table:
     """One row per requirement; the column "more labels" only where a number is known."""
@@ -60,8 +64,14 @@ def remarks(gates: Sequence[Gate]) -> list[str]:
 
 
 def evidence(gates: Iterable[Gate]) -> str:
-    """The intervals that gates show: their methods and levels."""
+    """The intervals that gates show, in brackets after their verdicts: level, and when they hold.
+
+    Empty where they show none, or where every answer is known.
+    """
     shown = (
-        f"{gate.method} at {words.percent(gate.level)}" for gate in gates if gate.lower is not None
+        f"{words.percent(gate.level)} intervals, {_VALIDITY.get(gate.method, _ONCE)}"
+        for gate in gates
+        if gate.lower is not None and gate.method != "exact"
     )
-    return ", ".join(dict.fromkeys(shown))
+    kinds = "; ".join(dict.fromkeys(shown))
+    return f" ({kinds})" if kinds else ""

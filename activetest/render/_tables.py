@@ -112,6 +112,33 @@ def name_cell(cell: EstimateRow | Cell) -> str:
     return words.plain(cell.class_name)
 
 
+def headline(report: Report) -> str:
+    """The headline as a sentence; of a whole confusion matrix, which has no number of its own."""
+    row = words.headline(report)
+    if row is None:
+        return "No estimate yet."
+    if row.estimate is None or not _is_of_matrix(report, row):
+        return words.sentence(row)
+    return f"The confusion matrix is estimated from {words.count(row.n_labeled)} labels."
+
+
+def title(report: Report) -> str:
+    """What the headline is about: its own metric, which need not be the one that draws serve."""
+    row = words.headline(report)
+    if row is None:
+        name = words.plain(report.metric)
+    else:
+        name = words.CONFUSION if _is_of_matrix(report, row) else words.metric(row)
+    return f"{name} of {words.pool(report)}"
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """What stands under the headline; labels saved are of one number, and a matrix has many."""
+    row = words.headline(report)
+    found = words.facts(report, row)
+    return found[:1] if row is not None and _is_of_matrix(report, row) else found
+
+
 def tables(report: Report, *, verbose: bool = False) -> list[Table | Matrix]:
     """The tables of the estimates of a report, most important first; all of them where verbose.
 
@@ -199,8 +226,8 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
         "labels": lambda row: words.count(row.n_labeled),
-        "n_eff": lambda row: words.count(row.n_eff),
-        "saved": lambda row: words.times(row.quantity.saved),
+        "n_eff": lambda row: words.count(row.n_eff) if words.is_saving_known(row) else "-",
+        "saved": lambda row: words.times(row.quantity.saved) if words.is_saving_known(row) else "-",
     }
     if {row.estimator for row in rows} == {usual}:
         del columns["estimator"]
@@ -262,6 +289,19 @@ def is_ranked(answer: Assessment | None, row: EstimateRow) -> bool:
         and set(row.group) == {answer.column}
         and words.metric(row) == words.plain(answer.metric)
     )
+
+
+def _is_of_matrix(report: Report, row: EstimateRow) -> bool:
+    """Whether the headline is the first cell of a whole confusion matrix."""
+    cells = [
+        each
+        for each in report.estimates
+        if each.metric == words.CONFUSION
+        and each.group is None
+        and each.against is None
+        and each.estimator == row.estimator
+    ]
+    return row in cells and _build_matrix(cells, row.estimator) is not None
 
 
 def _matrix_key(row: EstimateRow) -> tuple[str, str]:

@@ -14,10 +14,21 @@ _MOST_DECIMALS = 8
 # What the mark means, for tables that hold it.
 LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
 CONFUSION = "confusion"
+# Acquisitions that a sentence says something of its own about.
+_UNIFORM, _OPTIMAL = "uniform", "optimal"
 # The method of intervals that are what the surrogate believes.
 _CREDIBLE = "credible"
 # Averages over classes, as the arguments of metrics name them.
 _AVERAGES = ("macro", "micro", "weighted")
+# How a reason begins that no further label changes.
+_LASTING = "no plain mean"
+# What estimators rest on, for a report that shows several.
+_GROUNDS = {
+    "doubly-robust": "from the draws",
+    "lure": "from the draws, without the surrogate",
+    "iid": "the plain mean of the draws",
+    "ase": "the surrogate's own view, without a guarantee",
+}
 # Metrics that are shares of items, and how a sentence about them begins.
 _SHARES = {
     "error": "The model is wrong on",
@@ -139,13 +150,17 @@ def sentence(record: EstimateRow | Gate) -> str:
     is 0.81 (95 % confidence: 0.74 to 0.87)."
     """
     if record.estimate is None:
-        return f"No estimate yet{f': {plain(record.reason)}' if record.reason else ''}."
+        reason = plain(record.reason or "")
+        if reason.startswith(_LASTING):
+            return f"{reason[:1].upper()}{reason[1:]}."
+        return f"No estimate yet{f': {reason}' if reason else ''}."
     value, where = _with_unit(record, estimate(record)), named(record.group or {})
     items = f"items with {where}" if where else "items"
     if record.metric in _SHARES:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
     elif record.metric == CONFUSION and (cell := _cell_classes(record)):
-        statement = f"The share of {items} that are {cell[0]} and predicted as {cell[1]} is {value}"
+        truth, predicted = map(_name_class, cell)
+        statement = f"The share of {items} that are {truth} and predicted as {predicted} is {value}"
     else:
         statement = f"{metric_title(record)}{f' for {where}' if where else ''} is {value}"
     return f"{statement} ({_certainty(record)})."
@@ -169,7 +184,9 @@ def metric_title(record: EstimateRow | Gate) -> str:
         first_word = title[:1].lower() if title[1:2].islower() else title[:1]
         title = f"{average} {first_word}{title[1:]}"
     title = f"{title[:1].upper()}{title[1:]}"
-    return plain(title if record.class_name is None else f"{title} of {record.class_name}")
+    return plain(
+        title if record.class_name is None else f"{title} of {_name_class(record.class_name)}"
+    )
 
 
 def differ(row: EstimateRow) -> str:
@@ -206,12 +223,6 @@ def headline(report: Report) -> EstimateRow | None:
     return next((row for row in report.estimates if row.headline), None)
 
 
-def title(report: Report) -> str:
-    """What the headline is about: its own metric, which need not be the one that draws serve."""
-    row = headline(report)
-    return f"{plain(report.metric) if row is None else metric(row)} of {pool(report)}"
-
-
 def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     """What stands under the headline: how many labels were used, and how many that saved."""
     counts = report.counts
@@ -232,12 +243,18 @@ def labels_saved(row: EstimateRow) -> str:
     """How many random labels would be as good, as text; empty where nobody can say."""
     if row.n_eff is None or row.quantity.saved is None:
         return ""
-    # A lower bound below the labels used leaves open whether any were saved.
-    if not reliable(row) or (row.variance_inflated and row.quantity.saved < 1):
+    if not is_saving_known(row):
         return "too early to say what was saved"
     about = "at least" if row.variance_inflated else "about"
     labels = "1 random label" if count(row.n_eff) == "1" else f"{count(row.n_eff)} random labels"
     return f"as good as {about} {labels} ({times(row.quantity.saved)})"
+
+
+def is_saving_known(row: EstimateRow) -> bool:
+    """Whether there are enough labels to say how many random ones would be as good."""
+    # A lower bound below the labels used leaves open whether any were saved.
+    saved = row.quantity.saved
+    return reliable(row) and not (row.variance_inflated and saved is not None and saved < 1)
 
 
 def label(note: Note) -> str:
@@ -247,13 +264,26 @@ def label(note: Note) -> str:
 
 def made_by(report: Report) -> str:
     """One sentence on how items are chosen."""
-    how = f"floor {report.floor:g}" if report.selection == "draw" else "top scores, not drawn"
-    note = f" ({report.surrogate_note})" if report.surrogate_note else ""
-    power = f" to the power {report.power:g}" if report.power != 1 else ""
-    return plain(
-        f"surrogate {report.surrogate}{note}, acquisition {report.acquisition}{power} for "
-        f"{report.metric}, {how}, seed {report.seed}"
-    )
+    drawn, name = report.selection == "draw", report.acquisition
+    note = f": {report.surrogate_note}" if report.surrogate_note else ""
+    surrogate = f"the surrogate ({report.surrogate}{note})"
+    how = [f"acquisition {name}", f"power {report.power:g}" if report.power != 1 else ""]
+    how += [f"floor {report.floor:g}" if drawn else "", f"seed {report.seed}"]
+    if not drawn:
+        statement = f"Items with the largest scores for {report.metric} by {surrogate} are taken"
+    elif name == _UNIFORM or report.floor == 1:
+        statement = f"Items are drawn at random; {surrogate} does not choose them"
+    elif name == _OPTIMAL:
+        statement = f"Items are drawn where {surrogate} expects most to learn about {report.metric}"
+    else:
+        statement = f"Items are drawn by the scores of {surrogate} for {report.metric}"
+    return plain(f"{statement} ({', '.join(filter(None, how))}).")
+
+
+def describe_estimators(report: Report) -> str:
+    """What each of several estimators rests on; empty where there is one."""
+    names = dict.fromkeys(row.estimator for row in report.estimates if row.estimator in _GROUNDS)
+    return "; ".join(f"{name}: {_GROUNDS[name]}" for name in names) if len(names) > 1 else ""
 
 
 def drawing(result: dict) -> str:
@@ -311,6 +341,15 @@ def _cell_classes(record: EstimateRow | Gate) -> tuple[str, str] | None:
     """
     names = plain(record.class_name or "").split(" as ")
     return (names[0], names[1]) if len(names) == 2 else None
+
+
+def _name_class(name: str) -> str:
+    """A class in a sentence: "fraud", but "class 1" and "class a"."""
+    try:
+        float(name)
+    except ValueError:
+        return f"class {name}" if len(name) == 1 else name
+    return f"class {name}"
 
 
 def _with_unit(record: EstimateRow | Gate, number: str) -> str:

@@ -32,28 +32,23 @@ def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -
     What is too much is left out from the end of the tables: groups before differences before the
     whole pool.
     """
-    row = words.headline(report)
-    parts = [_Part(f"## {_escape(words.title(report))}")]
+    parts = [_Part(f"## {_escape(_tables.title(report))}")]
     if report.gates:
-        verdicts = f"**{count_verdicts(report.gates)}**"
-        if intervals := _gates.evidence(report.gates):
-            verdicts += f" (intervals: {intervals})"
+        verdicts = f"**{count_verdicts(report.gates)}**{_gates.evidence(report.gates)}"
         parts.append(_Part(verdicts))
         parts.append(_write_table(_gates.table(report.gates)))
         if remarks := _gates.remarks(report.gates):
             parts.append(_write_list(remarks))
-    headline = words.sentence(row) if row else "No estimate yet."
-    parts.append(_Part(f"**{_escape(headline)}**"))
+    parts.append(_Part(f"**{_escape(_tables.headline(report))}**"))
     if report.assessment:
         parts.append(_Part(f"**{_escape(_assessment.sentence(report.assessment))}**"))
-    parts.append(_write_list(map(": ".join, words.facts(report, row))))
+    parts.append(_write_list(map(": ".join, _tables.facts(report))))
     if report.assessment:
         parts += _write_answer(report.assessment, report.estimates, verbose=verbose)
     tables = _tables.tables(report, verbose=verbose)
     parts += map(_write_any, tables)
     end = _write_notes(_extent.notes(report, verbose=verbose))
-    last = words.made_by(report) if verbose else _extent.left_out(report, more)
-    lines = [words.LEGEND] * _has_mark(parts) + [last] * bool(last)
+    lines = [words.LEGEND] * _has_mark(parts) + _extent.last_lines(report, more, verbose=verbose)
     below = [*_shorten(end, MOST_BYTES // 2), *(f"<sub>{_escape(line)}</sub>" for line in lines)]
     room = MOST_BYTES - sum(_size(text) for text in below)
     return "\n\n".join(_shorten(parts, room) + below) + "\n"

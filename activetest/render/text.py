@@ -44,27 +44,26 @@ def render(
     def write(page: Page) -> None:
         if report.gates:
             _print_verdicts(page, report.gates)
-        row, answer = words.headline(report), report.assessment
-        _print_headline(page, row)
+        answer = report.assessment
+        _print_headline(page, report)
         if answer:
             style = "bold green" if answer.decided else "bold"
             page.print(Text(_assessment.sentence(answer), style=style))
         page.print()
-        _print_facts(page, words.facts(report, row))
+        _print_facts(page, _tables.facts(report))
         if answer:
             _print_answer(page, answer, report.estimates, verbose=verbose)
         for table in _tables.tables(report, verbose=verbose):
             _text_tables.show_any(page, table)
         _print_notes(page, _extent.notes(report, verbose=verbose))
-        _print_end(page, words.made_by(report) if verbose else _extent.left_out(report, more))
+        _print_end(page, _extent.last_lines(report, more, verbose=verbose))
 
     return _capture(write, width, color)
 
 
 def sentence(report: Report) -> str:
     """The headline as a sentence."""
-    row = words.headline(report)
-    return words.sentence(row) if row else "No estimate yet."
+    return _tables.headline(report)
 
 
 def status(
@@ -88,7 +87,7 @@ def simulation(
     def write(page: Page) -> None:
         _text_tables.show(page, _tables.strategies(results), gaps=True)
         _print_notes(page, list(map(Note, _tables.remarks(results))))
-        _print_end(page, "")
+        _print_end(page, [])
 
     return _capture(write, width, color)
 
@@ -108,19 +107,17 @@ def _terminal_wants_color() -> bool:
 
 def _print_verdicts(page: Page, gates: Sequence[Gate]) -> None:
     """The verdicts; under the table, what else to know about each."""
-    verdicts = Text.assemble((count_verdicts(gates), "bold"))
-    if intervals := _gates.evidence(gates):
-        verdicts.append(f" (intervals: {intervals})")
-    page.print(verdicts)
+    page.print(Text.assemble((count_verdicts(gates), "bold"), _gates.evidence(gates)))
     page.print()
     _text_tables.show(page, _gates.table(gates))
     _print_notes(page, list(map(Note, _gates.remarks(gates))))
 
 
-def _print_headline(page: Page, row: EstimateRow | None) -> None:
-    exists = row is not None and row.estimate is not None
-    sentence = words.sentence(row) if row else "No estimate yet."
-    page.print(Text(sentence, style="bold green" if exists else "yellow"))
+def _print_headline(page: Page, report: Report) -> None:
+    """The sentence, as a warning unless its number exists and its interval is reliable."""
+    row = words.headline(report)
+    certain = row is not None and row.estimate is not None and words.reliable(row)
+    page.print(Text(_tables.headline(report), style="bold" if certain else "yellow"))
 
 
 def _print_answer(
@@ -178,10 +175,10 @@ def _print_notes(page: Page, notes: Sequence[Note]) -> None:
     page.print()
 
 
-def _print_end(page: Page, last: str) -> None:
-    """What marks mean, which columns are missing, and a last line."""
+def _print_end(page: Page, last: Sequence[str]) -> None:
+    """What marks mean, which columns are missing, and the last lines."""
     lines = [words.LEGEND] * page.marked
     if page.dropped:
         lines.append(f"No room in {page.edge} columns for: {', '.join(page.dropped)}.")
-    for line in [*lines, last]:
+    for line in [*lines, *last]:
         page.print(Text(line, style="dim"))

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
+from activetest.estimation.samples import describe_unfinished
 from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View, is_model_based
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, Log
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.reporting.rows import HEADLINE
 
@@ -34,16 +35,12 @@ def write_notes(
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:
         text = (
-            f"Labels of unfinished rounds: {waiting}. The surrogate learns from them, but the "
-            "estimates do not use them yet: they use all rounds before the first unfinished one."
+            f"Labels that the estimates do not use yet: {waiting}, because "
+            f"{describe_unfinished(evidence)}. The surrogate already learns from them."
         )
         notes.append(Note(text, Weight.WIDE))
     if used and not evidence.whole:
-        text = (
-            "The first round is not complete: the interval holds only if the order of labelling "
-            "did not depend on the labels."
-        )
-        notes.append(Note(text, Weight.INVALID))
+        notes.append(Note(_describe_incomplete(log, used), Weight.INVALID))
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
         notes += _describe_deterministic(log, len(evidence.steps))
@@ -126,6 +123,17 @@ def describe_group_option(group: str, groups: Sequence[str]) -> str:
 def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> Note:
     """How many more labels the headline's interval needs to be that narrow."""
     return Note(_describe_labels_needed(view, metric, row, half_width), Weight.ANSWER)
+
+
+def _describe_incomplete(log: Log, used: int) -> str:
+    """How many items of the round of which estimates use the beginning have no label yet."""
+    status = log.status[log.round == log.round[used]]
+    missing, items = int((status == PENDING).sum()), len(status)
+    return (
+        f"{missing:,} of the {items:,} items of round {log.round[used]} "
+        f"{'has' if missing == 1 else 'have'} no label yet: the interval holds only if the easy "
+        "ones were not labelled first."
+    )
 
 
 def _describe_deterministic(log: Log, drawn: int) -> list[Note]:

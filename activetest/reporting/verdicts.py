@@ -44,9 +44,11 @@ def judge_requirements(
                 "write shares, not percentages: 0.9 for 90 %",
             )
         if interval != FIXED and (reason := why_not_bettable(metric)):
+            why = f", because {reason}" if metric.ratio else ""
             raise ChoiceError(
-                f"requirement {requirement.text!r}: no anytime-valid verdict, because {reason}",
-                '`interval="fixed"` judges it, for one look'
+                f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
+                + why,
+                '`interval="fixed"` decides it once, at a number of labels fixed beforehand'
                 + ("; `bound` says what one item can cost" if metric.ratio else ""),
             )
     judge = _judge_once if interval == FIXED else _judge_anytime

@@ -292,6 +292,35 @@ def test_files_have_all_columns_at_any_width(labelled, monkeypatch, capsys):
     assert "No room" not in written
 
 
+def test_verdicts_are_printed_once_where_both_streams_go_to_one_file(labelled, tmp_path):
+    words = ("report", "--require", PASSES)
+    command = [sys.executable, "-m", "activetest", *words]
+    with Path(tmp_path, "both.txt").open("w") as both:
+        subprocess.run(command, stdout=both, stderr=subprocess.STDOUT, check=True)
+    assert Path(tmp_path, "both.txt").read_text().count("gates: 1 PASS") == 1
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.count("gates: 1 PASS") == 1 and done.stderr == "gates: 1 PASS\n"
+
+
+@pytest.mark.parametrize("others", [[], ["--require", PASSES]])
+def test_a_gate_that_cannot_be_decided_at_every_look_has_no_verdict(labelled, capsys, others):
+    capsys.readouterr()
+    assert main(["report", "--require", "mcc>=0.5", *others]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "error: requirement 'mcc>=0.5': mcc cannot be decided at every look\n"
+        "hint:  --interval fixed decides it once, at a number of labels fixed beforehand\n",
+    )
+
+
+def test_a_metric_without_an_anytime_interval_says_so_once(labelled, capsys):
+    capsys.readouterr()
+    assert main(["report", "--metric", "mcc", "--interval", "anytime"]) == 0
+    written = " ".join(capsys.readouterr().out.split())
+    end = "(no interval: none is valid at every look; --interval fixed gives one for one look)."
+    assert end in written
+
+
 def test_a_terminal_that_has_shown_the_verdicts_is_not_shown_them_again(
     labelled, monkeypatch, capsys
 ):

@@ -215,7 +215,7 @@ def test_before_the_first_draw_everything_is_possible(pool, truth):
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("mcc", "no ratio of two means"), ("log-loss", "bound")]
+    ("name", "problem"), [("mcc", "none is valid at every look"), ("log-loss", "bound")]
 )
 def test_metrics_that_cannot_be_bet_on_are_refused_with_a_way_out(pool, truth, name, problem):
     with pytest.raises(NotEstimable, match=problem) as refused:

@@ -64,7 +64,7 @@ def test_the_note_says_how_many_and_which_label_counts():
     assert describe_agreement(answers("abc"), "majority") is None
     assert describe_agreement(answers("aabb", "aaba"), "majority") == (
         "2 annotators: 4 items have two or more labels, 75% of all pairs agree (Krippendorff's "
-        "alpha 0.53). The label of an item is what the majority says, of equals the earliest."
+        "alpha 0.53). The majority decides each item's label; ties go to the earliest answer."
     )
     doubtful = describe_agreement(answers("aaaabbbba", "aaaabbbbb"), "dawid-skene")
     assert "the most probable class given all answers (Dawid-Skene)" in doubtful

@@ -15,7 +15,7 @@ def test_verdicts_come_first_and_read_like_this(judged):
         """\
 ## error of digits.parquet
 
-**gates: 1 FAIL, 1 UNDECIDED, 1 PASS** (intervals: betting at 90 %)
+**gates: 1 FAIL, 1 UNDECIDED, 1 PASS** (90 % intervals, valid at every look)
 
 | gate | verdict | estimate | interval | labels | more labels |
 | --- | --- | --- | --- | --- | --- |
@@ -70,7 +70,7 @@ def test_a_summary_fits_a_job_on_github_and_says_what_it_leaves_out(crowded):
     assert left_out in written
     assert "metric-0 by group" in written and "metric-19 by group" not in written
     assert "- Read this.\n" in written
-    assert markdown.render(crowded, verbose=True).rstrip().endswith("floor 0.35, seed 7</sub>")
+    assert markdown.render(crowded, verbose=True).rstrip().endswith("floor 0.35, seed 7).</sub>")
 
 
 def test_gates_are_the_last_to_be_left_out(crowded, gate):
@@ -97,7 +97,10 @@ def test_cautions_and_other_notes_have_titles_of_their_own(whole):
     assert markdown.render(noted, verbose=True).partition("### Cautions")[2] == (
         "\n\n- Caution 0.\n- Caution 1.\n- Caution 2.\n- Caution 3.\n\n"
         "### Notes\n\n- A fact.\n\n"
-        "<sub>surrogate agreement, acquisition optimal for error, floor 0.35, seed 7</sub>\n"
+        "<sub>doubly-robust: from the draws; ase: the surrogate's own view, without a guarantee"
+        "</sub>\n\n"
+        "<sub>Items are drawn where the surrogate (agreement) expects most to learn about error "
+        "(acquisition optimal, floor 0.35, seed 7).</sub>\n"
     )
 
 

@@ -54,7 +54,9 @@ ink=much           -  fewer than 10 labels       3    499
 caution: The two views disagree.
 note:    Losses are in nats.
 
-surrogate agreement, acquisition optimal for error, floor 0.35, seed 7
+doubly-robust: from the draws; ase: the surrogate's own view, without a guarantee
+Items are drawn where the surrogate (agreement) expects most to learn about error
+(acquisition optimal, floor 0.35, seed 7).
 """
     )
 
@@ -63,7 +65,7 @@ def test_verdicts_come_first_and_read_like_this(judged):
     written = text.render(judged, width=90, color=False)
     assert written.startswith(
         """\
-gates: 1 FAIL, 1 UNDECIDED, 1 PASS (intervals: betting at 90 %)
+gates: 1 FAIL, 1 UNDECIDED, 1 PASS (90 % intervals, valid at every look)
 
 gate                 verdict    estimate  interval        labels  more labels
 error<=0.1           PASS          0.053  0.031 to 0.082      38            -
@@ -469,3 +471,45 @@ def test_color_is_only_for_terminals_that_want_it(judged, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in text.render(judged)
+
+
+def test_the_headline_is_a_warning_unless_its_interval_is_reliable(row, report, nothing):
+    for changes, style in (({}, "1"), ({"reliable": False}, "33"), (nothing, "33")):
+        written = text.render(report(row(headline=True, **changes)), width=90, color=True)
+        assert written.startswith(f"\x1b[{style}m")
+
+
+def test_gates_say_when_their_intervals_hold(report, row, gate):
+    once = {"method": "korn-graubard", "level": 0.98}
+    known = gate(method="exact", level=0.98)
+
+    def first_line(*gates):
+        written = text.render(report(row(headline=True), gates=gates), width=100, color=False)
+        return written.partition("\n")[0]
+
+    assert first_line(gate(**once)) == "gates: 1 PASS (98 % intervals, for one look)"
+    assert first_line(known) == "gates: 1 PASS"
+    assert first_line(gate(), gate(**once), known) == (
+        "gates: 3 PASS (90 % intervals, valid at every look; 98 % intervals, for one look)"
+    )
+
+
+def test_what_an_unreliable_row_saved_is_not_in_its_cells(row, report):
+    rows = row(headline=True), row(metric="log-loss", reliable=False)
+    written = text.render(report(*rows), width=90, color=False)
+    assert "38    118   3.1x\n" in written
+    assert "(!)      38      -      -\n" in written
+
+
+def test_a_whole_confusion_matrix_has_no_sentence_about_its_first_cell(report, confusion):
+    first, *others = confusion(("cat", "dog"))
+    whole = report(replace(first, headline=True), *others)
+    written = text.render(whole, width=90, color=False)
+    assert written.startswith(
+        "The confusion matrix is estimated from 38 labels.\n\n"
+        "  labels used  38 of 1,497 items in digits.parquet\n\n"
+        "confusion: truth in rows, prediction in columns\n"
+    )
+    assert text.sentence(whole) == "The confusion matrix is estimated from 38 labels."
+    one_cell = text.render(report(replace(first, headline=True)), width=90, color=False)
+    assert one_cell.startswith("The share of items that are cat and predicted as cat is 0.10")

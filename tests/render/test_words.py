@@ -121,10 +121,21 @@ def test_groups_and_differences_of_groups(row, group, against, written):
         ({"metric": "f-beta[2,weighted]"}, "Weighted F2 is 0.053 (95 % confidence: "),
         (
             {"metric": "confusion", "class_name": "a as b", "group": {"ink": "much"}},
-            "The share of items with ink=much that are a and predicted as b is 0.053 (95 % ",
+            "The share of items with ink=much that are class a and predicted as class b is 0.053",
         ),
         ({"metric": "confusion", "class_name": "a as b as a"}, "Confusion of a as b as a is 0.053"),
+        (
+            {"metric": "confusion", "class_name": "cat as dog"},
+            "The share of items that are cat and predicted as dog is 0.053 (95 % ",
+        ),
+        ({"metric": "recall", "class_name": "1"}, "Recall of class 1 is 0.053 ("),
+        ({"metric": "recall", "class_name": "-2.5"}, "Recall of class -2.5 is 0.053 ("),
+        ({"metric": "f1", "class_name": "x"}, "F1 of class x is 0.053 ("),
         ({"estimate": None, "reason": "no labels"}, "No estimate yet: no labels."),
+        (
+            {"estimate": None, "reason": "no plain mean: the draws were not uniform"},
+            "No plain mean: the draws were not uniform.",
+        ),
     ],
 )
 def test_an_estimate_is_a_sentence(row, changes, written):
@@ -227,9 +238,48 @@ def test_an_estimate_without_an_interval_says_why(row):
 
 
 def test_what_a_surrogate_says_of_itself_stands_beside_its_name(report):
-    assert words.made_by(report()).startswith("surrogate agreement, acquisition optimal")
+    assert words.made_by(report()) == (
+        "Items are drawn where the surrogate (agreement) expects most to learn about error "
+        "(acquisition optimal, floor 0.35, seed 7)."
+    )
     stacked = replace(report(), surrogate="stack", surrogate_note="agreement 74 %, external 26 %")
     assert words.made_by(stacked).startswith(
-        "surrogate stack (agreement 74 %, external 26 %), acquisition optimal"
+        "Items are drawn where the surrogate (stack: agreement 74 %, external 26 %) expects most"
     )
     assert json.loads(as_json.render(stacked))["surrogate_note"] == "agreement 74 %, external 26 %"
+
+
+@pytest.mark.parametrize(
+    ("changes", "written"),
+    [
+        (
+            {"acquisition": "uniform", "floor": 1.0},
+            "Items are drawn at random; the surrogate (agreement) does not choose them "
+            "(acquisition uniform, floor 1, seed 7).",
+        ),
+        (
+            {"floor": 1.0},
+            "Items are drawn at random; the surrogate (agreement) does not choose them "
+            "(acquisition optimal, floor 1, seed 7).",
+        ),
+        (
+            {"acquisition": "entropy", "power": 2.0},
+            "Items are drawn by the scores of the surrogate (agreement) for error "
+            "(acquisition entropy, power 2, floor 0.35, seed 7).",
+        ),
+        (
+            {"selection": "top"},
+            "Items with the largest scores for error by the surrogate (agreement) are taken "
+            "(acquisition optimal, seed 7).",
+        ),
+    ],
+)
+def test_how_items_are_chosen_is_a_sentence(report, changes, written):
+    assert words.made_by(replace(report(), **changes)) == written
+
+
+def test_estimators_are_explained_where_there_are_several(report, row):
+    assert words.describe_estimators(report(row(), row(metric="f1"))) == ""
+    assert words.describe_estimators(report(row(estimator="iid"), row(estimator="ase"))) == (
+        "iid: the plain mean of the draws; ase: the surrogate's own view, without a guarantee"
+    )

@@ -90,7 +90,7 @@ def test_a_first_round_that_is_not_complete_outweighs_what_the_labels_are_about(
     lines = (*(f"{item},cat," for item in ids[:4]), f"{ids[4]},,declined", f"{stranger},cat,")
     ingest(study, label_file(*lines, header="id,label,status"))
     shown = report(study)
-    assert weigh(shown, "The first round is not complete") == Weight.INVALID
+    assert weigh(shown, "5 of the 10 items of round 1 have no label yet") == Weight.INVALID
     assert weigh(shown, "Items declined: 1.") == Weight.LIMITED
     assert weigh(shown, "Labels that you supplied") == Weight.LIMITED
 
@@ -101,7 +101,7 @@ def test_labels_that_wait_for_a_round_are_a_caution(study, label_draws, label_fi
     label_draws(study, 10)
     rows = next_batch(study, 4).rows
     ingest(study, label_file(*(f"{row['id']},cat" for row in rows[:2])))
-    assert weigh(report(study), "Labels of unfinished rounds: 2.") == Weight.WIDE
+    assert weigh(report(study), "Labels that the estimates do not use yet: 2,") == Weight.WIDE
 
 
 def test_one_draw_with_much_weight_is_a_caution(study, label_draws):

@@ -96,7 +96,7 @@ def test_picks_alone_have_no_estimate_from_draws_and_the_own_view_is_shown(study
     shown = text.render(current, verbose=True, width=200, color=False)
     assert f"No estimate yet: {headline.reason}.\n" in shown
     assert "ase" in shown
-    assert "top scores, not drawn, seed 1" in shown
+    assert "are taken (acquisition optimal, seed 1).\n" in shown
     assert json.loads(as_json.render(current))["selection"] == "top"
 
 
@@ -153,7 +153,11 @@ def test_a_pick_that_waits_holds_back_the_draws_after_it(study, buy, label_file)
     ingest(study, label_file(*(f"{item},cat" for item in later)))
     current = report(study)
     assert current.estimates[0].n_labeled == 6
-    assert any(note.text.startswith("Labels of unfinished rounds: 5.") for note in current.notes)
+    (waits,) = (each.text for each in current.notes if "do not use yet" in each.text)
+    assert waits == (
+        "Labels that the estimates do not use yet: 5, because 2 items of round 2 have no label, "
+        "and rounds count in order. The surrogate already learns from them."
+    )
     ingest(study, label_file(*(f"{row['id']},cat" for row in waiting)))
     assert report(study).estimates[0].n_labeled == 11
 

@@ -47,13 +47,13 @@ _CODE = re.compile("`([^`]+)`")
 
 def render(report: Report) -> str:
     """The headline, verdicts on gates, tables, and at most three cautions."""
-    row, answer = words.headline(report), report.assessment
-    parts = [_write_strong(words.sentence(row) if row else "No estimate yet.")]
+    answer = report.assessment
+    parts = [_write_strong(_tables.headline(report))]
     if answer:
         parts.append(_write_strong(_assessment.sentence(answer)))
     if report.gates:
         parts += _write_gates(report.gates)
-    parts.append(_write_facts(words.facts(report, row)))
+    parts.append(_write_facts(_tables.facts(report)))
     tables = _list_tables(report, answer)
     parts += [_write_table(table, _ALL) for table in tables[:_MOST_TABLES]]
     if len(tables) > _MOST_TABLES:
@@ -106,9 +106,7 @@ def _list_tables(report: Report, answer: Assessment | None) -> list[_tables.Tabl
 
 def _write_gates(gates: Sequence[Gate]) -> list[str]:
     """How many gates came to which verdict, each of them, and what else to know."""
-    verdicts = count_verdicts(gates)
-    if intervals := _gates.evidence(gates):
-        verdicts += f" (intervals: {intervals})"
+    verdicts = count_verdicts(gates) + _gates.evidence(gates)
     table = _write_table(_gates.table(gates), "`report.gates` has all")
     return [_write_strong(verdicts), table, _write_list(_gates.remarks(gates))]
 
