@@ -144,6 +144,31 @@ def test_a_label_that_was_taken_back_ends_what_can_be_used(pool, truth):
     assert gathered(gone, pool).used == 5
 
 
+def test_why_labels_wait_names_every_round_that_is_not_complete(pool, truth):
+    log = drawn(Log.empty(), pool, truth, 5)
+    assert samples.describe_unfinished(gathered(log, pool)) == ""
+    log = drawn(drawn(log, pool, truth, 4), pool, truth, 3)
+
+    def explain(*missing: int) -> str:
+        status = log.status.copy()
+        status[list(missing)] = PENDING
+        return samples.describe_unfinished(gathered(replace(log, status=status), pool))
+
+    assert explain() == explain(9, 10, 11) == ""
+    assert explain(4, 5, 6, 7, 8) == (
+        "5 items of rounds 1 and 2 have no label, and items count in order"
+    )
+    assert explain(0, 5, 11) == (
+        "3 items of rounds 1, 2 and 3 have no label, and rounds count in order"
+    )
+    assert explain(8) == "1 item of round 2 has no label, and rounds count in order"
+    supplied = drawn(supply_first(Log.empty(), pool, truth, 2), pool, truth, 5)
+    gone = replace(supplied, supplied_status=np.array([LABELLED, PENDING]))
+    assert samples.describe_unfinished(gathered(gone, pool)) == (
+        "a label that later draws were made with was taken back"
+    )
+
+
 def test_rare_labels_are_counted_among_the_answered_draws_only(pool, truth):
     """Labels that were brought, and declined items, do not make the variance of draws surer."""
     log = drawn(Log.empty(), pool, truth, 12)
