@@ -33,7 +33,7 @@ def test_the_set_up_commands_are_the_ones_that_ci_runs():
 
 def test_the_console_command_is_the_one_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"activetest": "activetest.cli.app:run"}
+    assert project["scripts"] == {"activetest": "activetest.__main__:run"}
     assert "Apache" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 

@@ -73,10 +73,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The program `activetest`."""
-    streams.use_utf8()
     try:
+        streams.use_utf8()
         sys.exit(main())
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not _is_interrupt(error):
+            raise
         # Dying of the signal tells the shell what happened; an exit code would mean something else.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an interrupt is behind an error: imports may wrap it in another one."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

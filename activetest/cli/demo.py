@@ -78,6 +78,12 @@ def _loop(command: Callable[..., None], echo: Callable[[str], None]) -> None:
             command("report")
     command("status")
     echo(f"By all 1,497 answers, the model is wrong on {100 * _truth():.3g} % of items.")
+    pool = shlex.quote(str(sample_folder() / POOL))
+    echo("")
+    echo(f"That study is gone. The sample files are in {sample_folder()}.")
+    echo("Start a study of your own in this folder, of the sample or of your pool:")
+    echo(f"  activetest init {pool} --group ink")
+    echo("  activetest init POOL                  # activetest help pools: what it needs")
 
 
 def _show_batch(echo: Callable[[str], None]) -> None:

@@ -1,5 +1,6 @@
 """The help of a command: options in sections, with the values they take, defaults and examples."""
 
+import re
 import textwrap
 from collections.abc import Iterable
 from functools import cache
@@ -18,6 +19,12 @@ _SEVERAL = "Options with ,... take several values: separated by commas, or given
 _COLUMN = 22
 # Which family of the catalogue an option names methods of.
 _FAMILIES = {"estimator": "estimators"}
+# Kinds of numbers as the parser calls them, and how its older versions refuse other text.
+_NUMBERS = {"int": "whole number", "integer": "whole number", "float": "number"}
+_NOT_A_NUMBER = re.compile(
+    r"(?P<quote>['\"])(?P<value>.*)(?P=quote) is not a valid (?P<kind>int|integer|float)\b",
+    re.DOTALL,
+)
 
 
 class Command(TyperCommand):
@@ -97,7 +104,32 @@ def explain_usage(error: Any) -> tuple[str, str]:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}? {see}" if close else see
         return f"No such option: {name}", hint
+    if problem := _explain_number(error):
+        return problem, see
     return error.format_message(), see
+
+
+def _explain_number(error: Any) -> str:
+    """What is wrong with a value that is no number, or too small; empty for other mistakes.
+
+    Versions of the parser word it differently: some chain an error with its details, others say it
+    in their message alone.
+    """
+    parameter = getattr(error, "param", None)
+    if parameter is None or parameter.param_type_name != "option":
+        return ""
+    flag = max(parameter.opts, key=len)
+    if errors := getattr(error.__cause__, "errors", None):
+        detail = errors()[0]
+        if detail["type"] == "greater_than_equal":
+            return f"{flag} is {detail['input']}, and must be {detail['ctx']['ge']} or more"
+        value, kind = detail["input"], detail["type"].split("_")[0]
+    else:
+        found = _NOT_A_NUMBER.match(error.message)
+        if not found:
+            return ""
+        value, kind = found["value"], found["kind"]
+    return f"{flag} is {value!r}, not a {_NUMBERS[kind]}" if kind in _NUMBERS else ""
 
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:

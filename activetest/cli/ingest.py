@@ -34,9 +34,7 @@ def ingest(
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
     current = Study.open(study)
     if undo:
-        source, time, answers = current.undo()
-        count = f"{answers:,} answer{'s' * (answers != 1)}"
-        streams.write_lines(f"taken back: {count} of {source}, which came at {time}")
+        streams.write_lines(str(current.undo()))
     else:
         given = sys.stdin.buffer if labels == "-" else labels
         streams.write_lines(str(current.ingest(given, replace=replace, dry_run=dry_run)))

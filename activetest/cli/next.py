@@ -1,5 +1,7 @@
 """activetest next, as a command."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,10 @@ EXAMPLES = ("activetest next -n 20 --show text -o batch.csv",)
 
 
 def next_items(
-    count: Annotated[int, Option("--n", "-n", metavar="N", help="How many items to draw.")] = 10,
+    count: Annotated[
+        int | None,
+        Option("--n", "-n", metavar="N", help="How many items to draw.", show_default="10"),
+    ] = None,
     new: Annotated[bool, Option("--new", help="Draw a new batch even if one is pending.")] = False,
     show: options.name_list(
         "Column of the pool to print next to each id.",
@@ -36,7 +41,8 @@ def next_items(
     options.check_format(FORMATS, format)
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
-    batch = Study.open(study).next(count, new=new, show=columns, path=file, format=format)
+    draw = partial(Study.open(study).next, new=new, show=columns, path=file, format=format)
+    batch = draw() if count is None else replace(draw(count), requested=count)
     if batch.rows and not file:
         streams.write(batch.to(format))
     summary = to_commands(batch.summary())

@@ -181,7 +181,7 @@ def read_numbers(flag: str, texts: Iterable[str], type: Callable[[str], Any]) ->
         except ValueError:
             what = "whole number" if type is int else "number"
             raise ChoiceError(
-                f"Invalid value for '{flag}': {text!r} is no {what}", f"for example {flag} 1,4"
+                f"{flag} is {text!r}, not a {what}", f"for example {flag} 1,4"
             ) from None
     return tuple(numbers)
 

@@ -125,16 +125,25 @@ def simulate(
         "save": save,
         "workers": workers,
     }
-    results = simulate(
-        pool,
-        labels,
-        runs=runs,
-        batch=batch,
-        seed=seed,
-        progress=streams.progress(),
-        **options.drop_missing(own),
-        **options.read_choices(choices, simulated=True),
-    )
+    show, finished = streams.progress(), 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal finished
+        finished = done
+        show(done, total)
+
+    given = options.read_choices(choices, simulated=True) | options.drop_missing(own)
+    try:
+        results = simulate(
+            pool, labels, runs=runs, batch=batch, seed=seed, progress=progress, **given
+        )
+    except KeyboardInterrupt:
+        if save and finished:
+            runs_are = "run is" if finished == 1 else "runs are"
+            streams.say(
+                f"stopped: {finished:,} {runs_are} kept in {save}; the same command goes on"
+            )
+        raise
     rows = [asdict(result) for result in results]
     # Numbers first: a disk that is full by now must not take them along.
     streams.write(renderer.simulation(rows))

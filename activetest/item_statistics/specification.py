@@ -53,7 +53,8 @@ def find_metric(specification: str, facts: Facts) -> Metric:
     if len(found) != 1:
         raise ChoiceError(
             f"{specification!r} is {len(found)} metrics, and one is needed",
-            f"name one of them, for example {found[0].title!r}",
+            f"name one of them, for example {found[0].title!r}; "
+            f"`study.report(metrics=[{specification!r}])` shows all",
         )
     return found[0]
 
@@ -72,7 +73,7 @@ def find_objective_metric(specification: str, facts: Facts) -> Metric:
 def why_not_bettable(metric: Metric) -> str | None:
     """Why there are no bets on a metric, or None."""
     if metric.ratio is None:
-        return f"{metric.title} is no ratio of two means"
+        return f"{metric.title} has no interval that is valid at every look"
     if not np.isfinite([[each.lower, each.upper] for each in metric.statistics]).all():
         return f"{metric.title} has no bound on what one item can cost"
     return None

@@ -54,6 +54,15 @@ class RetractedFile(NamedTuple):
     time: str
     answers: int
 
+    def __str__(self) -> str:
+        """One line."""
+        count = f"{self.answers:,} answer{'s' * (self.answers != 1)}"
+        return f"taken back: {count} of {self.source}, which came at {self.time}"
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<RetractedFile {self}>"
+
 
 @dataclass(frozen=True)
 class Record:

@@ -9,17 +9,31 @@ import numpy as np
 from activetest.intervals.betting import expected_width
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.beliefs import moments
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Interval
+from activetest.nouns.log import Objective
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
+from activetest.rounds.objectives import linearise_objective
 
 # Even draws are what the others are compared with.
 _FLOORS = (1.0, 0.9, 0.75, 0.5)
 # Draws to look ahead to where the user names no budget.
 _AHEAD = 200
+
+
+def chooses_floor(choices: Choices, objective: Objective) -> bool:
+    """Whether a round with these choices and this objective chooses its floor itself.
+
+    Of several means the bets are on another sum at every value: the floor stays as chosen. So it
+    does where there are no bounds on what an item can cost, and hence no anytime-valid interval.
+    """
+    if choices.interval != Interval.ANYTIME or len(objective.statistics) != 1:
+        return False
+    statistic = linearise_objective(objective)
+    return bool(np.isfinite([statistic.lower, statistic.upper]).all())
 
 
 def choose_floor(
@@ -37,11 +51,8 @@ def choose_floor(
     scores (K, N) of the acquisition, free (N,) as in fit.find_free_items, drawn the number of draws
     so far. It follows from what the surrogate believes, and so is known before the draw. Widths are
     compared with those of even draws halfway and at the end of the budget, and the floor with the
-    smallest larger one of the two ratios is taken. Without bounds on what an item can cost there is
-    no such interval, and the floor stays as it was chosen.
+    smallest larger one of the two ratios is taken. The statistic has bounds: see chooses_floor.
     """
-    if not np.isfinite([statistic.lower, statistic.upper]).all():
-        return choices.floor
 
     def on_piece(piece: tuple[int, int]) -> list[Array]:
         rows = cache.rows(*piece)

@@ -26,7 +26,7 @@ from activetest.rounds.objectives import (
 )
 from activetest.rounds.scores import make_scorer
 from activetest.sampling.between_groups import allocate_draws
-from activetest.sampling.floor import choose_floor
+from activetest.sampling.floor import choose_floor, chooses_floor
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,7 @@ def _weigh_by_scores(
     if choices.power != 1:
         peaks = scores.max(axis=1, where=free, initial=0.0)
         scores = race.sharpen_scores(scores, peaks, choices.power)
-    if choices.interval == "anytime" and len(objectives[0].statistics) == 1:
-        # Of several means the bets are on another sum at every value: the floor stays as chosen.
+    if chooses_floor(choices, objectives[0]):
         share = choose_floor(
             cache,
             surrogate,

@@ -63,6 +63,14 @@ def check_unasked(names: Iterable[str]) -> None:
         )
 
 
+def describe_objective(choices: Choices) -> str:
+    """The metrics that draws aim at, in words."""
+    if catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS"):
+        return choices.judged
+    *others, last = (choices.metric, *choices.also)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def describe_question(choices: Choices) -> str:
     """The question in plain words that follow "to"; empty without one."""
     by = choices.judged

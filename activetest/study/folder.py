@@ -48,7 +48,11 @@ def resolve_address(address: str, folder: Path) -> str:
     """
     if address.startswith(INSIDE):
         return str(folder / address.removeprefix(INSIDE))
-    return address if "://" in address else str(folder.parent / address)
+    if "://" in address:
+        return address
+    path = str(folder.parent / address)
+    # A link in it may lead elsewhere than its text says: only what is not there is tidied up.
+    return path if os.path.exists(path) else os.path.normpath(path)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from activetest.pool.pool import Pool
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
+from activetest.study.config import parse_schema
 from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, raising_storage_errors
 from activetest.study.frames import (
     NAME,
@@ -93,6 +94,7 @@ def init(
     study: StoredStudy | None
     if given_pool is None:
         study = StoredStudy.open(study_folder)
+        study.check_pool_is_there()
         folder, given_pool = study.folder, study.uri
     else:
         folder, study = _find_folder(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
@@ -194,12 +196,13 @@ def _open_source(
 def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> Pool:
     """The pool; by the predicted classes where it has to be grouped and no group is named."""
     path, name = source.path, source.name
-    columns = kept_columns(path, study, given.columns, name=name) | given.columns
-    pool = Pool.open(path, **columns, name=name)
+    columns = given.columns | kept_columns(path, study, given.columns, name=name)
+    pool = Pool.open(path, **columns, name=name, suggest=study is None)
     question = given.choices.get("question") or (study and study.choices.question)
     grouped = question not in (None, NO_QUESTION)
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
-        return Pool.open(path, **columns | {"groups": (PREDICTED,)}, name=name)
+        columns |= {"groups": (PREDICTED,)}
+        return Pool.open(path, **columns, name=name, suggest=study is None)
     return pool
 
 
@@ -262,7 +265,7 @@ def _cache_folder(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]
 
 def _check_same_pool(pool: Pool, study: StoredStudy, place: Path) -> None:
     """Raises PoolChanged where the pool is not the study's, read as the study reads it so far."""
-    before = Pool(pool.uri, study.open_pool().schema, pool.files)
+    before = Pool(pool.uri, parse_schema(study.pool), pool.files)
     cache.ensure_cache(before, place, expected=study.ledger.fingerprint)
 
 

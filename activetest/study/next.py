@@ -15,6 +15,9 @@ from activetest.study.folder import raising_storage_errors
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy
 
+# How many items are drawn where nobody names a number.
+USUAL_COUNT = 10
+
 
 def next_batch(
     study: StoredStudy, count: int, *, new: bool = False, show: Sequence[str] = ()
@@ -32,9 +35,12 @@ def next_batch(
         record = study.ledger.record()
         waiting = _find_pending(record)
         if waiting and not new:
-            return _fill_batch(study, waiting, show, repeated=True)
+            # Whoever did not name a number wants to see what is pending.
+            named = None if count == USUAL_COUNT else count
+            return _fill_batch(study, waiting, show, repeated=True, requested=named)
         try:
-            return _fill_batch(study, _draw_items(study, record, count), show, repeated=False)
+            drawn = _draw_items(study, record, count)
+            return _fill_batch(study, drawn, show, repeated=False, requested=count)
         except LedgerMoved:
             # Labels or another batch were recorded meanwhile, or init changed the seed: these draws
             # would ignore that.
@@ -105,7 +111,12 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[tuple[in
 
 
 def _fill_batch(
-    study: StoredStudy, items: list[tuple[int, str]], show: Sequence[str], *, repeated: bool
+    study: StoredStudy,
+    items: list[tuple[int, str]],
+    show: Sequence[str],
+    *,
+    repeated: bool,
+    requested: int | None,
 ) -> Batch:
     """The batch of (round, id) items, with the columns to show."""
     ids = [id for _, id in items]
@@ -118,7 +129,7 @@ def _fill_batch(
     last = max((number for number, _ in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
     deterministic = study.choices.selection == "top"
-    return Batch(last, rows, repeated, columns, deterministic, study)
+    return Batch(last, rows, repeated, columns, deterministic, study, requested)
 
 
 def _protect_labels(study: StoredStudy | None, path: Path) -> None:

@@ -9,12 +9,15 @@ from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, build_vie
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import Log
 from activetest.nouns.report import Note, Weight, sort_notes
 from activetest.reporting import notes as about
 from activetest.reporting import rows, verdicts
 from activetest.reporting.group_answer import answer_question
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
+from activetest.sampling.floor import chooses_floor
 from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
@@ -128,8 +131,7 @@ def report(
         selection=choices.selection,
         power=choices.power,
         surrogate_note=getattr(view.evidence.surrogate, "note", None),
-        # With anytime-valid intervals every round chooses its own floor.
-        floor=log.history[-1].choices["floor"] if log.history else choices.floor,
+        floor=_find_floor(log, choices),
         counts=counts,
         estimates=tuple(estimates),
         notes=sort_notes(notes),
@@ -137,6 +139,23 @@ def report(
         assessment=answer,
         estimators=named,
     )
+
+
+def _find_floor(log: Log, choices: Choices) -> float:
+    """The floor of the rounds to come.
+
+    Where each round chooses its own, and the last one did so for the same metric, that of the last.
+    """
+    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+    if log.history and log.history[-1].allocation is None and not between:
+        last = log.history[-1]
+        same = (last.choices.get("metric"), last.choices.get("interval")) == (
+            choices.metric,
+            choices.interval,
+        )
+        if same and chooses_floor(choices, last.objectives[0]):
+            return float(last.choices["floor"])
+    return choices.floor
 
 
 def _list_estimators() -> list[str]:

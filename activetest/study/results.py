@@ -50,7 +50,8 @@ class Setup:
         outcome = "dry run: nothing written in" if self.outcome == "checked" else self.outcome
         seed = "drawn when the study is created" if self.seed is None else self.seed
         lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
-        return "\n".join([*lines, f"seed: {seed}"])
+        lines += [*_describe_aim(self.choices), f"seed: {seed}"]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         """One line; `str` has everything."""
@@ -67,6 +68,8 @@ class Batch:
     columns   of the rows, in order
     deterministic   new items are those with the largest scores, not drawn at random
     study     whose labels a file must not lose when the batch is written over it
+    requested   how many new items the caller named; None where the default was used, and is of no
+                interest
     """
 
     round: int | None
@@ -75,6 +78,7 @@ class Batch:
     columns: tuple[str, ...] = ("id", "label")
     deterministic: bool = False
     study: "StoredStudy | None" = field(default=None, repr=False, compare=False)
+    requested: int | None = field(default=None, repr=False, compare=False)
 
     @property
     def ids(self) -> list[str]:
@@ -167,9 +171,16 @@ class Batch:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
         if self.repeated:
             verb = "chooses" if self.deterministic else "draws"
-            return f"{count} still waiting for labels (`new=True` {verb} others)"
+            ignored = ""
+            if self.requested not in (None, len(self.rows)):
+                were = "was" if self.requested == 1 else "were"
+                ignored = f", so {self.requested:,} new {'one' if self.requested == 1 else 'ones'} "
+                ignored += f"{were} not {'chosen' if self.deterministic else 'drawn'}"
+            return f"{count} still waiting for labels{ignored} (`new=True` {verb} others)"
         how = "with the largest scores" if self.deterministic else "drawn"
-        return f"round {self.round}: {count} {how}"
+        short = self.requested is not None and len(self.rows) < self.requested
+        end = f" (only {count} {'was' if len(self.rows) == 1 else 'were'} left)" * short
+        return f"round {self.round}: {count} {how}{end}"
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """A frame with a row per item: id, label (empty), and the columns to show.
@@ -330,13 +341,18 @@ class Status(NamedTuple):
 
 def _describe_draws(choices: Choices) -> str:
     """What draws aim at, and the question about groups, in one line."""
-    from activetest import catalog
-    from activetest.sampling.question import describe_prior, describe_question
+    from activetest.sampling.question import (
+        describe_objective,
+        describe_prior,
+        describe_question,
+        usual_floor,
+    )
 
-    between_groups = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
-    aims = choices.judged if between_groups else " and ".join((choices.metric, *choices.also))
+    aims = describe_objective(choices)
     verb = "picks" if choices.selection == Selection.TOP else "draws"
     line = f"{verb}: {choices.acquisition} for {aims}, surrogate {choices.surrogate}"
+    if not choices.question and choices.floor != usual_floor(choices.acquisition):
+        line += f", floor {choices.floor:g}"
     line += "".join(f", {words}" for words in _describe_unusual(choices))
     if choices.question:
         parts = (describe_question(choices), describe_prior(choices), f"floor {choices.floor:g}")
@@ -344,6 +360,16 @@ def _describe_draws(choices: Choices) -> str:
         if choices.also:
             line += f"; groups are judged by {choices.judged} alone"
     return line
+
+
+def _describe_aim(choices: Choices) -> Iterator[str]:
+    """Intervals, their level and the budget, where they are not the defaults; a line each."""
+    parts = [choices.interval] * (choices.interval != Choices.interval)
+    parts += [f"level {choices.level:g}"] * (choices.level != Choices.level)
+    if parts:
+        yield f"intervals: {', '.join(parts)}"
+    if choices.budget is not None:
+        yield f"budget: {choices.budget:,} label{'s' * (choices.budget != 1)}"
 
 
 def _describe_unusual(choices: Choices) -> Iterator[str]:

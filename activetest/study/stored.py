@@ -1,5 +1,6 @@
 """A study on disk: which pool, which choices, which ledger, and a cache that can be rebuilt."""
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from activetest import atomic
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
-from activetest.errors import StorageError, StudyError
+from activetest.errors import PoolError, StorageError, StudyError
 from activetest.labels.annotators import (
     DAWID_SKENE,
     InferredLabels,
@@ -25,7 +26,14 @@ from activetest.nouns.rows import Array
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
 from activetest.study import config, provenance
-from activetest.study.folder import CACHE, LEDGER, find_study, is_study, raising_storage_errors
+from activetest.study.folder import (
+    CACHE,
+    INSIDE,
+    LEDGER,
+    find_study,
+    is_study,
+    raising_storage_errors,
+)
 from activetest.study.frames import keep_frame, name_pool
 from activetest.study.restart import finish_restart, prepare_restart
 
@@ -157,8 +165,30 @@ class StoredStudy:
         return config.make_relative(pool, self.folder) | unchanged
 
     def open_pool(self) -> Pool:
-        """The pool, with the roles of columns as `init` understood them; nothing is read yet."""
+        """The pool, with the roles of columns as `init` understood them; nothing is read yet.
+
+        Raises PoolError where there is none.
+        """
+        self.check_pool_is_there()
         return Pool(self.uri, config.parse_schema(self.pool))
+
+    def find_missing_pool(self) -> str | None:
+        """The path of a pool that is not there; None for one that is, or is on another machine."""
+        return None if "://" in self.uri or os.path.exists(self.uri) else self.uri
+
+    def check_pool_is_there(self) -> None:
+        """Raises PoolError, with a hint how to say where the pool is now, where it is missing."""
+        if not (missing := self.find_missing_pool()):
+            return
+        problem = f"the pool of this study is missing: there is no file or folder {missing}"
+        if self.pool["uri"].startswith(INSIDE):
+            hint = "restore it from a backup, or give the frame again"
+            raise PoolError(problem, f"{hint}: `Study.create(frame, {str(self.folder)!r})`")
+        raise PoolError(
+            problem,
+            "a study looks for its pool from the folder that holds the study; say where it is now: "
+            f"`Study.create(newpath, {str(self.folder)!r})`",
+        )
 
     def cache(self, *, auxiliary: bool = True) -> Cache:
         """The cache of the pool, built again when the pool's files have changed.

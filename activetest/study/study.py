@@ -1,15 +1,18 @@
 """The study as Python sees it: every verb of the loop is a method."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
 from activetest.nouns.choices import Choices
 from activetest.nouns.signature import with_settings
 from activetest.study.results import FORMATS, Batch, Report, Setup, Status
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import RetractedFile
@@ -17,6 +20,24 @@ if TYPE_CHECKING:
     from activetest.study.stored import StoredStudy
 
 # What is slow to import is imported by the method that uses it.
+
+
+def _with_known_names(method: F) -> F:
+    """Raises ChoiceError, with the nearest name, for a keyword that the method does not take."""
+    code = method.__code__
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(method)
+    def checked(*args: Any, **named: Any) -> Any:
+        for name in named:
+            if name not in known:
+                from activetest import catalog
+
+                problem = f"there is no argument {name!r} of study.{method.__name__}"
+                raise ChoiceError(problem, catalog.nearest(name, known))
+        return method(*args, **named)
+
+    return cast("F", checked)
 
 
 class Study:
@@ -137,6 +158,7 @@ class Study:
             self._setup = setup
         return setup
 
+    @_with_known_names
     def next(
         self,
         n: int = 10,
@@ -180,6 +202,7 @@ class Study:
         draw = partial(next_batch, stored, _to_count(n), new=new, show=_to_names("show", show))
         return draw() if path is None else save_batch(stored, Path(path), format, draw)
 
+    @_with_known_names
     def ingest(self, labels: Any, *, replace: bool = False, dry_run: bool = False) -> "Ingested":
         """Add labels to the study: all of them or none. What is known already changes nothing.
 
@@ -222,6 +245,7 @@ class Study:
 
         return undo(self._current())
 
+    @_with_known_names
     def report(
         self,
         *,

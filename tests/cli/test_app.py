@@ -23,8 +23,9 @@ def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
     assert main(["init", "pool.parquet", "--seed", "1", "--group", "place", "--budget", "9"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "created .activetest"
-    assert out.splitlines()[-2:] == [
+    assert out.splitlines()[-3:] == [
         "draws: optimal for error, surrogate agreement",
+        "budget: 9 labels",
         "seed: 1",
     ]
     assert err == ""
@@ -68,7 +69,8 @@ def test_a_used_up_pool_is_no_error(study, capsys):
     [
         (["nxt"], "No such command 'nxt'"),
         (["next", "--m", "3"], "No such option: --m"),
-        (["next", "--n", "three"], "Invalid value for '--n'"),
+        (["next", "--n", "three"], "--n is 'three', not a whole number"),
+        (["init", "--floor", "low"], "--floor is 'low', not a number"),
         (["next", "--format", "xml"], "no format is called 'xml'"),
         (["status", "--format", "xml"], "no format is called 'xml'"),
         (["status", "--format", "junit"], "the format 'junit' is for reports only"),
@@ -76,7 +78,7 @@ def test_a_used_up_pool_is_no_error(study, capsys):
         (["simulate"], "Missing argument 'POOL'"),
         (["init", "nowhere.parquet"], "nowhere.parquet"),
         (["init", "pool.parquet", "--seed", "-1"], "--seed -1"),
-        (["simulate", "pool.parquet", "--labels", "k.csv", "--seed", "-1"], "'--seed'"),
+        (["simulate", "pool.parquet", "--labels", "k.csv", "--seed", "-1"], "--seed"),
         (["next", "-o", "."], "cannot write ."),
         (["ingest"], "ingest takes a file, or --undo alone"),
         (["ingest", "labels.csv", "--undo"], "ingest takes a file, or --undo alone"),
@@ -257,12 +259,18 @@ def test_what_the_system_refuses_anywhere_is_not_a_traceback(study, monkeypatch,
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere no exit code names a signal")
-def test_an_interrupt_ends_the_program_by_the_signal():
+@pytest.mark.parametrize("error", ["KeyboardInterrupt()", "wrapped()"])
+def test_an_interrupt_ends_the_program_by_the_signal(error):
     code = (
-        "import activetest.cli.app as c; c.main = lambda: (_ for _ in ()).throw(KeyboardInterrupt)"
+        "import activetest.cli.app as c\n"
+        "def wrapped():\n"
+        "    error = RuntimeError('Error calling __set_name__')\n"
+        "    error.__cause__ = KeyboardInterrupt()\n"
+        "    return error\n"
+        f"c.main = lambda: (_ for _ in ()).throw({error})\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}; c.run()"], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", f"{code}c.run()"], env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGINT
@@ -304,3 +312,30 @@ def test_the_help_says_what_each_command_does_in_80_columns():
 
 def test_every_command_has_a_sentence_of_help():
     assert all(command.callback.__doc__ for command in COMMANDS.values())
+
+
+def test_a_number_that_was_named_is_answered_although_it_is_the_usual_one(study, capsys):
+    next_batch(study, 3)
+    assert main(["next"]) == main(["next", "-n", "10"]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "3 items still waiting for labels (--new draws others)"
+    assert second == (
+        "3 items still waiting for labels, so 10 new ones were not drawn (--new draws others)"
+    )
+
+
+def test_an_interrupt_while_the_program_starts_is_quiet():
+    code = (
+        "import signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'typer': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from activetest.__main__ import run\n"
+        "run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

@@ -93,3 +93,10 @@ def test_the_digits_have_64_features_probabilities_and_an_ink_group():
     probs = np.column_stack([table[f"prob_{digit}"] for digit in range(10)])
     np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-5)
     assert set(table["ink"].to_pylist()) == {"little", "some", "much"}
+
+
+def test_the_demo_ends_with_what_to_type_next(capsys):
+    assert main(["demo"]) == 0
+    ending = capsys.readouterr().out.partition("By all 1,497 answers")[2]
+    assert f"The sample files are in {SAMPLE}." in ending
+    assert f"activetest init {SAMPLE / 'digits.parquet'} --group ink" in ending

@@ -39,7 +39,7 @@ def test_commas_separate_names():
 
 def test_commas_separate_numbers():
     assert options.read_numbers("--power", ["1,4", "0.5"], float) == (1.0, 4.0, 0.5)
-    with pytest.raises(ChoiceError, match="Invalid value for '--budget': 'ten' is no whole number"):
+    with pytest.raises(ChoiceError, match="--budget is 'ten', not a whole number"):
         options.read_numbers("--budget", ["50,ten"], int)
 
 

@@ -134,7 +134,7 @@ def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
         (["--selection", "best"], "selection is 'best'"),
         (["--power", "0"], "power is 0"),
         (["--refit", "often"], "refit is 'often'"),
-        (["--workers", "0"], "'--workers'"),
+        (["--workers", "0"], "--workers"),
         (["--acquisition", "active-risk", "--estimator", "lure"], "no estimate by lure exists"),
     ],
 )
@@ -142,3 +142,19 @@ def test_ways_to_play_that_make_no_sense(words, capsys, wish, problem):
     assert main([*words, *wish]) == 2
     out, err = capsys.readouterr()
     assert out == "" and problem in err and "hint: " in err
+
+
+def test_an_interrupt_says_how_many_runs_are_kept(folder, write_pool, capsys, monkeypatch):
+    def stop(pool, labels, *, progress, **more):
+        progress(3, 10)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("activetest.simulation.simulate.simulate", stop)
+    words = ["simulate", "pool.parquet", "--labels", "key.csv"]
+    with pytest.raises(KeyboardInterrupt):
+        main([*words, "--save", "runs.jsonl"])
+    message = "stopped: 3 runs are kept in runs.jsonl; the same command goes on\n"
+    assert capsys.readouterr() == ("", message)
+    with pytest.raises(KeyboardInterrupt):
+        main(words)
+    assert capsys.readouterr() == ("", "")

@@ -199,7 +199,7 @@ def test_without_a_floor_the_groups_are_the_answer(pool_file, label_file):
     counts, coming = status(study)
     assert (counts.drawn, counts.deterministic) == (0, 10)
     assert coming.endswith(
-        "thompson for accuracy, to identify the worst group of predicted by accuracy"
+        "to identify the worst group of predicted by accuracy: thompson, surrogate agreement"
     )
     assert "or drawn between groups without a floor" in text.status(counts, coming, color=False)
     chosen(floor=0.1)

@@ -191,3 +191,21 @@ def test_concurrent_processes_get_disjoint_batches(study, folder):
     assert [len(batch) for batch in batches] == [4] * 4
     assert len({line for batch in batches for line in batch}) == 16
     assert sorted({draw[0] for draw in draws(study)}) == [1, 2, 3, 4]
+
+
+def test_a_number_of_new_items_that_is_not_drawn_is_no_secret(study):
+    next_batch(study, 3)
+    assert (
+        next_batch(study, 3).summary()
+        == "3 items still waiting for labels (`new=True` draws others)"
+    )
+    assert next_batch(study, 10).summary() == next_batch(study, 3).summary()
+    assert next_batch(study, 4).summary() == (
+        "3 items still waiting for labels, so 4 new ones were not drawn (`new=True` draws others)"
+    )
+
+
+def test_fewer_items_than_asked_for_say_why(study):
+    assert next_batch(study, 30).summary() == "round 1: 30 items drawn"
+    batch = next_batch(study, 30, new=True)
+    assert batch.summary() == "round 2: 10 items drawn (only 10 items were left)"

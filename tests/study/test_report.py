@@ -1,5 +1,7 @@
 """What a report says, and what it refuses to say."""
 
+from dataclasses import replace
+
 import pytest
 
 from activetest.errors import ChoiceError, UnknownMethod
@@ -297,3 +299,19 @@ def test_a_bound_on_a_loss_allows_anytime_valid_gates(study, buy):
     for wrong in (0.0, float("inf")):
         with pytest.raises(ChoiceError, match="`bound`"):
             report(study, bound=wrong)
+
+
+def test_the_floor_of_a_report_is_that_of_the_rounds_to_come(begin_study, label_draws):
+    study = begin_study()
+    label_draws(study, 5)
+    study.update(replace(study.choices, floor=0.6))
+    assert report(study).floor == 0.6
+    study.update(replace(study.choices, floor=0.2, interval="anytime"))
+    assert report(study).floor == 0.2
+    label_draws(study, 5)
+    own = study.log(study.cache()).history[-1].choices["floor"]
+    assert own >= 0.5
+    # Each round chooses its own: the last one says what they are like.
+    assert report(study).floor == own
+    study.update(replace(study.choices, interval="fixed"))
+    assert report(study).floor == 0.2

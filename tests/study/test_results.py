@@ -10,6 +10,7 @@ import pytest
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, LabelError, StorageError
 from activetest.nouns.report import FAIL, PASS, UNDECIDED
+from activetest.study.init import init
 from activetest.study.results import Batch, Report
 from activetest.study.study import Study
 
@@ -154,3 +155,16 @@ def test_notebooks_show_fragments_without_markup_of_the_user(folder, write_pool)
         fragment = each._repr_html_()
         assert "<table" in fragment and "<script" not in fragment
     assert "&lt;script" in batch._repr_html_()
+
+
+def test_a_setup_confirms_the_settings_that_are_not_the_defaults(folder, write_pool):
+    write_pool(folder / "pool.parquet", 40)
+    plain = str(init("pool.parquet", seed=1))
+    assert "interval" not in plain and "budget" not in plain and "floor" not in plain
+    said = init(floor=0.5, level=0.9, interval="anytime", budget=1)
+    assert str(said).splitlines()[-4:] == [
+        "draws: optimal for error, surrogate agreement, floor 0.5",
+        "intervals: anytime, level 0.9",
+        "budget: 1 label",
+        "seed: 1",
+    ]

@@ -11,7 +11,7 @@ from activetest.study.status import status
 def test_a_fresh_study_has_everything_to_draw(study):
     assert status(study) == (
         Counts(40, 0, 0, 0, 0, 0, 0, None),
-        "next draws from 40 items: surrogate agreement, acquisition optimal for error",
+        "next draws from 40 items to estimate error: optimal, surrogate agreement",
     )
 
 
@@ -25,7 +25,7 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
     assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4)
-    assert coming == "next shows the 1 pending items again; next with `new=True` draws others"
+    assert coming == "next shows the 1 pending item again; next with `new=True` draws others"
     next_batch(study, 1, new=True)
     assert status(study)[1].startswith("the budget of 4 labels is used up; next shows the 2")
 
@@ -38,3 +38,15 @@ def test_a_pool_that_is_used_up_is_said_to_be(study, label_file):
 def test_status_needs_no_pool(study, folder):
     (folder / "pool.parquet").unlink()
     assert status(study)[0].n_pool == 40
+
+
+def test_all_metrics_that_draws_aim_at_are_named(study):
+    study.update(replace(study.choices, metric="error", also=("accuracy", "f1[cat]")))
+    assert "to estimate error, accuracy and f1[cat]: optimal" in status(study).sentence
+
+
+def test_a_pool_that_is_gone_is_said_to_be(study, folder):
+    assert "missing" not in status(study).sentence
+    (folder / "pool.parquet").rename(folder / "other.parquet")
+    sentence = status(study).sentence
+    assert sentence.startswith(f"the pool is missing, there is no {folder / 'pool.parquet'}; next ")

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activetest.errors import ChoiceError, PoolChanged, StorageError, StudyError
+from activetest.errors import ChoiceError, PoolChanged, PoolError, StorageError, StudyError
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
+from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 
@@ -143,3 +144,33 @@ def test_the_log_holds_draws_in_order_and_supplied_labels_apart(study, label_fil
     assert len(log.history) == 1
     assert np.array_equal(log.history[0].rows, log.rows)
     assert np.array_equal(log.history[0].prob, log.prob)
+
+
+def test_a_study_whose_pool_is_gone_says_where_it_looks_and_how_to_name_the_new_place(
+    study, folder
+):
+    """The remedy is the command in the hint, with the new place in it."""
+    (folder / "sub").mkdir()
+    study.folder.rename(folder / "sub" / "moved")
+    moved = folder / "sub" / "moved"
+    with pytest.raises(PoolError) as error:
+        StoredStudy.open(moved).cache()
+    assert str(folder / "sub" / "pool.parquet") in error.value.problem
+    assert error.value.hint.endswith(f"`Study.create(newpath, {str(moved)!r})`")
+    with pytest.raises(PoolError, match="the pool of this study is missing"):
+        init(None, moved, floor=0.4)
+    with pytest.raises(PoolError, match="the pool of this study is missing"):
+        next_batch(StoredStudy.open(moved), 3)
+    init(folder / "pool.parquet", moved)
+    assert len(next_batch(StoredStudy.open(moved), 3)) == 3
+
+
+def test_the_path_of_a_missing_pool_has_no_detours(study, folder):
+    (folder / "deep").mkdir()
+    study.folder.rename(folder / "deep" / ".activetest")
+    text = (folder / "deep" / ".activetest" / "study.toml").read_text()
+    moved = text.replace('"pool.parquet"', '"../gone/pool.parquet"')
+    assert moved != text
+    (folder / "deep" / ".activetest" / "study.toml").write_text(moved)
+    study = StoredStudy.open(folder / "deep")
+    assert study.find_missing_pool() == str(folder / "gone" / "pool.parquet")

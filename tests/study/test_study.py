@@ -301,3 +301,23 @@ def test_the_signature_of_simulate_names_what_it_takes():
     parameters = inspect.signature(at.simulate).parameters
     assert {"surrogate", "power", "floor"} <= set(parameters) and "budget" not in parameters
     assert "Default: optimal and uniform." in inspect.getdoc(at.simulate)
+
+
+def test_a_mistyped_argument_of_a_method_is_answered_with_the_right_one(face):
+    for call, wrong, right in (
+        (face.report, "metric", "metrics"),
+        (face.report, "requires", "require"),
+        (face.next, "shows", "show"),
+        (face.ingest, "replaced", "replace"),
+    ):
+        with pytest.raises(ChoiceError, match=f"no argument '{wrong}'") as caught:
+            call(**{wrong: "x"})
+        assert f"did you mean '{right}'?" in caught.value.hint
+    assert str(inspect.signature(at.Study.next)).startswith("(self, n: int = 10, *, new:")
+
+
+def test_what_was_taken_back_is_one_line(face):
+    face.ingest({face.next(1).ids[0]: "cat"})
+    undone = face.undo()
+    assert str(undone).startswith("taken back: 1 answer of the mapping, which came at 20")
+    assert repr(undone) == f"<RetractedFile {undone}>"

@@ -37,7 +37,9 @@ def notes(current) -> list[str]:
 
 def test_next_picks_the_same_items_again_until_they_are_answered(study):
     study.update(replace(study.choices, selection="top"))
-    assert status(study)[1].startswith("next takes the largest scores of 40 items: surrogate")
+    assert status(study)[1].startswith(
+        "next takes the largest scores of 40 items to estimate error: optimal"
+    )
     batch = next_batch(study, 3)
     assert batch.summary() == "round 1: 3 items with the largest scores"
     assert [draw.prob for draw in study.ledger.record().draws] == [None] * 3
