@@ -93,7 +93,7 @@ def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
 
 
 def _find_predicted(pool: "Pool") -> tuple[str, ...]:
-    """The distinct predicted classes, numbers in order of size."""
+    """The distinct predicted classes, numbers in order of size; an empty text is none."""
     column = pool.schema.prediction
 
     def find_in_piece(piece: Piece) -> set[str]:
@@ -104,4 +104,4 @@ def _find_predicted(pool: "Pool") -> tuple[str, ...]:
         return found
 
     found = map_reduce(pool.pieces, find_in_piece, operator.or_)
-    return tuple(grouping.sort_names(found))
+    return tuple(grouping.sort_names(filter(str.strip, found)))

@@ -1,5 +1,6 @@
 """CSV and JSON-lines pools become Parquet, once, so that everything after reads one format."""
 
+import csv
 import io
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ from activetest import atomic
 from activetest.errors import PoolError
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+# Bytes in which a header is looked for.
+_LONGEST_HEADER = 2**16
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 # What is read at once, in bytes, and written at once, in rows.
@@ -126,25 +130,35 @@ def _read_csv(
 
 def _read_header(path: Path, delimiter: str) -> list[str]:
     """The column names. Raises PoolError when they repeat or another delimiter is in use."""
+    _reject_other_delimiter(path, delimiter)
     with _raising_parse_errors(path):
         options = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         names = pyarrow.csv.open_csv(path, parse_options=options).schema.names
-    if len(names) == 1:
-        for character, word in (
-            (";", "semicolons"),
-            ("\t", "tabs"),
-            ("|", "bars"),
-            (",", "commas"),
-        ):
-            if character != delimiter and character in names[0]:
-                raise PoolError(
-                    f"the columns of {path} are separated by {word}",
-                    hint="separate them by commas (.csv) or tabs (.tsv)",
-                )
     for name in names:
         if names.count(name) > 1:
             raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
     return names
+
+
+def _reject_other_delimiter(path: Path, delimiter: str) -> None:
+    """Raises PoolError where the header is one column with another delimiter in it.
+
+    The rows do not matter: with decimal commas they seem to have more columns than the header.
+    """
+    with _raising_parse_errors(path), path.open("rb") as file:
+        beginning = file.read(_LONGEST_HEADER).decode("utf-8-sig", "replace")
+    try:
+        rows = csv.reader(io.StringIO(beginning, newline=""), delimiter=delimiter)
+        header = next(filter(None, rows), [])
+    except csv.Error:
+        return
+    for character, word in _OTHER_DELIMITERS.items():
+        if len(header) == 1 and character != delimiter and character in header[0]:
+            decimals = "" if character == "," else ", and write decimals with a point"
+            raise PoolError(
+                f"the columns of {path} are separated by {word}",
+                hint=f"separate them by commas (.csv) or tabs (.tsv){decimals}",
+            )
 
 
 def _narrow_types(types: list[pa.DataType], column: pa.Array) -> list[pa.DataType]:

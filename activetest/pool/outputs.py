@@ -10,6 +10,7 @@ import pyarrow.types as kinds
 
 from activetest.nouns.rows import Array, Outputs
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors, reject_nulls
+from activetest.pool.groups import find_occurring, sort_names
 from activetest.pool.schema import Schema
 
 # A sum of probabilities this far from one is rounding in the file; beyond WORTH_SAYING it is
@@ -19,6 +20,8 @@ WORTH_SAYING = 1e-5
 # Larger values are in a wrong unit or mark a missing value, and in sums of squared differences they
 # would leave no digit of the others.
 LARGEST = 1e15
+# Names that a hint spells out.
+_FEW = 12
 NO_GAPS = "outputs must be finite numbers in every row"
 
 
@@ -87,7 +90,8 @@ def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
         raise BadRow(
             int(bad[0]),
             f"{column!r} is {score[bad[0]]:g}",
-            "a score is the probability of the positive class, in [0, 1]",
+            "a score is the probability of the positive class, in [0, 1]"
+            + ("; divide percentages by 100" if 1 < score[bad[0]] <= 100 else ""),
         )
     positive = schema.classes.index(schema.positive)
     probs = np.empty((len(score), 2), np.float32)
@@ -106,13 +110,18 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     lowest = probs.min(initial=np.inf)
     # NaN and infinities show in the sum; only then is the row looked for.
     if not np.isfinite(total).all():
-        row = int(np.flatnonzero(~np.isfinite(probs).all(axis=1))[0])
-        raise BadRow(row, f"{name!r} holds NaN, null or an infinity", NO_GAPS)
+        row, code = np.argwhere(~np.isfinite(probs))[0]
+        raise BadRow(
+            int(row),
+            f"{_name_column(schema, int(code))} holds NaN, null or an infinity",
+            NO_GAPS,
+        )
     if lowest < -TOLERANCE:
         row, code = np.argwhere(probs < -TOLERANCE)[0]
         raise BadRow(
             int(row),
-            f"{name!r} holds {probs[row, code]:g} for class {schema.classes[code]!r}",
+            f"{_name_column(schema, int(code))} holds {probs[row, code]:g} "
+            f"for class {schema.classes[code]!r}",
             "probabilities are in [0, 1]; for logits, apply a softmax first",
         )
     error = np.abs(total - 1)
@@ -121,7 +130,8 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
         raise BadRow(
             row,
             f"the probabilities in {name!r} sum to {total[row]:.6g}",
-            "they must sum to 1 (within 0.001)",
+            "they must sum to 1 (within 0.001)"
+            + (": divide percentages by 100" if abs(total[row] - 100) <= 1 else ""),
         )
     renormalised = int((error > WORTH_SAYING).sum())
     raw = [probs[:, code] for code in range(probs.shape[1])]
@@ -133,6 +143,11 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
         return Checked(Outputs(chosen, probs), raw, renormalised)
     pred = _read_codes(batch, schema)
     return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
+
+
+def _name_column(schema: Schema, code: int) -> str:
+    """The column that holds the probability of a class."""
+    return repr(schema.outputs[0 if schema.kind == "prob-list" else code])
 
 
 def _name_columns(schema: Schema) -> str:
@@ -169,13 +184,30 @@ def _read_codes(batch: pa.RecordBatch, schema: Schema) -> Array:
     result = table[codes] if len(table) else np.empty(0, np.int32)
     if len(unknown := np.flatnonzero(result < 0)):
         row = int(unknown[0])
+        if not (name := names[codes[row]]).strip():
+            raise BadRow(row, f"{column!r} is empty", "every item needs a prediction")
         raise BadRow(
             row,
-            f"{column!r} is {names[codes[row]]!r}, "
-            f"and the classes are {', '.join(schema.classes[:12])}",
-            "name the classes in the order of the probabilities with `classes`",
+            f"{column!r} is {name!r}, and the classes are {', '.join(schema.classes[:12])}",
+            _suggest_classes(column, find_occurring(codes, names), schema),
         )
     return result
+
+
+def _suggest_classes(column: str, found: set[str], schema: Schema) -> str:
+    """What to do where predicted classes are none of the schema's; found are those of a batch."""
+    if schema.kind == "pred":
+        return f"name all of its classes with `classes`, or write their names into {column!r}"
+    count = len(schema.classes)
+    numbers = [str(code) for code in range(count)]
+    names = numbers if found <= set(numbers) else sort_names(found)
+    example = f", as in `classes={names}`" if len(names) == count <= _FEW else ""
+    alone = f"`outputs={list(schema.outputs)}`" if len(schema.outputs) <= _FEW else "`outputs`"
+    return (
+        f"write names of these classes into {column!r}, or give the names that it has with "
+        f"`classes`, in the order of the probabilities{example}, or leave {column!r} out by naming "
+        f"only the columns of probabilities: {alone}"
+    )
 
 
 def require_finite(values: Array, column: str, rule: str = NO_GAPS) -> Array:

@@ -25,6 +25,7 @@ from activetest.pool.ids import Text
 from activetest.pool.notices import describe_pool
 from activetest.pool.roles import assign_roles, is_vector, shorten_list
 from activetest.pool.schema import Schema
+from activetest.pool.suggestions import suggest_roles
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
 _VALUES, _FEWEST = 2**23, 1024
@@ -111,6 +112,7 @@ class Pool:
         threshold: float = 0.5,
         classes: str | Iterable[str] | None = None,
         name: str | None = None,
+        suggest: bool = True,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -119,6 +121,7 @@ class Pool:
         positive, threshold             of a binary pool
         classes                         their names, in the order of the outputs
         name                            of the pool in messages; its address unless given
+        suggest                         add to the notices what else columns may be
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -144,6 +147,8 @@ class Pool:
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
         pool.notices = describe_pool(pool.schema, files.schema, pool.rows)
+        if suggest:
+            pool.notices += suggest_roles(pool, choices)
         return pool
 
     @property

@@ -48,7 +48,9 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         )
         used.add(column)
     _reject_without_effect(choices, task, kind, pred)
-    features = _choose_features(table, choices, used)
+    # Predicted classes are no feature, also where the user leaves them out of the outputs.
+    predicted = {"pred"} if kind != "pred" else set()
+    features = _choose_features(table, choices, used | predicted)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
         task=task,
@@ -116,7 +118,8 @@ def _find_outputs(
     if pred is None:
         raise PoolError(
             f"no column holds the model's outputs; the columns are {shorten_list(names)}",
-            hint="name them prob (a list), prob_<class>, score or pred, or say `outputs=column`",
+            hint="name them prob (a list), prob_<class>, score or pred, or say `outputs=column`; "
+            'for one probability of a class, add `task="classification"`',
         )
     _require(table, pred, is_scalar, "pred holds one class or number per row")
     return "pred", (pred,), pred
@@ -125,9 +128,16 @@ def _find_outputs(
 def _check_named_outputs(
     table: pa.Schema, choices: ColumnChoices, pred: str | None
 ) -> tuple[str, tuple[str, ...], str | None]:
-    """(kind, columns, column of predictions) of the outputs that the user named."""
+    """(kind, columns, column of predictions) of the outputs that the user named.
+
+    Named beside others, pred holds the predicted classes; where it is not named, it plays no part.
+    """
     columns = tuple(choices.outputs or ())
-    for column in columns:
+    if pred is not None and pred in columns and columns != (pred,):
+        columns = tuple(column for column in columns if column != pred)
+    else:
+        pred = None
+    for column in choices.outputs or ():
         _require(
             table,
             column,
@@ -142,6 +152,11 @@ def _check_named_outputs(
     looks_like_score = columns[0] == "score" or (
         kinds.is_floating(kind) and columns[0] != "pred" and choices.task == "classification"
     )
+    if pred is not None:
+        _require(
+            table, columns[0], is_number, "beside predicted classes, outputs are probabilities"
+        )
+        return "score", columns, pred
     if looks_like_score and choices.task != "regression" and is_number(kind):
         return "score", columns, pred
     return "pred", columns, columns[0]

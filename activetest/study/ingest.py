@@ -16,6 +16,12 @@ from activetest.pool.outputs import LARGEST
 from activetest.sampling.label_source import read_label_source
 from activetest.study.stored import StoredStudy
 
+# Words that stand where an item has no label.
+_NO_LABELS = {
+    "declined", "skipped", "skip", "unclear", "unsure", "unknown", "pending",
+    "n/a", "na", "nan", "none", "null", "-", "?",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Ingested:
@@ -56,7 +62,20 @@ class Ingested:
         parts += [f"{self.blank} still blank"] * bool(self.blank)
         end = "; nothing was written" if self.dry_run else ""
         items = f"{self.pending} item{'s' * (self.pending != 1)}"
-        return f"{self.source}: {', '.join(parts)}; {items} pending{end}"
+        return f"{self.source}: {', '.join(parts)}; {items} pending{end}{self._explain_outside()}"
+
+    def _explain_outside(self) -> str:
+        """What labels that the model never predicts count as, and how an item is skipped."""
+        if not self.outside:
+            return ""
+        sentence = ". Labels of a class that the model never predicts count as its mistakes"
+        for label in self.outside:
+            if label.lower() in _NO_LABELS:
+                return (
+                    f"{sentence}: where {label!r} is no class, leave the label empty and write "
+                    "declined in the column status"
+                )
+        return sentence
 
     def __repr__(self) -> str:
         """One line."""
@@ -137,7 +156,8 @@ def _parse_number(row: Label, source: str) -> str:
         kind = "too large" if math.isfinite(value) else "not a number"
         raise LabelError(
             f"{source}, {row.place}: label {row.label!r} of id {row.id!r} is {kind}",
-            f"labels of this pool are numbers of at most {LARGEST:g} in size",
+            f"labels of this pool are numbers, with a point in decimals, of at most {LARGEST:g} "
+            "in size",
         )
     return repr(value)
 

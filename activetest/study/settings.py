@@ -47,7 +47,8 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
     Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
     """
     stored = parse_schema(study.pool)
-    changed = [name for name in _LASTING if getattr(schema, name) != getattr(stored, name)]
+    before, now = ({**asdict(each), "outputs": _name_outputs(each)} for each in (stored, schema))
+    changed = [name for name in _LASTING if now[name] != before[name]]
     if changed and has_rounds(study):
         raise _cannot_change(changed[0], stored, "the first draw")
     named = [name for name in changed if name in ("id", "classes")]
@@ -76,7 +77,7 @@ def kept_columns(
     taken |= {columns.get("id"), *columns.get("outputs", ())}
     stored = {
         "id": schema.id,
-        "outputs": schema.outputs,
+        "outputs": _name_outputs(schema),
         "features": tuple(name for name in schema.features if name not in taken),
         "groups": schema.groups,
         "task": schema.task,
@@ -84,7 +85,13 @@ def kept_columns(
         "threshold": schema.threshold,
         "classes": None if schema.open_classes else schema.classes or None,
     }
-    if columns.get("outputs", schema.outputs) != schema.outputs:
+    outputs = columns.get("outputs", stored["outputs"])
+    if outputs == schema.outputs and has_rounds(study):
+        # What is predicted stays, too: earlier versions read pred beside any outputs.
+        columns = {key: value for key, value in columns.items() if key != "outputs"}
+    elif outputs != schema.outputs and (
+        schema.kind == "pred" or tuple(c for c in outputs if c != "pred") != schema.outputs
+    ):
         # Task, classes and what is positive follow from the outputs.
         stored |= {"classes": None, "positive": None, "task": None}
     if columns.get("classes", schema.classes) != schema.classes:
@@ -161,12 +168,17 @@ def _check_costs(before: Schema, now: Schema) -> None:
 
 
 def _cannot_change(name: str, stored: Schema, since: str) -> ChoiceError:
-    value = getattr(stored, name)
+    value = _name_outputs(stored) if name == "outputs" else getattr(stored, name)
     words = ",".join(value) if isinstance(value, tuple) else value
     return ChoiceError(
         f"`{name}` stays after {since}: this study has {words or 'none'}",
         hint="start another study: `Study.create(pool, folder)`",
     )
+
+
+def _name_outputs(schema: Schema) -> tuple[str, ...]:
+    """The setting `outputs` that gives these roles: a column of predicted classes is named, too."""
+    return schema.output_columns if schema.kind != "pred" else schema.outputs
 
 
 def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool) -> dict[str, Any]:

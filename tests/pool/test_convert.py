@@ -69,6 +69,11 @@ def test_quoted_values_may_hold_commas_quotes_and_line_ends(tmp_path):
     assert table["text"].to_pylist() == ['one, "two"\nthree']
 
 
+def test_a_semicolon_in_the_name_of_a_column_is_no_delimiter(tmp_path):
+    table = converted(tmp_path, "p.csv", '"a;b\nc",pred\nx;y,1\n')
+    assert table.column_names == ["a;b\nc", "pred"] and table["pred"].to_pylist() == [1]
+
+
 def test_tabs_are_the_delimiter_of_tsv(tmp_path):
     table = converted(tmp_path, "p.tsv", "id\tpred\na\t1\n")
     assert table.to_pydict() == {"id": ["a"], "pred": [1]}
@@ -107,6 +112,9 @@ def test_many_rows_are_written_as_row_groups_of_bounded_size(tmp_path):
 BAD = {
     "empty.csv": ("", "is empty"),
     "semicolons.csv": ("id;pred\na;1\n", "separated by semicolons"),
+    "decimal commas.csv": ("id;a;b\nx;0,5;0,5\ny;1,0;0,0\n", "separated by semicolons"),
+    "quoted.csv": ('\ufeff\n"id";"score"\n"x";"0,5"\n', "separated by semicolons"),
+    "commas.tsv": ("id,pred\na\t1\n", "separated by commas"),
     "tabs.csv": ("id\tpred\na\t1\n", "separated by tabs"),
     "twice.csv": ("id,id\na,b\n", "two columns of .* called 'id'"),
     "ragged.csv": ("id,pred\na,1\nb\n", "cannot be read: .*Expected 2 columns, got 1"),
@@ -193,3 +201,21 @@ def test_any_table_is_a_cache_or_a_named_error(tmp_path, columns, groups):
         assert built_cache.find(ids).tolist() == [0, 1, 2]
         assert bool((rows.design == rows.design).all())
         assert cache.ensure_cache(pool, tmp_path / "cache").fingerprint == built_cache.fingerprint
+
+
+@pytest.mark.parametrize("name", ["typo.csv", "nowhere/typo.jsonl"])
+def test_a_mistyped_file_is_looked_for_by_its_folder(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for elsewhere in (True, False):
+        opened = convert.open_as_parquet(name, elsewhere=elsewhere)
+        with pytest.raises(PoolError, match=f"there is no file {name}") as caught, opened:
+            pass
+        assert f"looked in {(tmp_path / name).parent}" in caught.value.hint
+
+
+def test_tables_of_text_on_other_machines_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    opened = convert.open_as_parquet("https://host.example/pool.csv", elsewhere=False)
+    with pytest.raises(PoolError, match="cannot be opened") as caught, opened:
+        pass
+    assert "local files" in caught.value.hint

@@ -104,6 +104,27 @@ def test_pred_wins_over_the_most_probable_class(tmp_path):
     assert block.checked.disagreeing == 1
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"prob": PROBS},
+        {"cat": [0.9, 0.2, 0.5], "dog": [0.1, 0.8, 0.5]},
+        {"score": [0.1, 0.8, 0.5]},
+    ],
+)
+def test_outputs_by_name_are_all_that_counts(tmp_path, columns):
+    path = written(tmp_path, **columns, pred=[1, 0, 1])
+    alone = Pool.open(path, outputs=tuple(columns), classes=("0", "1"))
+    assert alone.schema.pred is None and alone.schema.features == ()
+    assert alone.schema.ignored == ("pred",)
+    assert outputs(alone).pred.tolist() == [0, 1, int("score" in columns)]
+    for order in ((*columns, "pred"), ("pred", *columns)):
+        both = Pool.open(path, outputs=order, classes=("0", "1"))
+        assert (both.schema.outputs, both.schema.pred) == (tuple(columns), "pred")
+        assert both.schema.kind == alone.schema.kind
+        assert outputs(both).pred.tolist() == [1, 0, 1]
+
+
 def test_without_an_id_column_the_row_number_is_the_id(tmp_path):
     pool = Pool.open(written(tmp_path, prob=PROBS))
     block = pool.read_block(next(pool.strips()))

@@ -43,13 +43,21 @@ BAD = {
     "prob is text": ({"prob": ["[0.5, 0.5]"]}, "'prob' is string"),
     "one probability": ({"prob_a": [0.5]}, "'prob_a' is the only probability"),
     "text probability": ({"prob_a": ["0.5"], "prob_b": [0.5]}, "'prob_a' is string"),
-    "nan probability": ({"prob_a": [0.5, NAN], "prob_b": [0.5, 0.5]}, "row 1 .*NaN"),
+    "nan probability": ({"prob_a": [0.5, 0.5], "prob_b": [0.5, NAN]}, "row 1 .*'prob_b' holds NaN"),
+    "negative probability": (
+        {"prob_a": [0.5, -1], "prob_b": [0.5, 2]},
+        "row 1 .*'prob_a' holds -1",
+    ),
     "score above one": ({"score": [0.5, 1.5]}, "row 1 .*'score' is 1.5"),
     "nan score": ({"score": [0.5, NAN]}, "row 1 .*'score' is nan"),
     "null score": ({"score": [0.5, None]}, "row 1 .*'score' is nan"),
     "nan prediction": ({"pred": [0.5, NAN]}, "row 1 .*'pred' is nan"),
     "infinite prediction": ({"pred": [0.5, -INF]}, "row 1 .*'pred' is -inf"),
     "null class": ({"pred": ["a", None]}, "row 1 .*'pred' is null"),
+    "empty class": ({"pred": ["a", ""]}, "row 1 .*'pred' is empty"),
+    "only empty classes": ({"pred": ["", ""]}, "row 0 .*'pred' is empty"),
+    "blank class": ({"pred": ["a", "b", "\u00a0 "]}, "row 2 .*'pred' is empty"),
+    "empty class beside": ({"score": [0.5] * 3, "pred": ["a", "b", ""]}, "row 2 .*'pred' is empty"),
     "odd prediction": ({"pred": [[0], [1]]}, "'pred' is list"),
     "unknown class": ({"prob": [[0.5, 0.5]], "pred": ["cat"]}, "row 0 .*'pred' is 'cat'.*0, 1"),
     "negative std": ({"pred": [0.5, 1.5], "pred_std": [1.0, -1.0]}, "row 1 .*'pred_std' is -1"),
@@ -92,6 +100,53 @@ def test_a_choice_that_does_not_fit_the_pool_is_a_named_error(tmp_path, name):
     with pytest.raises(ActivetestError, match=problem) as caught:
         build(tmp_path, columns, **choices)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("columns", "choices", "remedies"),
+    [
+        ({"prob": [[0.5, 0.5]] * 2}, {"classes": ("ok", "fraud")}, [("0", "1"), ("prob",)]),
+        ({"prob_ok": [0.5] * 2, "prob_bad": [0.5] * 2}, {}, [("0", "1"), ("prob_ok", "prob_bad")]),
+        ({"score": [0.5] * 2}, {"classes": ("no", "yes")}, [("0", "1"), ("score",)]),
+    ],
+)
+def test_where_predictions_are_no_classes_the_hint_says_what_works(
+    tmp_path, columns, choices, remedies
+):
+    columns = columns | {"pred": [0, 1]}
+    with pytest.raises(PoolError, match="'pred' is '0', and the classes are") as caught:
+        build(tmp_path, columns, **choices)
+    classes, outputs = remedies
+    assert f"`classes={list(classes)}`" in caught.value.hint
+    assert f"`outputs={list(outputs)}`" in caught.value.hint
+    assert build(tmp_path, columns, classes=classes).classes == classes
+    alone = build(tmp_path, columns, **choices, outputs=outputs)
+    assert alone.rows(0, 2).outputs.pred.tolist() != [0, 1]
+
+
+def test_predictions_of_all_classes_are_offered_by_name(tmp_path):
+    columns = {"prob": [[0.5, 0.5]] * 2, "pred": ["dog", "cat"]}
+    with pytest.raises(PoolError) as caught:
+        build(tmp_path, columns)
+    assert "`classes=['cat', 'dog']`" in caught.value.hint
+    assert build(tmp_path, columns, classes=("cat", "dog")).classes == ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    ("columns", "percent"),
+    [
+        ({"prob": [[60.0, 40.0]]}, True),
+        ({"prob_a": [30], "prob_b": [70]}, True),
+        ({"score": [30.0]}, True),
+        ({"prob": [[0.6, 0.6]]}, False),
+        ({"score": [-0.5]}, False),
+        ({"score": [101.0]}, False),
+    ],
+)
+def test_percentages_are_recognised(tmp_path, columns, percent):
+    with pytest.raises(PoolError) as caught:
+        build(tmp_path, columns)
+    assert ("divide percentages by 100" in caught.value.hint) == percent
 
 
 def test_a_threshold_outside_the_unit_interval_is_an_error(tmp_path):

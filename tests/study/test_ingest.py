@@ -157,8 +157,23 @@ def test_labels_outside_the_predicted_classes_are_simply_wrong(other_study, labe
     done = ingest(study, label_file("a,cat", "b,unicorn"))
     assert done.outside == ("unicorn",)
     assert "some of a class that the model never predicts ('unicorn')" in str(done)
+    assert str(done).endswith(
+        "Labels of a class that the model never predicts count as its mistakes"
+    )
     assert ingest(study, label_file("a,cat", "b,unicorn")).outside == ()
     assert study.log(study.cache()).supplied_labels.tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("word", ["declined", "Skipped", "unclear", "N/A"])
+def test_a_word_for_no_label_is_no_silent_mistake(other_study, label_file, word):
+    study = other_study(id=["a", "b", "c"], pred=["cat", "dog", "cat"])
+    path = label_file(f"a,{word}", "b,dog")
+    sentence = f"where {word!r} is no class, leave the label empty and write declined in the column"
+    assert sentence in str(ingest(study, path, dry_run=True))
+    ingest(study, path)
+    path = label_file("a,,declined", "b,dog,", header="id,label,status")
+    done = ingest(study, path, replace=True)
+    assert done.declined == 1 and "mistakes" not in str(done)
 
 
 def test_row_numbers_are_ids_where_there_are_none(other_study, label_file):

@@ -53,6 +53,63 @@ def test_init_without_a_pool_and_without_a_study_says_how_to_start_one(folder, c
     assert not list(folder.iterdir())
 
 
+@pytest.fixture
+def predicted(folder) -> Path:
+    """A pool with probabilities, predicted classes that differ, and an id of another name."""
+    lines = ["customer,score,pred"]
+    lines += [f"c{row},{row / 40},{row % 2}" for row in range(40)]
+    (folder / "pool.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_predictions_beside_the_outputs_stay_in_a_study_that_has_them(predicted):
+    init("pool.csv", seed=1)
+    before = stored(StoredStudy.open())
+    for settings in ({}, {"outputs": ("score", "pred")}, {"features": ()}):
+        init("pool.csv", **settings)
+        assert stored(StoredStudy.open()) == before
+    next_batch(StoredStudy.open(), 2)
+    for settings in ({"outputs": ("score",)}, {"outputs": ("pred", "score")}, {"floor": 0.5}):
+        init("pool.csv", **settings)
+        assert StoredStudy.open().pool == before[-1]
+    assert before[-1]["pred"] == "pred"
+
+
+def test_predictions_are_left_out_by_naming_the_other_outputs_before_the_first_draw(predicted):
+    fingerprint = init("pool.csv", seed=1).fingerprint
+    alone = init(outputs=("score",))
+    assert alone.schema.pred is None and alone.fingerprint != fingerprint
+    assert init(floor=0.5).schema.pred is None
+    assert init(outputs=("score", "pred")).fingerprint == fingerprint
+    init(outputs=("score",))
+    next_batch(StoredStudy.open(), 2)
+    before = stored(StoredStudy.open())
+    with pytest.raises(ChoiceError, match="`outputs` stays after the first draw.* has score$"):
+        init(outputs=("score", "pred"))
+    assert stored(StoredStudy.open()) == before
+    assert init(outputs=("score",)).schema.pred is None
+
+
+def test_what_else_a_column_may_be_is_said_once_and_works(predicted, capsys):
+    assert main(["init", "pool.csv", "--outputs", "score"]) == 0
+    assert "column 'customer' is unique: --id customer uses it\n" in capsys.readouterr().out
+    assert main(["init", "--id", "customer"]) == 0
+    assert "ids: column 'customer'\n" in capsys.readouterr().out
+    assert main(["init", "pool.csv", "--study", "other", "--outputs", "pred"]) == 0
+    assert main(["init", "--study", "other", "--floor", "0.5"]) == 0
+    assert capsys.readouterr().out.count("customer uses it") == 1
+
+
+def test_a_column_read_as_values_becomes_a_score_as_the_notice_says(predicted, capsys):
+    (predicted / "values.csv").write_text("id,chance\na,0.5\nb,0.25\n")
+    assert main(["init", "values.csv"]) == 2
+    assert "or say --outputs COLUMN" in capsys.readouterr().err
+    assert main(["init", "values.csv", "--outputs", "chance"]) == 0
+    assert "probability of a class, add --task classification\n" in capsys.readouterr().out
+    assert main(["init", "--task", "classification"]) == 0
+    assert "score: column 'chance' is the probability of class '1'" in capsys.readouterr().out
+
+
 def test_a_dry_run_without_a_pool_changes_nothing(study):
     before = stored(study)
     tried = init(metric="brier", seed=9, dry_run=True)

@@ -1,0 +1,95 @@
+"""Other ways to read a pool, which the user may have meant: from the names and the first rows."""
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from activetest.nouns.choices import ColumnChoices
+from activetest.pool.columns import read_numbers
+from activetest.pool.files import BATCH
+from activetest.pool.roles import NOT_A_FEATURE, OTHER_MODELS, is_text
+
+if TYPE_CHECKING:
+    from activetest.pool.pool import Pool
+
+# Names of columns of ids, as customer_id, ItemId, UUID.
+_ID_NAME = re.compile(r"(^|[_\-. ])(id|uuid|guid|key)$|[a-z](?-i:Id|ID|UUID|Key)$", re.I)
+# Rows in which candidates are looked for, and the fewest that tell ids of any name from others.
+_SAMPLE, _FEWEST = 1000, 10
+# Candidates that are looked at.
+_MOST = 100
+# Longer values, and those of more words, are free text.
+_LONGEST, _MANY_WORDS = 64, r"\S\s+\S+\s+\S+\s+\S"
+
+
+def suggest_roles(pool: "Pool", choices: ColumnChoices) -> tuple[str, ...]:
+    """Sentences about columns that may have another role than by convention."""
+    return (*_suggest_task(pool, choices), *_suggest_id(pool, choices))
+
+
+def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
+    """Where the first predicted values all lie between 0 and 1: they may be probabilities."""
+    schema = pool.schema
+    if schema.task != "regression" or choices.task is not None or schema.std is not None:
+        return []
+    column = schema.outputs[0]
+    values = read_numbers(_read_first_rows(pool, [column], _SAMPLE).column(column))
+    if not ((values >= 0) & (values <= 1)).all():
+        return []
+    remedy = "call it score" if column == "pred" else 'add `task="classification"`'
+    return [
+        f"{column!r} is read as predicted values (regression); "
+        f"if it is the probability of a class, {remedy}"
+    ]
+
+
+def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
+    """Where the pool has no ids, a column whose first values are short and differ."""
+    if pool.schema.id is not None:
+        return []
+    table = pool.files.schema
+    free = (*pool.schema.ignored, *(pool.schema.features if choices.features is None else ()))
+    candidates = [
+        name
+        for name in sorted(free, key=lambda name: not _ID_NAME.search(name))
+        if _may_be_id(pool, name, table.field(name).type)
+    ][:_MOST]
+    if not candidates:
+        return []
+    sample = _read_first_rows(pool, candidates, _SAMPLE)
+    for name in candidates:
+        if not _are_ids(sample.column(name)):
+            continue
+        rows = _read_first_rows(pool, [name], BATCH)
+        if _are_ids(rows.column(name)):
+            found = "is unique" if rows.num_rows == pool.rows else "looks like an id"
+            return [f"column {name!r} {found}: `id={name!r}` uses it"]
+    return []
+
+
+def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
+    """Whether a column's name and type are those of an id; only text has an id of any name."""
+    if name == "pred" or NOT_A_FEATURE.search(name) or OTHER_MODELS.search(name):
+        return False
+    if _ID_NAME.search(name):
+        return is_text(kind) or kinds.is_integer(kind)
+    # Of a remote pool, no texts are fetched that may be long.
+    return is_text(kind) and pool.rows >= _FEWEST and not pool.files.remote
+
+
+def _are_ids(values: pa.Array) -> bool:
+    """Whether values are short, without gaps, and different."""
+    texts = values.cast(pa.large_string())
+    if texts.null_count or pc.count_distinct(texts).as_py() < len(texts):
+        return False
+    lengths = pc.min_max(pc.utf8_length(texts)).as_py()
+    many_words = pc.any(pc.match_substring_regex(texts, _MANY_WORDS)).as_py()
+    return lengths["min"] > 0 and lengths["max"] <= _LONGEST and not many_words
+
+
+def _read_first_rows(pool: "Pool", columns: list[str], rows: int) -> pa.RecordBatch:
+    """At most so many rows of the first row group."""
+    return next(pool.files.batches(columns, pool.pieces[0], rows))
