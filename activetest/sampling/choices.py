@@ -72,7 +72,7 @@ def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
     reason = specification.why_not_bettable(metric)
     if choices.interval == Interval.ANYTIME and reason:
         raise ChoiceError(
-            f"draws cannot serve anytime-valid intervals here, for {reason}",
+            f"draws cannot serve anytime-valid intervals here, because {reason}",
             'aim at another metric, or leave `interval="fixed"`',
         )
     if choices.annotators == AnnotatorMethod.DAWID_SKENE and pool["task"] == Task.REGRESSION:
