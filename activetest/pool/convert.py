@@ -47,12 +47,7 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """
-    path = Path(source).expanduser()
-    if "://" in source or not path.is_file():
-        raise PoolError(
-            f"there is no file {source}",
-            hint="CSV and JSON lines are read from local files; remote pools are Parquet",
-        )
+    path = _find_source(source)
     if path.stat().st_size == 0:
         raise PoolError(
             f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
@@ -74,16 +69,35 @@ def open_as_parquet(source: str, *, id: str | None = None, elsewhere: bool = Tru
 
     elsewhere  convert it among the system's temporary files; else in the folder of the source, from
                which the caller can move it to its place
+
+    Raises PoolError where it is not there or cannot be parsed.
     """
     if not needs_conversion(source):
         yield source
         return
+    _find_source(source)
     target = Path(converted_path(source))
     parent = None if elsewhere else target.parent
     with tempfile.TemporaryDirectory(dir=parent, prefix=".activetest-") as folder:
         path = Path(folder) / target.name
         to_parquet(source, str(path), id=id)
         yield str(path)
+
+
+def _find_source(source: str) -> Path:
+    """The file that is converted. Raises PoolError where there is none on this machine."""
+    if "://" in source:
+        raise PoolError(
+            f"{source} cannot be opened",
+            hint="CSV and JSON lines are read from local files; remote pools are Parquet",
+        )
+    path = Path(source).expanduser()
+    if not path.is_file():
+        raise PoolError(
+            f"there is no file {source}",
+            hint=f"check the path (looked in {path.absolute().parent})",
+        )
+    return path
 
 
 def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:

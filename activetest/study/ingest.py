@@ -16,6 +16,9 @@ from activetest.pool.outputs import LARGEST
 from activetest.sampling.label_source import read_label_source
 from activetest.study.stored import StoredStudy
 
+# How many rows that cannot be are named.
+_NAMED = 5
+
 # Words that stand where an item has no label.
 _NO_LABELS = {
     "declined", "skipped", "skip", "unclear", "unsure", "unknown", "pending",
@@ -131,19 +134,40 @@ def _check_rows(rows: list[Label], study: StoredStudy, cache: Cache, source: str
     """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
     positions = cache.find([row.id for row in rows])
     if unknown := [row for row, at in zip(rows, positions, strict=True) if at < 0]:
+        problem = f"{source}, {unknown[0].place}: id {unknown[0].id!r} is not in the pool"
+        if len(unknown) > 1:
+            problem = f"{source}: {len(unknown):,} ids are not in the pool: "
+            problem += ", ".join(f"{row.id!r} ({row.place})" for row in unknown[:_NAMED])
+            problem += f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
         raise LabelError(
-            f"{source}, {unknown[0].place}: id {unknown[0].id!r} is not in the pool"
-            + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else ""),
-            f"ids look like {cache.ids([0])[0]!r}; is this file from another study?",
+            problem, f"ids look like {cache.ids([0])[0]!r}; is this file from another study?"
         )
     parse = (
         _parse_number if study.pool["task"] == "regression" else _make_class_parser(study, cache)
     )
-    return [
-        Answer(row.id, row.annotator, row.status, parse(row, source) if row.label else "")
-        for row in rows
-        if row.status != PENDING
-    ]
+    answers: list[Answer] = []
+    errors: list[tuple[Label, LabelError]] = []
+    for row in rows:
+        if row.status == PENDING:
+            continue
+        try:
+            label = parse(row, source) if row.label else ""
+        except LabelError as error:
+            errors.append((row, error))
+            if len(errors) > _NAMED:
+                break
+        else:
+            answers.append(Answer(row.id, row.annotator, row.status, label))
+    if len(errors) == 1:
+        raise errors[0][1]
+    if errors:
+        kind = "usable numbers" if study.pool["task"] == "regression" else "classes"
+        named = [f"{row.label!r} of id {row.id!r} ({row.place})" for row, _ in errors[:_NAMED]]
+        more = " and more" if len(errors) > _NAMED else ""
+        raise LabelError(
+            f"{source}: some labels are not {kind}: {', '.join(named)}{more}", errors[0][1].hint
+        )
+    return answers
 
 
 def _parse_number(row: Label, source: str) -> str:

@@ -182,8 +182,10 @@ def _open_source(
     id  a column that stays text where the pool is converted
     """
     if is_address(given):
-        with convert.open_as_parquet(str(given), id=id, elsewhere=dry_run) as path:
-            yield _Source(path, str(given))
+        # What is stored opens without this user's home folder.
+        address = os.path.expanduser(str(given))
+        with convert.open_as_parquet(address, id=id, elsewhere=dry_run) as path:
+            yield _Source(path, address)
         return
     if study and not dry_run:
         remove_unused(folder, study.pool["uri"])

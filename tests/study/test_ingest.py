@@ -113,8 +113,25 @@ def test_another_annotator_does_not_contradict(study, label_file):
         (["item-1,cat", "item-99,dog"], "line 3: id 'item-99' is not in the pool", "'item-0'"),
         (
             ["x,cat", "y,dog"],
-            "line 2: id 'x' is not in the pool, nor are 1 others",
+            ": 2 ids are not in the pool: 'x' (line 2), 'y' (line 3)",
             "another study",
+        ),
+        (
+            [f"x{row},cat" for row in range(7)],
+            ": 7 ids are not in the pool: 'x0' (line 2), 'x1' (line 3), 'x2' (line 4), "
+            "'x3' (line 5), 'x4' (line 6) and 2 more",
+            "another study",
+        ),
+        (
+            ["item-1,cat", "item-2,dgo", "item-3,cow"],
+            ": some labels are not classes: 'dgo' of id 'item-2' (line 3), 'cow' of id 'item-3' "
+            "(line 4)",
+            "did you mean 'dog'?",
+        ),
+        (
+            [f"item-{row},cow{row}" for row in range(6)],
+            "'cow4' of id 'item-4' (line 6) and more",
+            "cat, dog, owl",
         ),
         (["item-1,cat", "item-1,dog"], "'cat' in line 2 and labelled 'dog' in line 3", "annotator"),
     ],

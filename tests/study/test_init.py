@@ -20,6 +20,7 @@ from activetest.errors import (
     StudyError,
 )
 from activetest.study.init import init
+from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 
 
@@ -294,3 +295,18 @@ def test_a_surrogate_for_the_other_task_is_refused_before_anything_is_written(fo
     with pytest.raises(ChoiceError, match="'residual' is for regression, and this pool is class"):
         init("pool.parquet", surrogate="residual")
     assert not (folder / ".activetest").exists()
+
+
+@pytest.mark.parametrize("name", ["pool.parquet", "pool.csv"])
+def test_a_pool_in_the_home_folder_is_found_again(tmp_path, monkeypatch, write_pool, name):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    # Where Windows looks for it, too.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    write_pool(tmp_path / "pool.parquet", 20)
+    if name.endswith(".csv"):
+        rows = "".join(f"{row},0.{row + 10}\n" for row in range(20))
+        (tmp_path / name).write_text(f"id,score\n{rows}")
+    init(f"~/{name}", seed=1)
+    assert len(next_batch(StoredStudy.open(), 2)) == 2
