@@ -256,7 +256,8 @@ def test_without_a_draw_there_is_nothing_to_bet_on(pool, truth):
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("log-loss", "bound on what one item can cost"), ("mcc", "no ratio")]
+    ("name", "problem"),
+    [("log-loss", "bound on what one item can cost"), ("mcc", "none is valid at every look")],
 )
 def test_bets_that_nobody_could_settle_are_refused(pool, truth, name, problem):
     study = Study(pool, truth, ERROR).draw(3)
