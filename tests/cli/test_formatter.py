@@ -3,11 +3,12 @@
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from activetest import catalog
-from activetest.cli import options
+from activetest.cli import formatter, options
 from activetest.cli.app import main
 from activetest.nouns.choices import DECLARATIONS, Section, default_words, option
 from tests.cli.programs import COMMANDS, program
@@ -115,3 +116,21 @@ def test_formatter_lists_methods_of_simulations_for_simulations_alone():
     for name in alone:
         assert name not in catalog.usable_names("acquisition", simulated=False)
         assert name in catalog.usable_names("acquisition", simulated=True)
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ("'x' is not a valid integer.", "--n is 'x', not a whole number"),
+        ("'x' is not a valid int.", "--n is 'x', not a whole number"),
+        ('"it\'s" is not a valid float.', '--n is "it\'s", not a number'),
+        ("-1 is not in the range x>=0.", "as the parser says"),
+    ],
+)
+def test_older_parsers_word_a_wrong_number_in_their_message_alone(message, problem):
+    option = SimpleNamespace(param_type_name="option", opts=["-n", "--n"])
+    error = ValueError(message)
+    vars(error).update(
+        ctx=None, param=option, message=message, format_message=lambda: "as the parser says"
+    )
+    assert formatter.explain_usage(error) == (problem, "see activetest --help")
