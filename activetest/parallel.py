@@ -1,6 +1,7 @@
 """Every pass over the rows of a pool goes through here: another engine can be put underneath."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,10 @@ from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
+
+# NumPy reads the header of an array with the parser of Python, and in Python 3.11 threads that
+# parse at once can disturb each other ("AST constructor recursion depth mismatch").
+reading_header = threading.RLock()
 
 
 def map_reduce(

@@ -12,6 +12,7 @@ import numpy as np
 from activetest import atomic
 from activetest.cache.arrays import Arrays
 from activetest.nouns.rows import Array
+from activetest.parallel import reading_header
 
 FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
 _VERSION = 2
@@ -91,7 +92,8 @@ def drafting_part(folder: Path, origin: Any) -> Iterator[Draft]:
 
 def map_array(path: Path, shape: list[int]) -> Array:
     """A memory-mapped array. Raises ValueError when it is not of the shape."""
-    array = np.load(path, mmap_mode="r") if 0 not in shape else np.load(path)
+    with reading_header:
+        array = np.load(path, mmap_mode="r") if 0 not in shape else np.load(path)
     if list(array.shape) != shape:
         raise ValueError(f"{path} has shape {array.shape}")
     return array

@@ -20,6 +20,7 @@ import numpy as np
 from activetest import atomic
 from activetest.errors import StorageError, StudyError
 from activetest.nouns.rows import Array
+from activetest.parallel import reading_header
 
 _HINT = (
     "restore it from a backup: it holds what a round's surrogate had learned. Every label is in "
@@ -112,7 +113,8 @@ def _read(folder: Path, name: str) -> dict[str, Array]:
     if problem:
         raise StudyError(f"{path} {problem}", _HINT)
     try:
-        return _parse_arrays(content)
+        with reading_header:
+            return _parse_arrays(content)
     except _UNREADABLE as error:
         raise StudyError(f"{path} is damaged", _HINT) from error
 

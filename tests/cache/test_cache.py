@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 
 from activetest.cache import cache
 from activetest.cache.arrays import Arrays
+from activetest.cache.parts import map_array
 from activetest.errors import PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
@@ -321,3 +324,22 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
     found = cache.build_cache(pool, tmp_path / "cache")
     assert found.matches(pool) and not found.matches(other)
     assert cache.open_cache(tmp_path / "cache").manifest == found.manifest
+
+
+def test_headers_of_arrays_are_read_one_at_a_time(tmp_path, monkeypatch):
+    np.save(tmp_path / "array.npy", np.arange(3.0))
+    load, reading, most = np.load, [], []
+
+    def watch(*arguments, **more):
+        reading.append(None)
+        most.append(len(reading))
+        time.sleep(0.001)
+        reading.pop()
+        return load(*arguments, **more)
+
+    monkeypatch.setattr(np, "load", watch)
+    with ThreadPoolExecutor(4) as threads:
+        shapes = threads.map(lambda _: map_array(tmp_path / "array.npy", [3]).shape, range(40))
+        assert set(shapes) == {(3,)}
+    assert len(most) == 40
+    assert max(most) == 1
