@@ -27,7 +27,8 @@ def replacing_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
     The block writes the file; if it fails or leaves no file, what is at `path` stays. The temporary
     file is gone afterwards in any case.
 
-    durable  wait until the content is on the disk before it takes the place
+    durable  wait until the content is on the disk before it takes the place, and then until the
+             place is, so that a power cut after the block leaves the new file
 
     Raises OSError when the file system refuses.
     """
@@ -38,6 +39,8 @@ def replacing_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
             if durable:
                 sync_file(building)
             move_file(building, path)
+            if durable:
+                sync_folder(path.parent)
     finally:
         building.unlink(missing_ok=True)
 
@@ -84,10 +87,12 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 def completing_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that becomes `folder` when the block succeeds, and keeps what is in it.
 
-    What `folder` holds already moves into the new one at the end. If the block fails the temporary
-    folder is removed. What killed processes left beside it is removed too. Raises FileExistsError
-    when `folder` holds a part of the same name, as after another process has completed it, and
-    OSError when the file system refuses; then what is in `folder` stays.
+    It is on the disk afterwards, with its place and the folders above it; the content of its files
+    is for the block to sync. What `folder` holds already moves into the new one at the end. If the
+    block fails the temporary folder is removed. What killed processes left beside it is removed
+    too. Raises FileExistsError when `folder` holds a part of the same name, as after another
+    process has completed it, and OSError when the file system refuses; then what is in `folder`
+    stays.
     """
     building = folder.with_name(f"{folder.name}.{_random_name()}{_SUFFIX}")
     try:
@@ -105,7 +110,13 @@ def completing_folder(folder: Path) -> Iterator[Path]:
         with contextlib.suppress(FileNotFoundError):
             # Windows renames nothing to a name that is taken. Not empty: another process was first.
             folder.rmdir()
+        sync_folder(building)
         building.rename(folder)
+        sync_folder(folder.parent)
+        for above in folder.parent.parents:
+            # They may be new, too; those that are not may be nobody's to open.
+            with contextlib.suppress(OSError):
+                sync_folder(above)
     finally:
         shutil.rmtree(building, ignore_errors=True)
 

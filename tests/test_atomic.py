@@ -77,17 +77,6 @@ def test_two_writers_do_not_share_a_temporary_file(tmp_path):
     assert path.read_text() == "first"
 
 
-def test_a_durable_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
-    steps = []
-    sync, replace = os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda handle: (steps.append("sync"), sync(handle)))
-    monkeypatch.setattr(os, "replace", lambda *paths: (steps.append("replace"), replace(*paths)))
-    for durable in (True, False):
-        with atomic.replacing_file(tmp_path / "file", durable=durable) as building:
-            building.write_text("content")
-    assert steps == ["sync", "replace", "replace"]
-
-
 def test_a_file_cannot_take_the_place_of_a_folder(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError), atomic.replacing_file(tmp_path / "folder") as building:
@@ -243,3 +232,63 @@ def test_no_other_module_writes_atomically_by_hand():
     assert by_hand.search(Path(atomic.__file__).read_text(encoding="utf-8"))
     found = [path.name for path in others if by_hand.search(path.read_text(encoding="utf-8"))]
     assert found == []
+
+
+# --- on the disk
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[tuple[str, str]]:
+    """What is asked of the system, in order: ("sync", name), ("place", name)."""
+    found: list[tuple[str, str]] = []
+    of_handles: dict[int, str] = {}
+    originals = {name: getattr(os, name) for name in ("open", "fsync", "replace")}
+    rename = Path.rename
+
+    def note_open(path, flags, *rest, **more):
+        handle = originals["open"](path, flags, *rest, **more)
+        of_handles[handle] = Path(path).name
+        return handle
+
+    def note_sync(handle):
+        name = of_handles.get(handle) or Path(os.readlink(f"/proc/self/fd/{handle}")).name
+        found.append(("sync", re.sub(r"\w{8}\.tmp$", "new", name)))
+        originals["fsync"](handle)
+
+    def note_place(source, target):
+        found.append(("place", Path(target).name))
+        originals["replace"](source, target)
+
+    def note_rename(source, target):
+        found.append(("place", Path(target).name))
+        return rename(source, target)
+
+    monkeypatch.setattr(os, "open", note_open)
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_place)
+    monkeypatch.setattr(Path, "rename", note_rename)
+    return found
+
+
+of_linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files")
+
+
+@of_linux
+def test_a_durable_file_is_on_the_disk_before_and_after_it_takes_its_place(tmp_path, calls):
+    with atomic.replacing_file(tmp_path / "file.txt", durable=True) as building:
+        building.write_text("new")
+    assert calls == [("sync", ".file.txt.new"), ("place", "file.txt"), ("sync", tmp_path.name)]
+    calls.clear()
+    with atomic.replacing_file(tmp_path / "file.txt") as building:
+        building.write_text("newer")
+    assert calls == [("place", "file.txt")]
+
+
+@of_linux
+def test_a_completed_folder_and_those_above_it_are_on_the_disk(tmp_path, calls):
+    with atomic.completing_folder(tmp_path / "above" / "study") as building:
+        (building / "part").write_text("new")
+    assert calls[:4] == [
+        *(("sync", "study.new"), ("place", "study")),
+        *(("sync", "above"), ("sync", tmp_path.name)),
+    ]

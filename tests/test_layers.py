@@ -29,7 +29,7 @@ FLOORS = [
 LOOSE = {"__init__", "__main__", "errors", "catalog", "parallel", "atomic"}
 
 # Folders of tests that are no room: what holds across rooms, and programs that measure it.
-NO_ROOMS = {"benchmarks", "guarantees"}
+NO_ROOMS = {"benchmarks", "guarantees", "reliability"}
 
 # Tests of several files of their room, by what they are about.
 ABOUT = {

@@ -57,7 +57,7 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
         if path.suffix.lower() in JSON_LINES
         else _read_csv_batches(path, id or "id")
     )
-    with atomic.replacing_file(Path(target)) as building:
+    with atomic.replacing_file(Path(target), durable=True) as building:
         write_parquet(batches, building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")

@@ -355,6 +355,7 @@ def _keep_converted(source: _Source) -> str:
     remedy = "copy the pool to a folder that you may write to"
     with raising_storage_errors(Path(target), remedy=remedy):
         atomic.move_file(Path(source.path), Path(target))
+        atomic.sync_folder(Path(target).parent)
     return target
 
 

@@ -67,7 +67,7 @@ def save_batch(
             return batch
         # The file that a link points to is replaced, not the link.
         path = path.resolve()
-        with atomic.replacing_file(path) as building:
+        with atomic.replacing_file(path, durable=True) as building:
             with open(building, "w", encoding="utf-8", newline="") as file:
                 batch = make_batch()
                 file.write(batch.to(format))

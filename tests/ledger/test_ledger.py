@@ -228,3 +228,8 @@ def test_a_ledger_that_is_missing_is_not_made_anew(tmp_path):
     with pytest.raises(StudyError, match="missing"):
         Ledger(tmp_path / "ledger.db")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_commit_waits_for_the_folder_of_its_journal(ledger):
+    extra = 3  # of PRAGMA synchronous; less lets a power cut take a commit back
+    assert ledger._db.execute("PRAGMA synchronous").fetchone() == (extra,)
