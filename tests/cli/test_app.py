@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from activetest import __version__
-from activetest.cli.app import main
+from activetest.cli.app import BUG, main
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
@@ -339,3 +339,21 @@ def test_an_interrupt_while_the_program_starts_is_quiet():
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_a_bug_is_no_verdict(folder):
+    # Whatever nobody foresaw: here, an import that fails in the middle of a command.
+    program = (
+        "import sys\n"
+        "sys.modules['activetest.study.study'] = None\n"
+        "sys.argv = ['activetest', 'status']\n"
+        "from activetest.__main__ import run\n"
+        "run()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == BUG == 70
+    assert "Traceback" in done.stderr
+    assert done.stderr.endswith("the study holds all that was reported as done\n")
+    assert done.stdout == ""
