@@ -1,12 +1,13 @@
 """The next batch: the pending batch, or a new one that is recorded before anybody sees it."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from activetest import atomic
 from activetest.errors import ChoiceError, LabelError
-from activetest.labels import files
+from activetest.labels import files, values
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.log import PENDING
@@ -54,7 +55,7 @@ def save_batch(
 
     An empty batch leaves the file as it is. A device or a pipe is written to. The file is opened
     before anything is drawn: raises StorageError when it cannot be written, and LabelError when it
-    has labels that the study does not know, or any without a study.
+    has labels that the study does not know, or any without a study, or is no batch at all.
     """
     _protect_labels(study, path)
     with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
@@ -133,17 +134,15 @@ def _fill_batch(
 
 
 def _protect_labels(study: StoredStudy | None, path: Path) -> None:
-    """Raises LabelError when overwriting the file would lose labels."""
-    if not path.is_file():
-        return
-    try:
-        rows = files.read_labels(path)
-    except LabelError:
+    """Raises LabelError where overwriting the file would lose work: labels, or anything else."""
+    if not path.is_file() or not path.stat().st_size:
         return
     answers = study.ledger.record().answers if study else ()
     known = {(answer.id, answer.annotator) for answer in answers}
     unknown = [
-        row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known
+        row
+        for row in _read_batch(path)
+        if row.status != PENDING and (row.id, row.annotator) not in known
     ]
     if unknown:
         raise LabelError(
@@ -151,3 +150,18 @@ def _protect_labels(study: StoredStudy | None, path: Path) -> None:
             f"id {unknown[0].id!r} first",
             f"`study.ingest({str(path)!r})`, or write to another file",
         )
+
+
+def _read_batch(path: Path) -> list[files.Label]:
+    """The rows of an earlier batch, in whichever of FORMATS. Raises LabelError for another file."""
+    try:
+        return files.read_labels(path)
+    except LabelError as error:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            return values.read_rows([json.loads(line) for line in lines], name=str(path))
+        except (OSError, ValueError, RecursionError, LabelError):
+            raise LabelError(
+                f"{path} is there already, and is no batch that can be replaced: {error.problem}",
+                "write to another file, or remove this one yourself",
+            ) from error

@@ -150,6 +150,47 @@ def test_a_file_with_labels_that_nobody_ingested_is_not_overwritten(study, folde
     assert path.read_text() == f"id,label\n{ids(batch)[1]},\n"
 
 
+FILLED = {
+    "UTF-16": "id,label\nitem-1,cat\n".encode("utf-16"),
+    "Windows-1252": "id,label\nitem-1,caf\u00e9\n".encode("cp1252"),
+    "a comma too many": b"id,label\nitem-1,cat,\n",
+    "two answers": b"id,label\nitem-1,cat\nitem-1,dog\n",
+    "a status of its own": b"id,label,status\nitem-1,,perhaps\n",
+    "another header": b"ID,Label\nitem-1,cat\n",
+    "JSON lines": b'{"id": "item-1", "label": "cat"}\n',
+    "a text": b"what I know about item-1\n",
+    "deep brackets": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("kind", FILLED)
+def test_a_file_that_is_no_open_batch_is_not_overwritten(kind, study, folder):
+    path = folder / "work.csv"
+    path.write_bytes(FILLED[kind])
+    drawn = len(study.ledger.record().draws)
+    with pytest.raises(LabelError):
+        save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    assert path.read_bytes() == FILLED[kind]
+    assert len(study.ledger.record().draws) == drawn
+
+
+def test_neither_the_pool_nor_the_ledger_is_overwritten(study, pool_file):
+    for path in (Path(pool_file), study.folder / "ledger.db", study.folder / "study.toml"):
+        before = path.read_bytes()
+        with pytest.raises(LabelError, match="no batch that can be replaced"):
+            save_batch(study, path, "csv", lambda: next_batch(study, 2))
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_an_earlier_batch_without_answers_is_replaced(format, study, folder):
+    path = folder / "batch"
+    first = save_batch(study, path, format, lambda: next_batch(study, 2))
+    second = save_batch(study, path, format, lambda: next_batch(study, 2, new=True))
+    assert len(first.rows) == 2 and len(second.rows) == 2
+    assert path.read_text() == second.to(format)
+
+
 def test_a_filled_file_with_semicolons_is_not_overwritten(study, folder, label_file):
     path = label_file(f"{ids(next_batch(study, 2))[0]};cat", header="id;label")
     with pytest.raises(LabelError, match="1 labels the study does not know"):
