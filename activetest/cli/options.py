@@ -15,8 +15,8 @@ from activetest.nouns.choices import (
     Declaration,
     Kind,
     Section,
-    Simulated,
     default_words,
+    list_declarations,
     option,
     split_list,
 )
@@ -156,7 +156,9 @@ def read_choices(given: Mapping[str, Any], *, simulated: bool = False) -> dict[s
     Raises ChoiceError for text that is no number.
     """
     return {
-        name: _read_list(name, value) if _is_list(DECLARATIONS[name], simulated) else value
+        name: _read_list(name, value)
+        if DECLARATIONS[name].takes_several(simulated=simulated)
+        else value
         for name, value in given.items()
         if value is not None and value != []
     }
@@ -194,36 +196,27 @@ def drop_missing(values: Mapping[str, Any]) -> dict[str, Any]:
 def write_table(*, simulated: bool = False) -> str:
     """The declared options as a Markdown table, for the documentation."""
     lines = ["| option | meaning | values | default |", "|---|---|---|---|"]
-    for name, declaration in _choices(simulated).items():
+    for name, declaration in list_declarations(simulated=simulated).items():
         metavar = "" if declaration.values else f" {declaration.metavar}"
         values = ", ".join(f"`{value}`" for value in declaration.values)
         meaning = declaration.meaning.replace("*", "\\*")
-        default = _default(name, simulated)
+        default = default_words(name, simulated=simulated)
         lines.append(f"| `{option(name)}{metavar}` | {meaning} | {values} | {default} |")
     return "\n".join(lines) + "\n"
-
-
-def _choices(simulated: bool) -> dict[str, Declaration]:
-    """The declared choices that a command takes."""
-    return {
-        name: declaration
-        for name, declaration in DECLARATIONS.items()
-        if not simulated or declaration.simulated != Simulated.NO
-    }
 
 
 def _parameters(simulated: bool) -> list[inspect.Parameter]:
     """The parameters of a command that stand for the declared choices."""
     found = []
-    for name, declaration in _choices(simulated).items():
-        several = _is_list(declaration, simulated)
+    for name, declaration in list_declarations(simulated=simulated).items():
+        several = declaration.takes_several(simulated=simulated)
         option_info = Option(
             option(name),
             *declaration.old_flags,
             metavar=_metavar(declaration, several),
             help=declaration.meaning,
             rich_help_panel=_title(declaration.section),
-            show_default=_default(name, simulated) or False,
+            show_default=default_words(name, simulated=simulated) or False,
             autocompletion=_completer(declaration.completes, declaration.values, more=several),
         )
         type = Names if several else _TYPES.get(declaration.kind, str) | None
@@ -235,11 +228,6 @@ def _parameters(simulated: bool) -> list[inspect.Parameter]:
         )
         found.append(parameter)
     return found
-
-
-def _is_list(declaration: Declaration, simulated: bool) -> bool:
-    several = simulated and declaration.simulated == Simulated.SEVERAL
-    return declaration.kind.is_list or several
 
 
 def _read_list(name: str, texts: Sequence[str]) -> tuple[Any, ...]:
@@ -255,11 +243,6 @@ def _metavar(declaration: Declaration, several: bool) -> str:
     # The task of a pool is a list only for the sake of studies that named a question by it, too.
     single = declaration.kind.is_list and bool(declaration.values)
     return f"{metavar},..." if several and not single and not metavar.endswith(",...") else metavar
-
-
-def _default(name: str, simulated: bool) -> str:
-    other = DECLARATIONS[name].simulated_default
-    return other if simulated and other else default_words(name)
 
 
 def _title(section: Section) -> str:

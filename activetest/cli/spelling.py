@@ -17,7 +17,7 @@ from activetest.nouns.choices import (
     DECLARATIONS,
     Declaration,
     Kind,
-    Simulated,
+    list_declarations,
     option,
     split_list,
 )
@@ -67,7 +67,7 @@ def _declared(name: str, declaration: Declaration, *, simulated: bool = False) -
         takes = Takes.PAIR
     elif declaration.kind == Kind.METRICS:
         takes = Takes.METRICS
-    elif declaration.kind.is_list or (simulated and declaration.simulated == Simulated.SEVERAL):
+    elif declaration.takes_several(simulated=simulated):
         takes = Takes.NAMES
     else:
         takes = Takes.VALUE
@@ -112,8 +112,7 @@ _SIMULATE = {
     "save": Parameter("--save"),
     **{
         name: _declared(name, each, simulated=True)
-        for name, each in DECLARATIONS.items()
-        if each.simulated != Simulated.NO
+        for name, each in list_declarations(simulated=True).items()
     },
 }
 _CREATE = {"pool": Parameter(""), **_FOLDER, **_SETTINGS}

@@ -135,6 +135,10 @@ class Declaration:
     old_keys: tuple[str, ...] = ()
     old_flags: tuple[str, ...] = ()
 
+    def takes_several(self, *, simulated: bool = False) -> bool:
+        """Whether several values may be given, to a study or to `simulate`."""
+        return self.kind.is_list or (simulated and self.simulated == Simulated.SEVERAL)
+
 
 def declare(
     meaning: str, section: Section, *, value: Any = None, required: bool = False, **more: Any
@@ -166,9 +170,20 @@ def option(name: str) -> str:
     return DECLARATIONS[name].flag or f"--{name.replace('_', '-')}"
 
 
-def default_words(name: str) -> str:
-    """The default of a choice in words; empty where there is none."""
+def list_declarations(*, simulated: bool = False) -> dict[str, Declaration]:
+    """{name: declaration} of the choices that studies, or `simulate`, take."""
+    return {
+        name: declaration
+        for name, declaration in DECLARATIONS.items()
+        if not simulated or declaration.simulated != Simulated.NO
+    }
+
+
+def default_words(name: str, *, simulated: bool = False) -> str:
+    """The default of a choice in words, in a study or in `simulate`; empty where there is none."""
     declaration = DECLARATIONS[name]
+    if simulated and declaration.simulated_default:
+        return declaration.simulated_default
     if declaration.default:
         return declaration.default
     value = _fields()[name].default

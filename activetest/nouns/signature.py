@@ -10,8 +10,8 @@ from activetest.nouns.choices import (
     DECLARATIONS,
     Declaration,
     Kind,
-    Simulated,
     default_words,
+    list_declarations,
     option,
 )
 
@@ -51,8 +51,8 @@ def with_settings(*, simulated: bool = False) -> Callable[[F], F]:
 def describe_settings(*, simulated: bool = False) -> str:
     """The settings, one a line: name, meaning and default."""
     lines = ["Settings:"]
-    for name, declaration in _declarations(simulated).items():
-        default = (simulated and declaration.simulated_default) or default_words(name)
+    for name, declaration in list_declarations(simulated=simulated).items():
+        default = default_words(name, simulated=simulated)
         words = _in_python(declaration.meaning)
         if declaration.values:
             words += f" One of {', '.join(declaration.values)}."
@@ -60,15 +60,6 @@ def describe_settings(*, simulated: bool = False) -> str:
         words += f" Default: {default}{end}" if default else ""
         lines.append(fill(f"{name}: {words}", 100, **_INDENTS))
     return "\n".join(lines)
-
-
-def _declarations(simulated: bool) -> dict[str, Declaration]:
-    """The declared choices that are settings of a study, or of a simulation."""
-    return {
-        name: declaration
-        for name, declaration in DECLARATIONS.items()
-        if not simulated or declaration.simulated != Simulated.NO
-    }
 
 
 def _parameters(simulated: bool) -> list[inspect.Parameter]:
@@ -80,15 +71,14 @@ def _parameters(simulated: bool) -> list[inspect.Parameter]:
             default=None,
             annotation=_annotation(declaration, simulated),
         )
-        for name, declaration in _declarations(simulated).items()
+        for name, declaration in list_declarations(simulated=simulated).items()
     ]
 
 
 def _annotation(declaration: Declaration, simulated: bool) -> Any:
     """What a setting may be: text or a number, and several of them where it is a list."""
-    several = simulated and declaration.simulated == Simulated.SEVERAL
     kind = declaration.kind
-    if kind.is_list or several:
+    if declaration.takes_several(simulated=simulated):
         return _TYPES.get(kind, str) | _SEVERAL.get(kind, Sequence[str]) | None
     return _TYPES.get(kind, str) | None
 

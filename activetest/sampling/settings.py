@@ -83,8 +83,7 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
 def _read_value(name: str, value: Any, simulated: bool) -> Any:
     """The value; of choices that are lists, a tuple. Raises ChoiceError for another type."""
     declaration = DECLARATIONS[name]
-    several = simulated and declaration.simulated == Simulated.SEVERAL
-    if declaration.kind.is_list or several:
+    if declaration.takes_several(simulated=simulated):
         single = isinstance(value, str) or not isinstance(value, Iterable)
         values = tuple(_read_one(name, each) for each in ((value,) if single else value))
         if not values and name not in _MAY_BE_EMPTY:
