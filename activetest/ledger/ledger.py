@@ -18,8 +18,10 @@ from activetest.errors import StorageError, StudyError
 from activetest.ledger.arrays import StoredParams, split_params, write_arrays
 from activetest.ledger.migrations import MIGRATIONS, migrate
 from activetest.ledger.rounds import parse_round, serialise_draws, serialise_round
+from activetest.ledger.untrusted import check_files, check_schema, restrict
 from activetest.nouns.log import Round
 from activetest.nouns.rows import Array
+from activetest.safe_text import escape_controls
 
 # Seconds to wait for the lock. A writer holds it for milliseconds.
 PATIENCE = 60.0
@@ -57,7 +59,7 @@ class RetractedFile(NamedTuple):
     def __str__(self) -> str:
         """One line."""
         count = f"{self.answers:,} answer{'s' * (self.answers != 1)}"
-        return f"taken back: {count} of {self.source}, which came at {self.time}"
+        return escape_controls(f"taken back: {count} of {self.source}, which came at {self.time}")
 
     def __repr__(self) -> str:
         """One line."""
@@ -90,13 +92,16 @@ class Ledger:
         self.path = path
         if not path.is_file():
             raise StudyError(f"{path} is missing", "restore it from a backup: it holds every label")
+        check_files(path)
         self._db = _connect(path)
-        version = self._fetch("PRAGMA user_version")[0][0]
-        if version > len(MIGRATIONS):
-            hint = "upgrade with: python -m pip install --upgrade activetest"
-            raise StudyError(f"{path} is from a newer version of activetest", hint)
-        if version == 0:
-            raise StudyError(f"{path} is not a ledger", "restore it from a backup")
+        with self._transaction("DEFERRED") as db:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version > len(MIGRATIONS):
+                hint = "upgrade with: python -m pip install --upgrade activetest"
+                raise StudyError(f"{path} is from a newer version of activetest", hint)
+            if version == 0:
+                raise StudyError(f"{path} is not a ledger", "restore it from a backup")
+            check_schema(db, path, version)
         if version < len(MIGRATIONS):
             with self._transaction("IMMEDIATE") as db:
                 migrate(db)
@@ -274,6 +279,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         # FULL leaves out the folder that held the journal: a power cut would take a commit back.
         db.execute("PRAGMA synchronous = EXTRA")
+        restrict(db)
     return db
 
 

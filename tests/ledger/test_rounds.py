@@ -282,6 +282,17 @@ def test_bets_on_rounds_of_the_second_version_are_refused_and_the_rest_is_as_it_
     with sqlite3.connect(folder / ".activetest" / "ledger.db") as db:
         for column in ("learned", "knew", "arrays", "shares"):
             db.execute(f"ALTER TABLE rounds DROP COLUMN {column}")
+        # Every draw had a probability.
+        db.executescript(
+            """
+            CREATE TABLE earlier (position INTEGER PRIMARY KEY,
+                round INTEGER NOT NULL REFERENCES rounds, id TEXT NOT NULL UNIQUE,
+                q REAL NOT NULL CHECK (q > 0), imputed TEXT);
+            INSERT INTO earlier SELECT * FROM draws;
+            DROP TABLE draws;
+            ALTER TABLE earlier RENAME TO draws
+            """
+        )
         db.execute("PRAGMA user_version = 2")
     assert report(StoredStudy.open()) == before
     # A round of this version does not make up for one that nobody can bet on.
