@@ -1,0 +1,224 @@
+"""Processes are killed at random moments: nothing that they said is done is lost or done twice.
+
+A second study gets the same commands and is never disturbed. After every kill the first one holds
+what the second one held before the command or holds after it; the command is then repeated, and
+both are alike. tests/guarantees/test_crash.py kills at every line instead.
+"""
+
+import hashlib
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import makers
+from tests.reliability.programs import (
+    STUDY,
+    find_leftovers,
+    printed,
+    run_here,
+    start,
+    take_snapshot,
+)
+
+# Seconds that each kind of command took when it was not killed, and before that is known.
+_TAKES: dict[str, float] = {}
+_USUAL = 1.0
+# What a process that is killed tells who waits for it.
+KILLED = -9
+
+
+def run_and_kill(folder: Path, kind: str, words: list[str], chance: random.Random) -> int:
+    """The exit code of a process that is killed at some moment, unless it was faster.
+
+    Half of the processes are killed when they write, the others at any time.
+    """
+    begin = time.monotonic()
+    limit = begin + chance.uniform(0.4, 1.1) * _TAKES.get(kind, _USUAL)
+    process = start(folder, *words)
+    if chance.random() < 0.5:
+        before = _list_files(folder)
+        while process.poll() is None and _list_files(folder) == before:
+            time.sleep(0.0002)
+        limit = time.monotonic() + chance.choice([0, 0.001, 0.004, 0.02]) * chance.random()
+    while process.poll() is None and time.monotonic() < limit:
+        time.sleep(0.0002)
+    process.kill()
+    code = process.wait()
+    if code != KILLED:
+        _TAKES[kind] = time.monotonic() - begin
+    return code
+
+
+def _list_files(folder: Path) -> list[tuple[str, int]]:
+    """Name and time of what lies in a folder and its study."""
+    return [
+        (path.name, path.lstat().st_mtime_ns)
+        for place in (folder, folder / STUDY)
+        if place.is_dir()
+        for path in place.iterdir()
+        if path.exists()
+    ]
+
+
+def choose_command(chance: random.Random, record, number: int) -> tuple[str, list[str]]:
+    """A kind of command that has something to do, and its words."""
+    known = {answer.id for answer in record.answers}
+    pending = [draw.id for draw in record.draws if draw.id not in known]
+    if pending:
+        kinds = ["ingest", "ingest", "ingest", "next --new", "next -o", "report"]
+    else:
+        kinds = ["next", "next -o", "report", "init"]
+        kinds += ["undo"] * bool(record.answers)
+    kind = chance.choice(kinds)
+    return kind, {
+        "next": ["next", "--n", "3"],
+        "next -o": ["next", "--n", "3", "-o", "batch.csv"],
+        "next --new": ["next", "--n", "2", "--new"],
+        "ingest": ["ingest", f"labels-{number}.csv"],
+        "undo": ["ingest", "--undo"],
+        "report": ["report", "--format", "json"],
+        "init": ["init", "--floor", f"0.{chance.randrange(1, 9)}"],
+    }[kind]
+
+
+def write_labels(folder: Path, record, number: int) -> None:
+    """A label for every item that was drawn; a third of them differ from the prediction."""
+    rows = [f"{draw.id},{label_of(draw.id)}" for draw in record.draws]
+    text = "\n".join(["id,label", *rows]) + "\n"
+    (folder / f"labels-{number}.csv").write_text(text)
+
+
+def label_of(id: str) -> str:
+    """The label of an item, always the same."""
+    return ("cat", "dog", "owl")[hashlib.sha256(id.encode()).digest()[0] % 3]
+
+
+@pytest.fixture
+def pair(tmp_path, monkeypatch) -> tuple[Path, Path]:
+    """Two folders with the same pool and the same study."""
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    folders = tmp_path / "killed", tmp_path / "undisturbed"
+    for folder in folders:
+        folder.mkdir()
+        makers.write_pool(folder / "pool.parquet", 400)
+        assert (
+            run_here(
+                folder,
+                "init",
+                "pool.parquet",
+                "--seed",
+                "1",
+                "--surrogate",
+                "linear",
+                "--group",
+                "place",
+            )
+            == 0
+        )
+    return folders
+
+
+def kill_commands(pair: tuple[Path, Path], kills: int, seed: int) -> int:
+    """Give commands until so many were killed, and compare; the number of those killed."""
+    folder, undisturbed = pair
+    chance = random.Random(seed)
+    killed = number = 0
+    while killed < kills:
+        number += 1
+        before = take_snapshot(folder)
+        kind, words = choose_command(chance, before[0], number)
+        for each in pair:
+            write_labels(each, before[0], number)
+        assert run_here(undisturbed, *words) == 0
+        after = take_snapshot(undisturbed)
+        code = run_and_kill(folder, kind, words, chance)
+        left = take_snapshot(folder)
+        assert code in (0, KILLED), printed(folder, "err")
+        killed += code == KILLED
+        assert left in (before, after), f"half of {words} happened"
+        assert code == KILLED or left == after, f"{words} was done, and is not there"
+        if kind.startswith("next"):
+            drawn = {draw.id for draw in left[0].draws}
+            shown = printed(folder, "out").splitlines(keepends=True)[1:]
+            whole = {line.split(",")[0] for line in shown if line.endswith("\n")}
+            assert whole - {""} <= drawn, "items were shown that are not recorded"
+        # Again, unless it would be done twice.
+        if left == before or kind in ("next", "next -o", "ingest", "report", "init"):
+            assert run_here(folder, *words) == 0
+        assert take_snapshot(folder) == after, f"{words} came to another end the second time"
+        if kind == "next -o":
+            assert (folder / "batch.csv").read_text() == (undisturbed / "batch.csv").read_text()
+        if kind != "report":
+            assert find_leftovers(folder) == []
+    return killed
+
+
+def compare_reports(pair: tuple[Path, Path], capsys) -> None:
+    """Both studies report the same."""
+    texts = []
+    for folder in pair:
+        capsys.readouterr()
+        assert run_here(folder, "report", "--format", "json") == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] and '"n_labeled"' in texts[0]
+
+
+def test_kills_lose_nothing(pair, count_trials, capsys):
+    count_trials("kills of commands", kill_commands(pair, 3, seed=0))
+    compare_reports(pair, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_many_kills_lose_nothing(pair, seed, count_trials, capsys):
+    count_trials("kills of commands", kill_commands(pair, 30, seed=seed))
+    compare_reports(pair, capsys)
+
+
+def kill_inits(folder: Path, kills: int, seed: int) -> int:
+    """Begin studies of a CSV file until so many were killed; the number of those killed."""
+    chance = random.Random(seed)
+    pool = folder / "pool.csv"
+    rows = [f"item-{row},{chance.choice(['cat', 'dog'])},{chance.random()}" for row in range(3000)]
+    pool.write_text("\n".join(["id,pred,confidence", *rows]) + "\n")
+    words = ["init", "pool.csv", "--seed", "1"]
+    undisturbed = folder / "undisturbed"
+    killed = number = 0
+    while killed < kills:
+        number += 1
+        work = folder / f"work-{number}"
+        for each in (work, undisturbed):
+            if not each.exists():
+                each.mkdir()
+                (each / "pool.csv").write_bytes(pool.read_bytes())
+        if number == 1:
+            assert run_here(undisturbed, *words) == 0
+            begun = take_snapshot(undisturbed)
+            assert run_here(undisturbed, "next", "--n", "3") == 0
+            drawn = take_snapshot(undisturbed)
+        code = run_and_kill(work, "init", words, chance)
+        assert code in (0, KILLED), printed(work, "err")
+        killed += code == KILLED
+        left = take_snapshot(work)
+        assert left in ((), begun)
+        assert code == KILLED or left
+        assert run_here(work, *words) == 0
+        assert take_snapshot(work) == begun
+        assert run_here(work, "next", "--n", "3") == 0
+        assert take_snapshot(work) == drawn
+        assert find_leftovers(work) == []
+    return killed
+
+
+def test_a_killed_init_is_repeated(tmp_path, count_trials, monkeypatch):
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    count_trials("kills of init", kill_inits(tmp_path, 2, seed=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_many_killed_inits_are_repeated(tmp_path, seed, count_trials, monkeypatch):
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    count_trials("kills of init", kill_inits(tmp_path, 20, seed=seed))
