@@ -23,6 +23,10 @@ class ActivetestError(Exception):
         self.problem = problem
         self.hint = hint
 
+    def __str__(self) -> str:
+        """The problem, on one line and without anything that a terminal would obey."""
+        return self.problem if self.problem.isprintable() else repr(self.problem)[1:-1]
+
 
 class PoolError(ActivetestError):
     """The pool cannot be read, or does not say what it must."""

@@ -93,7 +93,7 @@ def _report_bug() -> None:
     """Print what went wrong, for whoever mends it."""
     import traceback
 
-    traceback.print_exc()
+    streams.say(traceback.format_exc().rstrip())
     streams.say("error: this is a bug in activetest; the study holds all that was reported as done")
 
 

@@ -11,6 +11,8 @@ import typer
 Completer = Callable[[typer.Context, str], list[str]]
 # What stands for columns, where the name of a family stands for its methods.
 COLUMNS = "columns"
+# What a shell may run or unquote while it completes: the script for zsh evaluates what it gets.
+_SPECIAL = frozenset("\\`$\"'")
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson", ".json")
 
@@ -49,9 +51,18 @@ def _completer(find: Callable[[typer.Context], Iterable[str]], more: bool) -> Co
         except Exception:
             # A shell that waits for a word has no use for a traceback.
             return []
-        return [before + comma + value for value in values if value.startswith(last)]
+        return [
+            before + comma + value
+            for value in values
+            if value.startswith(last) and _is_harmless(value)
+        ]
 
     return complete
+
+
+def _is_harmless(value: str) -> bool:
+    """Whether a shell takes a value as text: names of columns come from other people's files."""
+    return value.isprintable() and not set(value) & _SPECIAL
 
 
 def _find_columns(context: typer.Context) -> list[str]:

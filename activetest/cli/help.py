@@ -78,7 +78,7 @@ def _show(text: str) -> None:
         shown = markdown.render(text, _width())
         if _can_encode(shown):
             text = shown
-    streams.write(text)
+    streams.write(text, styled=True)
 
 
 def _can_encode(text: str) -> bool:

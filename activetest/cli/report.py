@@ -106,7 +106,7 @@ def report(
     extent = {}
     if catalog.fact("render", format, "ABRIDGED"):
         extent = {"verbose": verbose, "more": "activetest report -v"}
-    streams.write(renderer.render(translate_report(finished), **extent))
+    streams.write(renderer.render(translate_report(finished), **extent), styled=True)
     # Who reads both streams has just read it in the report.
     repeated = extent and streams.have_one_reader()
     if finished.gates and not repeated:

@@ -146,7 +146,7 @@ def simulate(
         raise
     rows = [asdict(result) for result in results]
     # Numbers first: a disk that is full by now must not take them along.
-    streams.write(renderer.simulation(rows))
+    streams.write(renderer.simulation(rows), styled=True)
     for path in pictures:
         figure.draw(rows, path)
 

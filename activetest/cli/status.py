@@ -12,7 +12,7 @@ def status(format: options.output_format() = "text", study: options.Folder = Non
 
     renderer = options.load_format(format, "status")
     counts, sentence = Study.open(study).status()
-    streams.write(renderer.status(counts, to_commands(sentence)))
+    streams.write(renderer.status(counts, to_commands(sentence)), styled=True)
 
 
 COMMAND = status

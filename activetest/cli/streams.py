@@ -2,10 +2,15 @@
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 
 from activetest.errors import StorageError
+from activetest.safe_text import escape_controls, mask_secrets
+
+# What this program itself writes to a terminal beside text: a colour or a weight.
+_STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def use_utf8() -> None:
@@ -20,8 +25,17 @@ def use_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-def write(text: str) -> None:
-    """To standard output. Whoever closed it is not bothered again; a full disk is an error."""
+def write(text: str, *, styled: bool = False) -> None:
+    """To standard output, which keeps data as it is; a terminal obeys nothing in it.
+
+    Whoever closed it is not bothered again; a full disk is an error.
+
+    styled  the text has colours of this program: only these reach a terminal as they are
+    """
+    if sys.stdout.isatty():
+        parts = _STYLE.split(text) if styled else [text]
+        # Every other part is what was split by: a style.
+        text = "".join(part if at % 2 else _escape(part) for at, part in enumerate(parts))
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -35,12 +49,12 @@ def write(text: str) -> None:
 
 def write_lines(text: str) -> None:
     """Lines to standard output; whatever is in a name, a terminal obeys none of it."""
-    write(f"{_escape(text)}\n")
+    write(f"{_escape(mask_secrets(text))}\n")
 
 
 def say(text: str) -> None:
     """Lines to standard error, as of write_lines."""
-    print(_escape(text), file=sys.stderr)
+    print(_escape(mask_secrets(text)), file=sys.stderr)
 
 
 def have_one_reader() -> bool:
@@ -56,8 +70,9 @@ def have_one_reader() -> bool:
 
 
 def fail(problem: str, hint: str) -> int:
-    """Say what is wrong with the input; the exit code."""
-    say(f"error: {problem}" + (f"\nhint:  {hint}" if hint else ""))
+    """Say what is wrong with the input; the exit code. No name in it can begin a line."""
+    lines = [f"error: {problem}", *([f"hint:  {hint}"] if hint else [])]
+    say("\n".join(map(escape_controls, lines)))
     return 2
 
 
@@ -69,9 +84,7 @@ def discard_output() -> None:
 
 def _escape(text: str) -> str:
     """The text without anything but the ends of lines that a terminal would obey."""
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text
-    )
+    return escape_controls(text, keep="\n")
 
 
 def progress() -> Callable[[int, int], None]:

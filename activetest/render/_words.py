@@ -7,6 +7,7 @@ from typing import TypeGuard
 from activetest import catalog
 from activetest.nouns.quantity import Measured, Quantity
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
+from activetest.safe_text import escape_controls
 
 # Stands beside intervals that are not reliable yet.
 MARK = "(!)"
@@ -38,7 +39,7 @@ _SHARES = {
 
 def plain(text: object) -> str:
     """A name from the user's own files on one line, without anything a terminal would obey."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in str(text))
+    return escape_controls(str(text))
 
 
 def real(value: float | None) -> TypeGuard[float]:

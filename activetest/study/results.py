@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from activetest.nouns import report as nouns
 from activetest.nouns.choices import Choices, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
+from activetest.safe_text import escape_controls, mask_secrets
 
 if TYPE_CHECKING:
     from activetest.pool.schema import Schema
@@ -51,7 +52,8 @@ class Setup:
         seed = "drawn when the study is created" if self.seed is None else self.seed
         lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
         lines += [*_describe_aim(self.choices), f"seed: {seed}"]
-        return "\n".join(lines)
+        # Names of columns and classes stand in them as they are in the pool.
+        return mask_secrets("\n".join(map(escape_controls, lines)))
 
     def __repr__(self) -> str:
         """One line; `str` has everything."""

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -81,3 +82,95 @@ def test_a_terminal_obeys_no_name_of_a_file(hostile_study, capsys):
     written = capsys.readouterr().out
     assert written.count("\\x1b[2J.csv") == 2
     assert written.replace("\n", "").isprintable()
+
+
+# A title, a colour that this program does not use, an erased screen, a changed direction, a space
+# that hides, and a line written over; in names of files, too.
+NASTY = "\x1b]0;owned\x07\x1b[35m\x9b2J\u202egnp\u200b\r\x08"
+
+
+@pytest.fixture
+def nasty_study(tmp_path, monkeypatch) -> Path:
+    """A study whose folder, file, columns, classes, groups, ids and texts hold NASTY."""
+    folder = tmp_path / NASTY
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    names = [f"{NASTY}{name}" for name in "abc"]
+    rows = 30
+    columns = {
+        f"{NASTY}id": [f"{NASTY}{row}" for row in range(rows)],
+        f"prob_{names[0]}": [0.5 + row / 100 for row in range(rows)],
+        f"prob_{names[1]}": [0.3 - row / 100 for row in range(rows)],
+        f"prob_{names[2]}": [0.2] * rows,
+        f"{NASTY}group": [names[row % 3] for row in range(rows)],
+        f"{NASTY}text": [f"{NASTY} read me"] * rows,
+        f"{NASTY}number": [float("nan")] * rows,
+    }
+    pq.write_table(pa.table(columns), f"{NASTY}.parquet")
+    lines = [f'"{item}","{names[row % 2]}"' for row, item in enumerate(columns[f"{NASTY}id"])]
+    # The line ends in names stay what they are.
+    Path(f"{NASTY}.csv").write_text("id,label\n" + "\n".join(lines) + "\n", newline="")
+    wrong = f'id,label\n"{NASTY}0","{NASTY}wrong"\n'
+    Path("wrong.csv").write_text(wrong, newline="")
+    Path("stranger.csv").write_text(f'id,label\n"{NASTY}x","a"\n', newline="")
+    Path("many.csv").write_text(f"id,label,{NASTY},{NASTY}\n", newline="")
+    Path("status.csv").write_text(f'id,label,status\nx,,"{NASTY}"\n', newline="")
+    return folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no files with such names")
+def test_no_verb_lets_a_terminal_see_what_it_would_obey(nasty_study, monkeypatch, capsys):
+    pool, labels = f"{NASTY}.parquet", f"{NASTY}.csv"
+    columns = ["--id", f"{NASTY}id", "--group", f"{NASTY}group"]
+    verbs = [
+        (["init", pool, *columns, "--dry-run"], 0),
+        (["init", pool, *columns, "--seed", "1"], 0),
+        (["init", pool, "--group", "nope"], 2),
+        (["init", "--classes", f"{NASTY}x,y"], 2),
+        (["init", f"{NASTY}nowhere.csv"], 2),
+        (["next", "--show", f"{NASTY}text,{NASTY}group"], 0),
+        (["next", "--show", f"{NASTY}text", "--format", "jsonl"], 0),
+        (["next", "--show", "nope"], 2),
+        (["next", "-o", f"{NASTY}batch.csv"], 0),
+        (["next", "-o", labels], 2),
+        (["ingest", "wrong.csv"], 2),
+        (["ingest", "stranger.csv"], 2),
+        (["ingest", "many.csv"], 2),
+        (["ingest", "status.csv"], 2),
+        (["ingest", f"{NASTY}nowhere.csv"], 2),
+        (["ingest", labels], 0),
+        (["ingest", "--undo"], 0),
+        (["ingest", labels], 0),
+        *((["report", "-v", "--format", each], 0) for each in ("text", "markdown", "json")),
+        (["report", "--require", f"error@{NASTY}group={NASTY}a<=0.9", "--format", "junit"], 0),
+        (["report", "--require", f"error@{NASTY}group={NASTY}a<=0.9"], 0),
+        (["report", "--difference", f"{NASTY}group"], 0),
+        (["report", "--metric", f"recall[{NASTY}a]"], 2),
+        (["report", "--metric", "confusion"], 0),
+        (["report", "--metric", "recall[nope]"], 2),
+        (["report", "--group", NASTY], 2),
+        (["init", "--question", "identify"], 0),
+        (["report", "-v"], 0),
+        *((["status", "--format", each], 0) for each in ("text", "markdown", "json")),
+        (["simulate", pool, *columns[:2], "--labels", labels, "--runs", "2", "--budget", "5"], 0),
+        (["help", NASTY], 2),
+        ([NASTY], 2),
+        (["status", f"--{NASTY}"], 2),
+        (["status", NASTY], 2),
+        (["next", "-n", NASTY], 2),
+        (["status", "--study", f"{NASTY}nowhere"], 2),
+    ]
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = False
+    for words, code in verbs:
+        capsys.readouterr()
+        for stream in (sys.stdout, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        assert main(words) == code, (words, capsys.readouterr())
+        seen = "".join(capsys.readouterr())
+        coloured |= "\x1b[" in seen
+        assert "\x1b[35m" not in seen, words
+        plain = re.sub(r"\x1b\[[0-9;]*m|\d+ of \d+ runs\r(\x1b\[K)?", "", seen)
+        assert plain.replace("\n", "").isprintable(), (words, plain)
+    assert coloured
