@@ -14,6 +14,19 @@ ABRIDGED = True
 # GitHub refuses the summary of a job's step above 1024 KiB.
 MOST_BYTES = 1_000_000
 
+# What Markdown reads as more than text, unless a backslash is before it: an entity, and what opens
+# or closes a title, too.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|&(?=#?\w+;)|(?<=\s)#(?=#*$))")
+# What opens a list or a title, at the beginning of a text.
+_OPENING = re.compile(r"^(\d*)([-+#.)])(?=[\s#])")
+# What GitHub and GitLab look for in the finished text, where a backslash is of no use: somebody's
+# name, an address, the number of an issue, a formula, an emoji. A letter in an element of its own
+# is none of them, reads the same, and is copied as the same.
+_APART = re.compile(
+    r"((?<!\w)@(?=\w)|@(?=[\w.\\-]*\.\w)|:(?=//)|(?<=\bwww)\.|#(?=\d)|\$|:(?=[\w+\\-]+:))",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -147,5 +160,6 @@ def _size(text: str) -> int:
 
 
 def _escape(text: str) -> str:
-    """Text in which no name opens a cell, a tag, an emphasis or a link."""
-    return re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", words.plain(text))
+    """Text that reads as it is: no name opens a cell, a tag, an emphasis, a formula or a link."""
+    marked = _OPENING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", words.plain(text)))
+    return _APART.sub(r"<span>\1</span>", marked)

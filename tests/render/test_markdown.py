@@ -1,8 +1,11 @@
 """Markdown for pull requests and job summaries."""
 
+import re
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import pytest
+from markdown_it import MarkdownIt
 
 from activetest.nouns.report import Note, Weight
 from activetest.render import markdown
@@ -108,3 +111,68 @@ def test_a_mark_in_a_table_is_explained_once(row, report):
     groups = [row(group={"ink": name}, reliable=False) for name in ("much", "little")]
     assert markdown.render(report(row(headline=True), *groups)).count("(!) marks") == 1
     assert "(!)" not in markdown.render(report(row(headline=True, reliable=False)))
+
+
+# What GitHub turns a text into, once Markdown has been rendered.
+GITHUB = {
+    "a mention": r"(?<!\w)@\w",
+    "an address": r"://|www\.",
+    "an address of mail": r"[\w.+-]+@[\w-]+\.\w",
+    "an issue": r"#\d",
+    "a formula": r"\$[^$]*\$",
+    "an emoji": r":[\w+-]+:",
+}
+# Names that are more than names to Markdown or to GitHub.
+NAMES = [
+    "@octocat", "[@octocat]", "x @team/all", "mail a@b.com now", "a_b@c_d.org", "https://a.example/x_y",
+    "see http://a.example", "ftp://a", "www.example.com", "WWW.Example.com", "Https://A.b",
+    "&amp;", "&#64;octocat", "&lt;b&gt;", "R&D", "$a$", "$$x^2$$", "cost $5 or $6", "$`a`$",
+    "#12", "a#12", "sharp #", "sharp ##", ":smile:", ":+1:", "a:b:c", "`code`", "<b>bold</b>",
+    "a|b", "*a* _b_ ~~c~~", "\\", "\\@octocat", "\\&amp;", "[a](b)", "![a](b)", "<!-- x",
+    "error@region=EU.west", "a@b", "1. x", "- x", "# x", "> x",
+]  # fmt: skip
+
+
+class Texts(HTMLParser):
+    """The texts of a page, each between two tags; what is no cell is left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+
+
+def read_html(written: str) -> Texts:
+    """A page as GitHub has it before it looks for names and addresses in it."""
+    page = Texts()
+    page.feed(MarkdownIt("commonmark").enable("table").render(written))
+    page.close()
+    return page
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_reads_as_it_is_and_calls_nobody(name, row, report):
+    group = row(group={"column": name})
+    noted = replace(report(row(headline=True), group), notes=(Note(name, Weight.WIDE),))
+    page = read_html(markdown.render(noted))
+    whole = "".join(page.texts)
+    assert f"column={name}\n" in whole and f"\n{name}\n" in whole
+    assert page.tags <= {"h2", "h3", "p", "ul", "li", "strong", "sub", "span"} | {
+        *("table", "thead", "tbody", "tr", "th", "td")
+    }
+    for text in page.texts:
+        for what, pattern in GITHUB.items():
+            assert not re.search(pattern, text, re.IGNORECASE), (what, text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pool_of_any_name_is_the_title_of_its_report(name, row, report):
+    titled = replace(report(row(headline=True)), pool=name.replace("/", "-"))
+    page = read_html(markdown.render(titled))
+    assert f"error of {name.replace('/', '-')}\n" in "".join(page.texts)
