@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from activetest.errors import (
         ActivetestError,
+        CacheDamaged,
+        CacheRebuilt,
         ChoiceError,
         LabelConflict,
         LabelError,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ActivetestError",
     "Batch",
+    "CacheDamaged",
+    "CacheRebuilt",
     "ChoiceError",
     "LabelConflict",
     "LabelError",

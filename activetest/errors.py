@@ -6,13 +6,17 @@ ActivetestError             a problem and a hint; the command line prints both a
 ├── LabelError              a label file cannot be taken as it is
 │   └── LabelConflict       a label contradicts one that is already known
 ├── StudyError              there is no study here, it is newer than this program, or it is damaged
-│   └── StorageError        the study cannot be written: no permission, no space
+│   ├── StorageError        the study cannot be written: no permission, no space
+│   └── CacheDamaged        the cache is not what was written, and cannot be built again
 ├── ChoiceError             a setting or an argument makes no sense
 │   └── UnknownMethod       no method has this name
 └── NotEstimable            what was asked for does not exist with the labels there are
 
-`ValueError` is for programmers, `ActivetestError` for users.
+`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt` is a warning.
 """
+
+from collections.abc import Mapping
+from pathlib import Path
 
 
 class ActivetestError(Exception):
@@ -37,7 +41,16 @@ class PoolChanged(PoolError):
 
 
 class LabelError(ActivetestError):
-    """A label file cannot be taken as it is."""
+    """A label file cannot be taken as it is.
+
+    mapping  {label: class} that labels which are no class may stand for; empty without a guess
+    """
+
+    def __init__(
+        self, problem: str, hint: str = "", *, mapping: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(problem, hint)
+        self.mapping = dict(mapping or {})
 
 
 class LabelConflict(LabelError):
@@ -50,6 +63,26 @@ class StudyError(ActivetestError):
 
 class StorageError(StudyError):
     """The study cannot be written: no permission, no space."""
+
+
+class CacheDamaged(StudyError):
+    """The cache, or a part of it, is not what was written.
+
+    folder    of the cache or the part
+    name      of what is damaged in it
+    manifest  what the manifest of the folder held when this was found
+    """
+
+    def __init__(self, folder: Path, name: str, manifest: str) -> None:
+        super().__init__(
+            f"the cache {folder} is damaged ({name})",
+            "remove it: whatever needs it builds it again from the pool",
+        )
+        self.folder, self.name, self.manifest = folder, name, manifest
+
+
+class CacheRebuilt(UserWarning):
+    """The cache was damaged, and has been built again from the pool."""
 
 
 class ChoiceError(ActivetestError):

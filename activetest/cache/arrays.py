@@ -1,14 +1,18 @@
 """Writing a folder of .npy files from several threads."""
 
+import operator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from activetest.cache.checked import seal_array
 from activetest.nouns.rows import Array
+from activetest.parallel import map_reduce
 
 # Bytes of zeros written at once.
 _BLOCK = 2**20
@@ -16,12 +20,13 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True)
 class _OpenArray:
-    """A file that is being written; values begin at the byte `begin`."""
+    """A file that is being written; values begin at the byte `begin`, items are along `axis`."""
 
     file: FileIO
     lock: Lock
     begin: int
     dtype: np.dtype
+    axis: int
 
 
 class Arrays:
@@ -35,12 +40,13 @@ class Arrays:
         self.shapes: dict[str, list[int]] = {}
         self._open: dict[str, _OpenArray] = {}
 
-    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> None:
-        """Begin an array of this shape."""
+    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike, *, axis: int = 0) -> None:
+        """Begin an array of this shape, whose items are along an axis."""
         dtype = np.dtype(dtype)
         file = FileIO(self.folder / f"{name}.npy", "w")
         self.shapes[name] = list(shape)
-        self._open[name] = _OpenArray(file, Lock(), _write_header(file, shape, dtype), dtype)
+        begin = _write_header(file, shape, dtype)
+        self._open[name] = _OpenArray(file, Lock(), begin, dtype, axis)
 
     def extend(self, name: str, values: Array) -> None:
         """Append rows to an array; for one thread."""
@@ -84,6 +90,15 @@ class Arrays:
                 # numpy leaves room in the header for the first axis to grow.
                 if _write_header(file, tuple(self.shapes[name]), array.dtype) != array.begin:
                     raise ValueError(f"the header of {name} has grown")
+
+    def seal(self) -> dict[str, Any]:
+        """What a manifest states of the arrays, whose checksums are written; after close()."""
+
+        def seal(name: str) -> dict[str, Any]:
+            array, values = self._open[name], self.read(name)
+            return {name: seal_array(self.folder, name, values, array.begin, array.axis)}
+
+        return map_reduce(self._open, seal, operator.or_) or {}
 
     def _write_from(self, name: str, element: int, values: Array) -> None:
         """Write values from an element of the flat array on."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from activetest import atomic
 from activetest.cache.arrays import Arrays
+from activetest.cache.checked import Manifest
 from activetest.cache.design import Design, measure_pool
 from activetest.errors import PoolError
 from activetest.item_statistics.defaults import STATISTICS, default_metrics
@@ -22,7 +23,7 @@ from activetest.pool.ids import Text, build_index, find_duplicates, hash_rows, h
 from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
 
-VERSION = 1
+VERSION = 2
 
 # Rows whose tables of losses over all classes are made at once: they stay in the processor's cache.
 _STRIP = 16384
@@ -81,12 +82,12 @@ def build_into(pool: Pool, folder: Path) -> None:
             "components": design.components,
             "schema": pool.schema.to_dict(),
             "notices": _describe_corrections(pool, reduce(add, counts_by_piece)),
-            "arrays": arrays.shapes,
+            "arrays": arrays.seal(),
             "stamp": pool.files.stamp(),
             "piece_rows": [piece.rows for piece in pool.pieces],
             "piece_sums": [_to_hex(counts.hash) for counts in counts_by_piece],
         }
-        (building / "manifest.json").write_text(json.dumps(manifest))
+        Manifest.write(building, manifest)
 
 
 def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
@@ -141,7 +142,7 @@ def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
         arrays.create("probs", (rows, len(schema.classes)), np.float32)
     if not regression:
         for name in ("right", "wrong", "spread"):
-            arrays.create(name, (len(_choose_statistics(schema)), rows), np.float32)
+            arrays.create(name, (len(_choose_statistics(schema)), rows), np.float32, axis=1)
 
 
 def _write_rows(

@@ -1,35 +1,40 @@
 """The pool as the methods read it: memory-mapped arrays, always rebuildable from the pool."""
 
-import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import add
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
 
 from activetest.cache.build import VERSION, build_into, compute_fingerprint
-from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part, map_array
-from activetest.errors import PoolChanged
+from activetest.cache.checked import CheckedArray, Manifest, announce_rebuild, mark_damaged
+from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part
+from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingRows
 from activetest.parallel import map_reduce
-from activetest.pool.ids import Text, find_positions
+from activetest.pool.ids import find_positions
 from activetest.pool.pool import Pool
 
 T = TypeVar("T")
 
-MANIFEST = "manifest.json"
 # Rows of a chunk, and probabilities of classes in it.
 _CHUNK, _NUMBERS = 2**16, 2**20
+# How often a reader goes on: the cache and each of its parts may be damaged.
+_ATTEMPTS_TO_READ = 5
 # Builds of a cache, each of which another process may replace by its own.
 _ATTEMPTS = 3
 
 
 class Cache:
     """N items in pool order. Positions are those of the pool it was built from; ids outlive it.
+
+    A block that is not as it was written is read by nobody: the cache is built again from the pool,
+    and what holds it reads on. CacheDamaged is raised where that cannot be.
 
     size          N
     classes       names of the classes, in code order; empty for regression
@@ -39,21 +44,20 @@ class Cache:
     group_values  (G - 1) lists: the value each code stands for, in order
     has_features  whether the design holds components of features
     notices       plain sentences: what was corrected while reading
-    hashes        (N,) uint64 hash of each id
     parts         names of the auxiliary data that is attached: see auxiliary
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
                   is gone or has changed, so that they cannot predict again
+    reopen        opens this cache anew, with its parts, and builds again what is damaged; None
+                  where nobody knows how
     """
 
     def __init__(
         self, folder: Path, parts: Sequence[str] = (), unavailable: Mapping[str, str] | None = None
     ) -> None:
-        """Raises OSError, EOFError, ValueError, KeyError or TypeError for an incomplete cache."""
+        """Raises CacheDamaged, or OSError, ValueError, KeyError or TypeError where none is."""
         self.folder = folder
-        manifest = (folder / MANIFEST).read_text()
-        self.manifest: dict[str, Any] = json.loads(manifest)
-        if self.manifest["version"] != VERSION:
-            raise ValueError(f"cache version {self.manifest['version']}")
+        manifest = Manifest.read(folder, VERSION)
+        self.manifest: dict[str, Any] = manifest.content
         self.size: int = self.manifest["rows"]
         self.classes: tuple[str, ...] = tuple(self.manifest["classes"])
         self.statistics: tuple[str, ...] = tuple(self.manifest["statistics"])
@@ -66,23 +70,22 @@ class Cache:
         self._parts = {name: Part(folder / name) for name in parts}
         notices = (part.notices for part in self._parts.values())
         self.notices: tuple[str, ...] = tuple(chain(self.manifest["notices"], *notices))
-        self._arrays = {
-            name: map_array(folder / f"{name}.npy", shape)
-            for name, shape in self.manifest["arrays"].items()
-        }
-        if (folder / MANIFEST).read_text() != manifest:
+        self._arrays: dict[str, CheckedArray] = manifest.open_arrays()
+        if Manifest.read(folder, VERSION).text != manifest.text:
             raise ValueError("another process has replaced the cache")
-        self.hashes: Array = self._arrays["hashes"]
         self._computed: dict[Hashable, Any] = {}
+        self.reopen: Callable[[], Cache] | None = None
+        self._mending = RLock()
 
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
-        return self._rows(np.arange(start, min(stop, self.size)), slice(start, stop))
+        index = np.arange(start, min(stop, self.size))
+        return self._read_checked(lambda: self._rows(index, slice(start, stop)))
 
     def take(self, indices: Array | Sequence[int]) -> Rows:
         """The items at these positions, in this order."""
         positions = np.asarray(indices, np.int64)
-        return self._rows(positions, positions)
+        return self._read_checked(lambda: self._rows(positions, positions))
 
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
         """(start, stop) of consecutive chunks that cover the pool; fewer rows of many classes."""
@@ -91,11 +94,21 @@ class Cache:
 
     def ids(self, indices: Array | Sequence[int]) -> list[str]:
         """The ids of the items at these positions."""
-        return [self._text[int(index)] for index in indices]
+        found = self._read_checked(lambda: self._read_ids(np.asarray(indices)))
+        return [f"{self.id_prefix}{id.decode('utf-8', 'surrogateescape')}" for id in found]
 
     def find(self, ids: list[str]) -> Array:
         """(len(ids),) int64 pool positions, -1 for ids that no item has."""
-        return find_positions(list(ids), self._arrays["id_order"], self._text)
+        # An empty id stands for those without the prefix: no row has it.
+        found = [id[len(self.id_prefix) :] if id.startswith(self.id_prefix) else "" for id in ids]
+        return self._read_checked(
+            lambda: find_positions(found, self._arrays["id_order"], self._read_ids)
+        )
+
+    @cached_property
+    def hashes(self) -> Array:
+        """(N,) uint64 hash of each id."""
+        return self._read_checked(lambda: np.asarray(self._arrays["hashes"][:]))
 
     def scores(self, code: int | None = None) -> Array:
         """(N,) confidence in the predicted class, or probability of the class with this code."""
@@ -115,13 +128,22 @@ class Cache:
         """What the pool's columns mean: see Schema."""
         return self.manifest["schema"]
 
+    @property
+    def id_prefix(self) -> str:
+        """What stands before the row number in ids; empty where the ids are as in the pool."""
+        return self.roles.get("id_prefix") or ""
+
     @cached_property
     def train(self) -> TrainingRows | None:
         """Labelled rows from elsewhere, None unless they are attached."""
-        part = self._parts.get(TRAIN)
-        if part is None:
+        if TRAIN not in self._parts:
             return None
-        return TrainingRows(np.asarray(part.arrays["features"]), np.asarray(part.arrays["labels"]))
+
+        def read() -> TrainingRows:
+            arrays = self._parts[TRAIN].arrays
+            return TrainingRows(arrays["features"][:], arrays["labels"][:])
+
+        return self._read_checked(read)
 
     def part_fingerprint(self, part: str) -> str | None:
         """The fingerprint of what a part was built from, None without the part."""
@@ -145,6 +167,34 @@ class Cache:
             and self.manifest["schema"] == pool.schema.to_dict()
         )
 
+    def _read_checked(self, read: Callable[[], T]) -> T:
+        """What read() returns, when necessary after what is damaged was built again."""
+        for _ in range(_ATTEMPTS_TO_READ):
+            arrays = self._arrays, self._parts
+            try:
+                return read()
+            except CacheDamaged as damage:
+                with self._mending:
+                    # Another thread may have been first.
+                    if arrays[0] is self._arrays and arrays[1] is self._parts:
+                        self._mend(damage)
+        return read()
+
+    def _mend(self, damage: CacheDamaged) -> None:
+        """Build again what is damaged. Raises the damage where that does not give the same items.
+
+        Raises PoolError where the pool cannot be read, OSError where the cache cannot be written.
+        """
+        if self.reopen is None:
+            raise damage
+        mark_damaged(damage)
+        mended = self.reopen()
+        prints = [[cache.part_fingerprint(part) for part in self.parts] for cache in (self, mended)]
+        if mended.manifest != self.manifest or prints[0] != prints[1]:
+            # Positions may be others.
+            raise damage
+        self._arrays, self._parts = mended._arrays, mended._parts
+
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
         """The items of a selection, at the positions index (R,)."""
 
@@ -153,10 +203,6 @@ class Cache:
 
         def select_if_there(name: str) -> Array | None:
             return select(name) if name in self._arrays else None
-
-        def select_across(name: str) -> Array | None:
-            array = self._arrays.get(name)
-            return None if array is None else np.asarray(array[:, selection])
 
         def select_part(name: str) -> Array | None:
             part = self._parts.get(name)
@@ -168,16 +214,18 @@ class Cache:
             outputs=Outputs(select("pred"), select_if_there("probs"), select_if_there("std")),
             design=select("design"),
             codes=select("codes"),
-            right=select_across("right"),
-            wrong=select_across("wrong"),
-            spread=select_across("spread"),
+            right=select_if_there("right"),
+            wrong=select_if_there("wrong"),
+            spread=select_if_there("spread"),
             features=select_part(FEATURES),
             external=select_part(EXTERNAL),
         )
 
-    @cached_property
-    def _text(self) -> Text:
-        return Text(self._arrays["id_letters"], self._arrays["id_offsets"])
+    def _read_ids(self, positions: Array) -> list[bytes]:
+        """The ids at these positions (R,), in UTF-8."""
+        positions, offsets = positions.astype(np.int64), self._arrays["id_offsets"]
+        begins, ends = offsets[positions], offsets[positions + 1]
+        return self._arrays["id_letters"].read_ranges(begins, ends)
 
 
 def build_cache(pool: Pool, folder: str | Path) -> Cache:
@@ -198,8 +246,16 @@ def build_cache(pool: Pool, folder: str | Path) -> Cache:
 def open_cache(folder: str | Path, parts: Sequence[str] = ()) -> Cache | None:
     """The cache in the folder; None when it is missing, damaged, or of another version."""
     try:
-        return Cache(Path(folder), parts)
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return _read_cache(Path(folder), parts)
+    except CacheDamaged:
+        return None
+
+
+def _read_cache(folder: Path, parts: Sequence[str] = ()) -> Cache | None:
+    """The cache in the folder; None if it is missing or of another version. Raises CacheDamaged."""
+    try:
+        return Cache(folder, parts)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -208,14 +264,19 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
 
     expected  the fingerprint the study was made with (default: that of the cache there is)
 
-    Raises PoolChanged, with the old cache left in place, when ids or outputs are no longer those.
-    Positions may differ from those before: ids, not positions, name items across caches.
+    Of a damaged cache that was built again the user is told. Raises PoolChanged, with the old cache
+    left in place, when ids or outputs are no longer those. Positions may differ from those before:
+    ids, not positions, name items across caches.
     """
-    cache = open_cache(folder)
+    cache, damage = None, None
+    try:
+        cache = _read_cache(Path(folder))
+    except CacheDamaged as found:
+        damage = found
     if cache is not None:
         expected = expected or cache.fingerprint
         if cache.fingerprint == expected and cache.matches(pool):
-            return cache
+            return _reopening(cache, pool)
     if expected is not None:
         pool.check()
         now, sums = compute_fingerprint(pool)
@@ -224,7 +285,15 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
                 _describe_difference(pool, cache, sums),
                 hint="restore the pool, or start another study: `Study.create(pool, folder)`",
             )
-    return build_cache(pool, folder)
+    built = build_cache(pool, folder)
+    announce_rebuild(damage)
+    return _reopening(built, pool)
+
+
+def _reopening(cache: Cache, pool: Pool) -> Cache:
+    """The cache, which builds itself again from the pool where it is damaged."""
+    cache.reopen = lambda: ensure_cache(pool, cache.folder, expected=cache.fingerprint)
+    return cache
 
 
 def _describe_difference(pool: Pool, cache: Cache | None, sums: list[str]) -> str:

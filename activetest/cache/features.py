@@ -98,7 +98,7 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
 
 def read_scale(part: Part) -> Scale:
     """The units of a part of features."""
-    return Scale(np.asarray(part.arrays["centre"]), np.asarray(part.arrays["inverse"]))
+    return Scale(part.arrays["centre"][:], part.arrays["inverse"][:])
 
 
 def _hash_block(keys: Array, block: Block) -> int:

@@ -219,9 +219,12 @@ def _make_id_lookup(files: Files, cache: Cache, pool: Pool, source: str) -> _Loo
 
     def find_rows(batch: pa.RecordBatch, start: int) -> Array:
         ids = row_numbers(start, batch.num_rows) if id is None else read_text(batch.column(id), id)
+        if id is not None and cache.id_prefix:
+            # The hashes are those of the row numbers alone.
+            ids = Text.of([ids[row].removeprefix(cache.id_prefix) for row in range(len(ids))])
         if distinct:
             return _find_positions(ids, keys, order)
-        return cache.find([ids[row] for row in range(len(ids))])
+        return cache.find([f"{cache.id_prefix}{ids[row]}" for row in range(len(ids))])
 
     return find_rows
 

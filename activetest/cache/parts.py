@@ -1,28 +1,24 @@
 """Parts of a cache that only some surrogates use: folders of arrays, written on demand."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from activetest import atomic
 from activetest.cache.arrays import Arrays
-from activetest.nouns.rows import Array
-from activetest.parallel import reading_header
+from activetest.cache.checked import CheckedArray, Manifest, announce_rebuild
+from activetest.errors import CacheDamaged
 
 FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
-_VERSION = 2
-_MANIFEST = "manifest.json"
+_VERSION = 3
 
 
 class Part:
     """A part as it is on the disk.
 
-    arrays       by name, memory-mapped
+    arrays       by name
     origin       what it was built from, JSON-ready: equal as long as nobody touched that. Where it
                  was built from an auxiliary file it is {"pool": ..., "file": ...}
     fingerprint  hexadecimal: of the values it was built from
@@ -30,17 +26,12 @@ class Part:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Raises OSError, EOFError, ValueError, KeyError or TypeError for an incomplete part."""
-        manifest = json.loads((folder / _MANIFEST).read_text())
-        if manifest["version"] != _VERSION:
-            raise ValueError(f"part version {manifest['version']}")
-        self.origin: Any = manifest["made_from"]
-        self.fingerprint: str = manifest["fingerprint"]
-        self.notices: tuple[str, ...] = tuple(manifest["said"])
-        self.arrays: dict[str, Array] = {
-            name: map_array(folder / f"{name}.npy", shape)
-            for name, shape in manifest["arrays"].items()
-        }
+        """Raises CacheDamaged, or OSError, ValueError, KeyError or TypeError for no such part."""
+        manifest = Manifest.read(folder, _VERSION)
+        self.origin: Any = manifest.content["made_from"]
+        self.fingerprint: str = manifest.content["fingerprint"]
+        self.notices: tuple[str, ...] = tuple(manifest.content["said"])
+        self.arrays: dict[str, CheckedArray] = manifest.open_arrays()
 
 
 @dataclass
@@ -54,7 +45,7 @@ class Draft:
 
 def open_part(folder: Path, origin: Any) -> Part | None:
     """The part in a folder, if it is complete and was built from this origin."""
-    part = _read_part(folder)
+    part = _read_undamaged_part(folder)
     return part if part and part.origin == origin else None
 
 
@@ -63,7 +54,7 @@ def open_copy(folder: Path, pool: Any, fingerprint: str | None) -> Part | None:
 
     pool  the "pool" half of its origin
     """
-    part = _read_part(folder)
+    part = _read_undamaged_part(folder)
     fits = part and part.origin["pool"] == pool and part.fingerprint == fingerprint
     return part if fits else None
 
@@ -72,8 +63,13 @@ def open_copy(folder: Path, pool: Any, fingerprint: str | None) -> Part | None:
 def drafting_part(folder: Path, origin: Any) -> Iterator[Draft]:
     """A draft that takes the folder's place when the block succeeds, and is removed otherwise.
 
-    Raises OSError when it cannot be written.
+    Where what was there is damaged, the user is told. Raises OSError when it cannot be written.
     """
+    damage = None
+    try:
+        _read_part(folder)
+    except CacheDamaged as found:
+        damage = found
     with atomic.replacing_folder(folder) as building:
         draft = Draft(Arrays(building))
         try:
@@ -85,23 +81,23 @@ def drafting_part(folder: Path, origin: Any) -> Iterator[Draft]:
             "made_from": origin,
             "fingerprint": draft.fingerprint,
             "said": draft.notices,
-            "arrays": draft.arrays.shapes,
+            "arrays": draft.arrays.seal(),
         }
-        (building / _MANIFEST).write_text(json.dumps(manifest))
-
-
-def map_array(path: Path, shape: list[int]) -> Array:
-    """A memory-mapped array. Raises ValueError when it is not of the shape."""
-    with reading_header:
-        array = np.load(path, mmap_mode="r") if 0 not in shape else np.load(path)
-    if list(array.shape) != shape:
-        raise ValueError(f"{path} has shape {array.shape}")
-    return array
+        Manifest.write(building, manifest)
+    announce_rebuild(damage)
 
 
 def _read_part(folder: Path) -> Part | None:
-    """The part in a folder; None when it is missing, damaged, or of another version."""
+    """The part in a folder; None when it is missing or of another version. Raises CacheDamaged."""
     try:
         return Part(folder)
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _read_undamaged_part(folder: Path) -> Part | None:
+    """The part in a folder; None when it is missing, damaged, or of another version."""
+    try:
+        return _read_part(folder)
+    except CacheDamaged:
         return None

@@ -12,7 +12,7 @@ from activetest.cache.features import Scale, read_scale
 from activetest.cache.parts import TRAIN, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.rows import Array
-from activetest.pool.classes import list_width
+from activetest.pool.classes import find_codes, list_width
 from activetest.pool.columns import encode_values, read_columns, read_numbers, reject_nulls
 from activetest.pool.files import Files
 from activetest.pool.hashing import mix
@@ -192,13 +192,13 @@ def _read_labels(batch: pa.RecordBatch, column: str, schema: Schema) -> tuple[Ar
     if pa.types.is_floating(array.type):
         require_finite(read_numbers(array), column, _LABEL_RULE)
     codes, names = encode_values(array)
-    known = {name: code for code, name in enumerate(schema.classes)}
-    labels = np.array([known.get(name, -1) for name in names], np.int64)[codes]
+    found = find_codes(names, schema.classes)
+    labels = found[codes] if len(found) else np.empty(0, np.int64)
     counts = np.bincount(codes, minlength=len(names))
     unknown = {
         name: int(count)
-        for name, count in zip(names, counts, strict=True)
-        if name not in known and count
+        for name, code, count in zip(names, found, counts, strict=True)
+        if code < 0 and count
     }
     return labels, Counter(unknown)
 

@@ -4,15 +4,16 @@ import errno
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
-from activetest.errors import ActivetestError
+from activetest.errors import ActivetestError, CacheRebuilt
 
 # One thread per worker of our own; numpy reads these once, when it is first imported.
 for _library in ("OMP", "OPENBLAS", "MKL"):
@@ -50,11 +51,15 @@ def start(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Errors of the user become a problem and a hint, and 2."""
     try:
-        code = app(args=arguments, prog_name="activetest", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", CacheRebuilt)
+            warnings.showwarning = _show_warning
+            code = app(args=arguments, prog_name="activetest", standalone_mode=False)
     except ActivetestError as error:
         from activetest.cli.spelling import to_commands
 
-        return streams.fail(to_commands(error.problem), to_commands(error.hint))
+        mapping = getattr(error, "mapping", None)
+        return streams.fail(to_commands(error.problem), to_commands(error.hint), mapping)
     except _UsageError as error:
         return streams.fail(*formatter.explain_usage(error))
     except OSError as error:
@@ -71,6 +76,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
     return code or 0
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """One line for what a user has to know; where in the code it happened is for programmers."""
+    if issubclass(category, CacheRebuilt):
+        streams.say(f"note: {message}")
+    else:
+        streams.say(warnings.formatwarning(message, category, filename, lineno, line).rstrip())
 
 
 def run() -> None:

@@ -17,7 +17,6 @@ class PoolView(Protocol):
     statistics    (T,) names of the item statistics that are held ready
     group_names   names of the group columns and products
     group_values  (G - 1) lists: the value each code stands for, in order
-    hashes        (N,) uint64 hash of each id
     unavailable   {surrogate: why}: those of past rounds whose auxiliary data is gone or has changed
     """
 
@@ -26,8 +25,12 @@ class PoolView(Protocol):
     statistics: tuple[str, ...]
     group_names: tuple[str, ...]
     group_values: list[list[str]]
-    hashes: Array
     unavailable: Mapping[str, str]
+
+    @property
+    def hashes(self) -> Array:
+        """(N,) uint64 hash of each id."""
+        ...
 
     @property
     def roles(self) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Item ids as text, their hashes, and an index to find items by id."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -8,8 +10,19 @@ from activetest.nouns.rows import Array
 from activetest.pool.hashing import mix
 
 _WORD = 8
+# Bytes that white space begins with, by their value; other letters do, too.
+_MAY_BE_SPACE = np.zeros(256, bool)
+_MAY_BE_SPACE[[chr(code).encode()[0] for code in range(0x3001) if chr(code).isspace()]] = True
 # Keeps the first k bytes of a little-endian word, for k = 0..8.
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(_WORD + 1)], np.uint64)
+
+
+class Indexed(Protocol):
+    """An array of which only some items are read."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, items: Array, /) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,17 @@ class Text:
         return bytes(self.letters[self.offsets[row] : self.offsets[row + 1]]).decode(
             "utf-8", "surrogateescape"
         )
+
+    def find_blank(self) -> int | None:
+        """The first row that is empty or white space."""
+        begins, ends = self.offsets[:-1], self.offsets[1:]
+        blank = begins == ends
+        if len(self.letters):
+            blank |= _MAY_BE_SPACE[self.letters[np.minimum(begins, len(self.letters) - 1)]]
+        for row in np.flatnonzero(blank):
+            if not self[row].strip():
+                return int(row)
+        return None
 
     @staticmethod
     def of(strings: list[str]) -> "Text":
@@ -74,21 +98,46 @@ def build_index(keys: Array) -> Array:
     return np.sort((keys & ~low) | np.arange(len(keys), dtype=np.uint64))
 
 
-def find_positions(names: list[str], index: Array, ids: Text) -> Array:
-    """(len(names),) int64 positions in ids, -1 for unknown ones; index as of build_index."""
+def find_positions(
+    names: list[str], index: Indexed, read_ids: Callable[[Array], list[bytes]]
+) -> Array:
+    """(len(names),) int64 positions of items, -1 for unknown ones.
+
+    index     (N,) as of build_index
+    read_ids  the ids in UTF-8 at positions (R,): an item is found where its id is the name
+    """
     low = _mask_positions(len(index))
+    encoded = [name.encode("utf-8", "surrogateescape") for name in names]
     keys = hash_text(Text.of(names)) & ~low
-    places = np.searchsorted(index, keys)
+    places = _search(index, keys)
     found = np.full(len(names), -1, np.int64)
-    for number, (key, first) in enumerate(zip(keys, places, strict=True)):
-        place = first
-        while place < len(index) and index[place] & ~low == key:
-            position = int(index[place] & low)
-            if ids[position] == names[number]:
-                found[number] = position
-                break
-            place += 1
+    # Of one key there are seldom two items.
+    open_names = np.arange(len(names))
+    while len(open_names := open_names[places[open_names] < len(index)]):
+        entries = index[places[open_names]]
+        same = entries & ~low == keys[open_names]
+        open_names, positions = open_names[same], (entries[same] & low).astype(np.int64)
+        ids = read_ids(positions)
+        fits = np.array([encoded[name] == id for name, id in zip(open_names, ids, strict=True)])
+        fits = fits.astype(bool)
+        found[open_names[fits]] = positions[fits]
+        open_names = open_names[~fits]
+        places[open_names] += 1
     return found
+
+
+def _search(index: Indexed, keys: Array) -> Array:
+    """(R,) first places at which the ascending index is not below keys (R,).
+
+    Only what is compared is read of it.
+    """
+    first, end = np.zeros(len(keys), np.int64), np.full(len(keys), len(index))
+    while (searching := np.flatnonzero(first < end)).size:
+        middle = (first[searching] + end[searching]) // 2
+        below = index[middle] < keys[searching]
+        first[searching[below]] = middle[below] + 1
+        end[searching[~below]] = middle[~below]
+    return first
 
 
 def find_duplicates(index: Array, ids: Text) -> tuple[int, int] | None:

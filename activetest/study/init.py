@@ -1,18 +1,20 @@
 """Create a study: look at the pool, then create the study or change its choices."""
 
 import os
+import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from activetest import atomic
+from activetest import atomic, locks
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
+from activetest.cache.checked import MANIFEST
 from activetest.errors import StudyError
 from activetest.nouns.choices import NO_QUESTION, Choices, Task
 from activetest.pool import convert
@@ -25,15 +27,15 @@ from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
 from activetest.study.config import parse_schema
-from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, raising_storage_errors
+from activetest.study.conversion import find_conversion, keep_conversion, write_conversion
+from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, POOL, raising_storage_errors
 from activetest.study.frames import (
     NAME,
-    UNFINISHED,
     SavedFrame,
     is_address,
     keep_frame,
     remove_unused,
-    saving_frame,
+    save_frame,
 )
 from activetest.study.results import Setup
 from activetest.study.settings import (
@@ -42,10 +44,14 @@ from activetest.study.settings import (
     check_seed,
     choose_choices,
     describe_priors,
+    keep_names,
     kept_columns,
 )
-from activetest.study.stored import StoredStudy
+from activetest.study.stored import StoredStudy, creating_study, write_study
 
+_CONVERTED = "{} is read as Parquet: the study converts it, and again when it has changed"
+# Temporary folders of earlier versions.
+_UNFINISHED = re.compile(rf"\.({CACHE}|{POOL})-[a-z0-9_]{{4,8}}")
 # The setting and the key in study.toml of every auxiliary file.
 _STORED = {"train": "train", "other_models": "surrogates"}
 
@@ -56,11 +62,13 @@ class _Source:
 
     path   of Parquet files, which can be read
     name   in messages: the address as given
+    place  where a copy of it was written, if it was: a frame, or what another format became
     frame  the same file, where the pool is a frame that the study keeps
     """
 
     path: str
     name: str
+    place: Path | None = None
     frame: SavedFrame | None = None
 
 
@@ -118,7 +126,7 @@ def init(
         outcome = "checked" if dry_run else "updated" if study else "created"
         files = _auxiliary_files(study, given.files)
         named = {_STORED[name] for name, value in given.files.items() if value is not None}
-        with _cache_folder(folder, dry_run=dry_run, fresh=study is None) as place:
+        with _open_cache_folder(source, folder, study, dry_run=dry_run) as place:
             if study and columns_change:
                 _check_same_pool(pool, study, place)
             built = _build_cache(
@@ -128,20 +136,28 @@ def init(
             notices = pool.notices + built.notices + describe_priors(choices, pool)
             notices += auxiliary.check_unused_files(built, pool, **given.files)
             notices += provenance.describe_unavailable(built)
-            if not dry_run:
-                address = source.frame.address if source.frame else _keep_converted(source)
-                entries = _pool_entries(address, pool, built, files, study, named)
-                study = _store(
-                    study, folder, entries, choices, given.seed, built, revision, source.frame
+            if source.place and not source.frame:
+                notices += (_CONVERTED.format(source.name),)
+            address = source.frame.address if source.frame else source.name
+            entries = _pool_entries(address, pool, built, files, study, named)
+            if study and not dry_run:
+                _change(study, entries, choices, given.seed, built, revision, source)
+            elif not dry_run:
+                write_study(
+                    place.parent,
+                    folder,
+                    pool=entries,
+                    choices=choices,
+                    seed=secrets.randbits(32) if given.seed is None else given.seed,
+                    fingerprint=built.fingerprint,
+                    rows=built.size,
                 )
-                if source.frame:
-                    address = study.uri
-                elif address != source.name:
-                    notices += (f"{source.name} was converted to {address}, which the study reads",)
+    if not dry_run:
+        study = StoredStudy.open(folder)
     return Setup(
         outcome=outcome,
         folder=folder,
-        uri=source.name if dry_run else address,
+        uri=study.uri if study and source.frame and not dry_run else source.name,
         rows=pool.rows,
         schema=pool.schema,
         choices=choices,
@@ -181,30 +197,56 @@ def _open_source(
 
     id  a column that stays text where the pool is converted
     """
-    if is_address(given):
-        # What is stored opens without this user's home folder.
-        address = os.path.expanduser(str(given))
-        with convert.open_as_parquet(address, id=id, elsewhere=dry_run) as path:
-            yield _Source(path, address)
+    # What is stored opens without this user's home folder.
+    address = os.path.expanduser(str(given)) if is_address(given) else None
+    if address and not convert.needs_conversion(address):
+        yield _Source(address, address)
         return
-    if study and not dry_run:
+    if address:
+        convert.check_source(address)
+    elif study and not dry_run:
         remove_unused(folder, study.pool["uri"])
-    writing = _all_or_nothing(folder) if study is None and not dry_run else nullcontext()
-    saving = saving_frame(given, folder, dry_run=dry_run)
-    with writing, raising_storage_errors(folder), saving as saved:
-        yield _Source(str(saved.path), NAME, saved)
+    with _open_place(folder, study, dry_run=dry_run) as place:
+        inside = study.folder if study and not dry_run else None
+        if address is None:
+            saved = save_frame(given, place, inside)
+            yield _Source(str(saved.path), NAME, place, saved)
+        else:
+            path = find_conversion(address, inside, id=id) if inside else None
+            path = path or write_conversion(address, place, id=id)
+            yield _Source(str(path), address, place)
+
+
+@contextmanager
+def _open_place(folder: Path, study: StoredStudy | None, *, dry_run: bool) -> Iterator[Path]:
+    """A folder for what is written: the new study, or one that goes away."""
+    if dry_run:
+        with atomic.temporary_folder() as place, raising_storage_errors(place):
+            yield place
+    elif study is None:
+        _clear_unfinished(folder)
+        with creating_study(folder) as place:
+            yield place
+    else:
+        with raising_storage_errors(folder), atomic.temporary_folder(folder, POOL) as place:
+            yield place
 
 
 def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> Pool:
     """The pool; by the predicted classes where it has to be grouped and no group is named."""
     path, name = source.path, source.name
     columns = given.columns | kept_columns(path, study, given.columns, name=name)
-    pool = Pool.open(path, **columns, name=name, suggest=study is None)
+    # Studies that earlier versions created keep the ids they have.
+    other = {"suggest": study is None, "blank_ids": study is not None and "id" not in given.columns}
+    pool = Pool.open(path, **columns, name=name, **other)
     question = given.choices.get("question") or (study and study.choices.question)
     grouped = question not in (None, NO_QUESTION)
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         columns |= {"groups": (PREDICTED,)}
-        return Pool.open(path, **columns, name=name, suggest=study is None)
+        pool = Pool.open(path, **columns, name=name, **other)
+    if study is not None:
+        pool.schema = keep_names(pool.schema, study)
+        pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows)
     return pool
 
 
@@ -219,7 +261,7 @@ def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
     if (folder / CONFIG).is_file():
         return folder, StoredStudy.open(folder)
     if folder.exists() and (
-        not folder.is_dir() or any(not _is_unfinished(part.name) for part in folder.iterdir())
+        not folder.is_dir() or any(not _is_unfinished(part) for part in folder.iterdir())
     ):
         if (folder / LEDGER).is_file():
             raise StudyError(
@@ -234,9 +276,30 @@ def _find_folder(folder: str | Path) -> tuple[Path, StoredStudy | None]:
     return folder, None
 
 
-def _is_unfinished(name: str) -> bool:
-    """Whether an init that was killed leaves something of this name in the study folder."""
-    return name == CACHE or name.startswith((f".{CACHE}-", UNFINISHED))
+def _is_unfinished(path: Path) -> bool:
+    """Whether an init of an earlier version that was killed left this in the study folder."""
+    if path.name == CACHE:
+        return (path / MANIFEST).is_file()
+    return _UNFINISHED.fullmatch(path.name) is not None
+
+
+def _clear_unfinished(folder: Path) -> None:
+    """Remove what a killed init of an earlier version left in a folder without a study.
+
+    Only one process at a time removes it, and before it is gone the folder becomes no study.
+    """
+    folder = Path(os.path.realpath(folder))
+    if os.name == "nt" or not folder.is_dir():
+        return
+    with raising_storage_errors(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        if locks.try_lock(handle) is True and locks.is_at(handle, folder):
+            parts = list(folder.iterdir())
+            for part in parts if all(map(_is_unfinished, parts)) else ():
+                shutil.rmtree(part, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def _auxiliary_files(
@@ -251,18 +314,18 @@ def _auxiliary_files(
 
 
 @contextmanager
-def _cache_folder(folder: Path, *, dry_run: bool, fresh: bool) -> Iterator[Path]:
-    """Where the cache is built: in the study, or in a folder that goes away."""
-    if dry_run:
-        temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        with temporary as place, raising_storage_errors(Path(place)):
-            yield Path(place) / CACHE
-    elif fresh:
-        with _all_or_nothing(folder):
-            yield folder / CACHE
-    else:
+def _open_cache_folder(
+    source: _Source, folder: Path, study: StoredStudy | None, *, dry_run: bool
+) -> Iterator[Path]:
+    """Where the cache is built: in the study, old or new, or in a folder that goes away."""
+    if study and not dry_run:
         with raising_storage_errors(folder):
             yield folder / CACHE
+    elif source.place:
+        yield source.place / CACHE
+    else:
+        with _open_place(folder, study, dry_run=dry_run) as place:
+            yield place / CACHE
 
 
 def _check_same_pool(pool: Pool, study: StoredStudy, place: Path) -> None:
@@ -296,6 +359,7 @@ def _build_cache(
     built = cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
     built = study.attach_auxiliary(built, pool, surrogate=surrogate, files=files, changed=named)
     study.check_auxiliary(built, surrogate)
+    built.reopen = partial(_build_cache, pool, place, study, surrogate, files, named)
     return built
 
 
@@ -315,63 +379,23 @@ def _pool_entries(
     return {"uri": address} | kept | pool.schema.to_dict()
 
 
-def _store(
-    study: StoredStudy | None,
-    folder: Path,
+def _change(
+    study: StoredStudy,
     entries: dict[str, Any],
     choices: Choices,
     seed: int | None,
     built: Cache,
     revision: int,
-    frame: SavedFrame | None,
-) -> StoredStudy:
-    """The study as it is now: created, or changed."""
-    if study is None:
-        return StoredStudy.create(
-            folder,
-            pool=entries,
-            choices=choices,
-            seed=secrets.randbits(32) if seed is None else seed,
-            fingerprint=built.fingerprint,
-            rows=built.size,
-            frame=frame.path if frame else None,
-        )
-    if frame:
-        with raising_storage_errors(folder):
-            keep_frame(frame.path, folder)
+    source: _Source,
+) -> None:
+    """Change a study; the copy that it keeps of its pool comes first."""
+    with raising_storage_errors(study.folder):
+        if source.frame:
+            keep_frame(source.frame.path, study.folder)
+        elif source.place:
+            keep_conversion(source.place, study.folder)
     seed = study.seed if seed is None else seed
     if (seed, built.fingerprint) == (study.seed, study.ledger.fingerprint):
         study.update(choices, entries)
-        return study
-    study.restart(choices, entries, seed=seed, fingerprint=built.fingerprint, revision=revision)
-    return study
-
-
-def _keep_converted(source: _Source) -> str:
-    """Where the pool stays: a converted file moves beside its source."""
-    if source.path == source.name:
-        return source.name
-    target = convert.converted_path(source.name)
-    remedy = "copy the pool to a folder that you may write to"
-    with raising_storage_errors(Path(target), remedy=remedy):
-        atomic.move_file(Path(source.path), Path(target))
-        atomic.sync_folder(Path(target).parent)
-    return target
-
-
-@contextmanager
-def _all_or_nothing(folder: Path) -> Iterator[None]:
-    """Leaves no folder behind when there was none and the block fails.
-
-    A study that another program has created in it meanwhile stays.
-    """
-    fresh = not folder.exists()
-    try:
-        with raising_storage_errors(folder):
-            yield
-    except BaseException:
-        if fresh and not (folder / CONFIG).exists():
-            shutil.rmtree(folder / CACHE, ignore_errors=True)
-            with suppress(OSError):
-                folder.rmdir()
-        raise
+    else:
+        study.restart(choices, entries, seed=seed, fingerprint=built.fingerprint, revision=revision)

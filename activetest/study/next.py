@@ -14,7 +14,7 @@ from activetest.nouns.log import PENDING
 from activetest.sampling.plan import plan_round
 from activetest.study.folder import raising_storage_errors
 from activetest.study.results import Batch
-from activetest.study.stored import StoredStudy
+from activetest.study.stored import StoredStudy, find_items
 
 # How many items are drawn where nobody names a number.
 USUAL_COUNT = 10
@@ -123,7 +123,7 @@ def _fill_batch(
     ids = [id for _, id in items]
     rows: list[dict[str, Any]] = [{"id": id, "label": ""} for id in ids]
     if show and ids:
-        shown = study.open_pool().show(study.cache(auxiliary=False).find(ids), show)
+        shown = study.open_pool().show(find_items(ids, study.cache(auxiliary=False)), show)
         for column, values in shown.items():
             for row, value in zip(rows, values, strict=True):
                 row[column] = value

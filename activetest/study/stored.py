@@ -1,14 +1,16 @@
 """A study on disk: which pool, which choices, which ledger, and a cache that can be rebuilt."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from activetest import atomic
+from activetest import atomic, locks
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
 from activetest.errors import PoolError, StorageError, StudyError
@@ -23,9 +25,12 @@ from activetest.ledger.ledger import Ledger, Record
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.nouns.rows import Array
+from activetest.pool import convert
+from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
 from activetest.study import config, provenance
+from activetest.study.conversion import ensure_conversion, remove_damaged
 from activetest.study.folder import (
     CACHE,
     INSIDE,
@@ -34,7 +39,7 @@ from activetest.study.folder import (
     is_study,
     raising_storage_errors,
 )
-from activetest.study.frames import keep_frame, name_pool
+from activetest.study.frames import name_pool
 from activetest.study.restart import finish_restart, prepare_restart
 
 
@@ -57,6 +62,7 @@ class StoredStudy:
         self.choices = choices
         self.ledger = ledger
         self.seed = ledger.seed
+        self._held: set[Path] = set()
 
     @staticmethod
     def create(
@@ -67,29 +73,22 @@ class StoredStudy:
         seed: int,
         fingerprint: str,
         rows: int,
-        frame: Path | None = None,
     ) -> "StoredStudy":
-        """Create a study as a whole or not at all. A cache that is already in the folder is kept.
-
-        frame  a file that becomes the study's own pool
+        """Create a study as a whole or not at all.
 
         Raises StudyError when there is a study, StorageError when the folder cannot be written.
         """
         folder = Path(folder).absolute()
-        taken = StudyError(f"there is already a study in {folder}", "choose another `folder`")
-        if is_study(folder) or (folder / LEDGER).exists():
-            raise taken
-        pool = config.make_relative(pool, folder)
-        check_choices(asdict(choices), pool, where="the choices")
-        try:
-            with raising_storage_errors(folder), atomic.completing_folder(folder) as building:
-                Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
-                config.write_config(building, pool, choices)
-                if frame:
-                    keep_frame(frame, building)
-        except StorageError as error:
-            # Another program may have created one meanwhile.
-            raise (taken if is_study(folder) else error) from error
+        with creating_study(folder) as building:
+            write_study(
+                building,
+                folder,
+                pool=pool,
+                choices=choices,
+                seed=seed,
+                fingerprint=fingerprint,
+                rows=rows,
+            )
         return StoredStudy.open(folder)
 
     @staticmethod
@@ -165,12 +164,34 @@ class StoredStudy:
         return config.make_relative(pool, self.folder) | unchanged
 
     def open_pool(self) -> Pool:
-        """The pool, with the roles of columns as `init` understood them; nothing is read yet.
+        """The pool, with the roles of columns as `init` understood them.
 
-        Raises PoolError where there is none.
+        Nothing is read yet, but a pool that is not Parquet is converted where it has changed. Files
+        inside the study are not removed while this object lives. Raises PoolError where there is no
+        pool, OSError when its conversion cannot be written.
         """
         self.check_pool_is_there()
-        return Pool(self.uri, config.parse_schema(self.pool))
+        schema = config.parse_schema(self.pool)
+        if not self.converts_pool:
+            if self.pool["uri"].startswith(INSIDE):
+                self._hold(Path(self.uri))
+            return Pool(self.uri, schema)
+        while True:
+            path = ensure_conversion(self.uri, self.folder, id=schema.id)
+            # Another process may have removed it before it was held.
+            if self._hold(path):
+                return Pool(self.uri, schema, Files(str(path)))
+
+    def _hold(self, path: Path) -> bool:
+        """Keep others from removing a file as long as this object lives; whether it is there."""
+        if path not in self._held and locks.hold_file(self, path):
+            self._held.add(path)
+        return path.exists()
+
+    @property
+    def converts_pool(self) -> bool:
+        """Whether the pool is no Parquet: what is read is the study's conversion of it."""
+        return convert.needs_conversion(self.uri)
 
     def find_missing_pool(self) -> str | None:
         """The path of a pool that is not there; None for one that is, or is on another machine."""
@@ -200,10 +221,23 @@ class StoredStudy:
         auxiliary files that coming rounds cannot use.
         """
         with raising_storage_errors(self.folder):
-            pool = self.open_pool()
+            pool = self._open_sound_pool()
             expected = self.ledger.fingerprint
             cache = caches.ensure_cache(pool, self.folder / CACHE, expected=expected)
-            return self.attach_auxiliary(cache, pool) if auxiliary else cache
+            if auxiliary:
+                cache = self.attach_auxiliary(cache, pool)
+            cache.reopen = partial(self.cache, auxiliary=auxiliary)
+            return cache
+
+    def _open_sound_pool(self) -> Pool:
+        """As open_pool; before a cache is built from it, a damaged conversion is made again."""
+        pool = self.open_pool()
+        if not self.converts_pool:
+            return pool
+        known = caches.open_cache(self.folder / CACHE)
+        if known is not None and known.matches(pool):
+            return pool
+        return self.open_pool() if remove_damaged(self.folder) else pool
 
     def attach_auxiliary(
         self,
@@ -254,7 +288,7 @@ class StoredStudy:
         drawn, supplied = [draw.id for draw in record.draws], list(record.supplied)
         status, labels = self._outcomes(drawn, known, cache)
         supplied_status, supplied_labels = self._outcomes(supplied, known, cache)
-        rows = cache.find(drawn)
+        rows = find_items(drawn, cache)
         last = max((draw.round for draw in record.draws), default=0)
         known_since = [
             last + 1 if number is None else number for number in record.supplied.values()
@@ -265,7 +299,7 @@ class StoredStudy:
             round=np.array([draw.round for draw in record.draws], np.int64),
             status=status,
             labels=labels,
-            supplied_rows=cache.find(supplied),
+            supplied_rows=find_items(supplied, cache),
             supplied_status=supplied_status,
             supplied_labels=supplied_labels,
             supplied_round=np.array(known_since, np.int64),
@@ -282,6 +316,72 @@ class StoredStudy:
         encode = make_label_encoder(cache.classes)
         values = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
         return np.array([status for status, _ in outcomes], np.int64), np.array(values, float)
+
+
+@contextmanager
+def creating_study(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes a study's when the block succeeds.
+
+    Raises StudyError where there is a study, also where another program creates it meanwhile: it
+    stays as it is. Raises StorageError when the folder cannot be written.
+    """
+    folder = folder.absolute()
+    problem = f"there is already a study in {folder}"
+    if _holds_study(folder):
+        raise StudyError(problem, "choose another `folder`")
+    try:
+        with raising_storage_errors(folder), atomic.creating_folder(folder) as building:
+            yield building
+    except StorageError as error:
+        if not _holds_study(folder):
+            raise
+        raise StudyError(
+            f"{problem}: another program created it meanwhile",
+            f"use it: `Study.open({str(folder)!r})`, or choose another `folder`",
+        ) from error
+
+
+def write_study(
+    building: Path,
+    folder: Path,
+    *,
+    pool: Mapping[str, Any],
+    choices: Choices,
+    seed: int,
+    fingerprint: str,
+    rows: int,
+) -> None:
+    """Write the ledger and study.toml of a new study.
+
+    building  where, from creating_study
+    folder    what it becomes
+
+    Raises ChoiceError for choices that make no sense, OSError when they cannot be written.
+    """
+    pool = config.make_relative(pool, folder.absolute())
+    check_choices(asdict(choices), pool, where="the choices")
+    Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
+    config.write_config(building, pool, choices)
+
+
+def _holds_study(folder: Path) -> bool:
+    """Whether there is a study in a folder, or what is left of it."""
+    return is_study(folder) or (folder / LEDGER).exists()
+
+
+def find_items(ids: Sequence[str], cache: Cache) -> Array:
+    """(D,) pool positions of items that the ledger names.
+
+    Raises StudyError where the pool does not have one of them.
+    """
+    rows = cache.find(list(ids))
+    if (rows < 0).any():
+        absent = ids[int(np.argmax(rows < 0))]
+        raise StudyError(
+            f"the study has drawn or labelled {absent!r}, which is no item of its pool",
+            "restore ledger.db, or the pool, from a backup",
+        )
+    return rows
 
 
 def _class_probs(ids: list[str], inferred: InferredLabels, cache: Cache) -> Array:

@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +10,7 @@ import pytest
 
 from activetest.cache import cache
 from activetest.cache.arrays import Arrays
-from activetest.cache.parts import map_array
+from activetest.cache.checked import Manifest
 from activetest.errors import PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
@@ -305,7 +303,7 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
     wider = table().append_column("extra", pa.array([1.0] * table().num_rows))
     pq.write_table(wider, tmp_path / "other.parquet")
     other = Pool.open(str(tmp_path / "other.parquet"))
-    build_into, map_array = cache.build_into, cache.map_array
+    build_into, open_arrays = cache.build_into, Manifest.open_arrays
 
     def replace_after_build(*arguments):
         build_into(*arguments)
@@ -314,32 +312,13 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
             build_into(other, tmp_path / "cache")
 
     def replace_while_opening(*arguments):
-        monkeypatch.setattr(cache, "map_array", map_array)
+        monkeypatch.setattr(Manifest, "open_arrays", open_arrays)
         if interrupts == "opening":
             build_into(other, tmp_path / "cache")
-        return map_array(*arguments)
+        return open_arrays(*arguments)
 
     monkeypatch.setattr(cache, "build_into", replace_after_build)
-    monkeypatch.setattr(cache, "map_array", replace_while_opening)
+    monkeypatch.setattr(Manifest, "open_arrays", replace_while_opening)
     found = cache.build_cache(pool, tmp_path / "cache")
     assert found.matches(pool) and not found.matches(other)
     assert cache.open_cache(tmp_path / "cache").manifest == found.manifest
-
-
-def test_headers_of_arrays_are_read_one_at_a_time(tmp_path, monkeypatch):
-    np.save(tmp_path / "array.npy", np.arange(3.0))
-    load, reading, most = np.load, [], []
-
-    def watch(*arguments, **more):
-        reading.append(None)
-        most.append(len(reading))
-        time.sleep(0.001)
-        reading.pop()
-        return load(*arguments, **more)
-
-    monkeypatch.setattr(np, "load", watch)
-    with ThreadPoolExecutor(4) as threads:
-        shapes = threads.map(lambda _: map_array(tmp_path / "array.npy", [3]).shape, range(40))
-        assert set(shapes) == {(3,)}
-    assert len(most) == 40
-    assert max(most) == 1

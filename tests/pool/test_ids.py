@@ -13,6 +13,12 @@ from activetest.pool.ids import (
     hash_text,
 )
 
+
+def reader(ids: Text):
+    """What reads ids (R,) at positions, in UTF-8."""
+    return lambda positions: [ids[int(row)].encode() for row in positions]
+
+
 IDS = st.lists(st.text(max_size=40), unique=True, max_size=60)
 
 
@@ -35,14 +41,15 @@ def test_every_id_is_found_where_it_is_and_no_other_is(ids):
     text = Text.of(ids)
     index = build_index(hash_text(text))
     names = [*ids, "an id that no item has, because it is too long to be drawn"]
-    assert find_positions(names, index, text).tolist() == [*range(len(ids)), -1]
+    assert find_positions(names, index, reader(text)).tolist() == [*range(len(ids)), -1]
     assert find_duplicates(index, text) is None
 
 
 def test_ids_that_share_a_hash_are_told_apart():
     ids = Text.of(["a", "b", "c"])
     index = build_index(np.full(3, hash_text(Text.of(["b"]))[0]))
-    assert find_positions(["b"], index, ids).tolist() == [1]
+    assert find_positions(["b"], index, reader(ids)).tolist() == [1]
+    assert find_positions(["c", "b", "d"], index, reader(ids)).tolist() == [-1, 1, -1]
     assert find_duplicates(index, ids) is None
     assert find_duplicates(index, Text.of(["a", "c", "c"])) == (1, 2)
 
