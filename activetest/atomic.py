@@ -2,47 +2,74 @@
 
 What is new is written under a temporary name beside its place and renamed when it is complete, so
 that a reader, or whoever comes after a crash, sees the old content or the new one, never a part.
+
+Temporary names are `.NAME.activetest-xxxxxxxx.tmp`. A temporary file is locked by the process that
+writes it, and so is the marker in a temporary folder. The locks end with the process: what has such
+a name, and in a folder the marker, and is not locked, was left by a process that was killed, and
+whoever next writes to the same folder removes it. No clock is asked. Where the file system has no
+locks, it stays.
 """
 
 import contextlib
 import errno
 import os
+import re
 import shutil
+import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-# A temporary folder this old (seconds) was left by a process that was killed.
-_ABANDONED = 3600
-_SUFFIX = ".tmp"
+from activetest import locks
+
+_FORM = re.compile(r"\..*\.activetest-[0-9a-f]{8}\.tmp", re.DOTALL)
+# In every temporary folder, locked while a process works there.
+_MARKER = "activetest-temporary"
+_TEXT = b"activetest works in this folder and removes it.\n"
+# Bytes of the name that a temporary one repeats: the whole may have 255.
+_LONGEST = 200
+# Folders and files that others may remove before they are locked.
+_ATTEMPTS = 100
 
 
 @contextmanager
 def replacing_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """The name of a temporary file that takes the place of `path` when the block succeeds.
 
-    The block writes the file; if it fails or leaves no file, what is at `path` stays. The temporary
-    file is gone afterwards in any case.
+    The file is there already, and empty; the block writes to it. If the block fails or removes the
+    file, what is at `path` stays. The temporary file is gone afterwards in any case.
 
     durable  wait until the content is on the disk before it takes the place, and then until the
              place is, so that a power cut after the block leaves the new file
 
     Raises OSError when the file system refuses.
     """
-    building = path.with_name(f".{path.name}.{_random_name()}{_SUFFIX}")
+    with contextlib.suppress(FileNotFoundError):
+        # A name that is too long is none, although the temporary one may be shorter.
+        os.lstat(path)
+    remove_leftovers(path.parent)
+    building, handle = _create_file(path)
     try:
         yield building
         if building.exists():
             if durable:
                 sync_file(building)
+            if os.name == "nt":
+                # Windows moves no file that is open.
+                os.close(handle)
+                handle = -1
             move_file(building, path)
             if durable:
                 sync_folder(path.parent)
     finally:
+        if os.name == "nt" and handle >= 0:
+            os.close(handle)
+            handle = -1
         building.unlink(missing_ok=True)
+        if handle >= 0:
+            os.close(handle)
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -63,80 +90,183 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def sync_file(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def temporary_folder(parent: Path | None = None, name: str = "activetest") -> Iterator[Path]:
+    """A folder that is removed at the end, with all that is in it.
+
+    parent  where it is created, with the folders above it; default: where the system has temporary
+            files
+    name    that its own name repeats
+
+    It holds a marker, which has to stay. Raises OSError when the file system refuses.
+    """
+    parent = parent or Path(tempfile.gettempdir())
+    remove_leftovers(parent)
+    folder, handle = _create_folder(parent / name)
+    try:
+        yield folder
+    finally:
+        if os.name == "nt":
+            os.close(handle)
+            _remove_folder(folder)
+        else:
+            _remove_folder(folder)
+            os.close(handle)
+
+
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that takes the place of `folder` when the block succeeds.
 
     If the block fails it is removed, and what is at `folder` stays. Processes that are reading the
-    old folder keep the files they have opened. What killed processes left beside it is removed
-    first. Raises OSError when the file system refuses.
+    old folder keep the files they have opened. Raises OSError when the file system refuses.
     """
-    prefix = f".{folder.name}-"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(folder.parent, prefix)
-    building = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
-    building.chmod(0o755)
-    try:
+    with temporary_folder(folder.parent, folder.name) as temporary:
+        building = temporary / "new"
+        building.mkdir()
         yield building
-        _swap_folders(building, folder)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+        _swap_folders(building, folder, temporary)
 
 
 @contextmanager
-def completing_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` when the block succeeds, and keeps what is in it.
+def creating_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `folder` when the block succeeds and nothing is there.
 
     It is on the disk afterwards, with its place and the folders above it; the content of its files
-    is for the block to sync. What `folder` holds already moves into the new one at the end. If the
-    block fails the temporary folder is removed. What killed processes left beside it is removed
-    too. Raises FileExistsError when `folder` holds a part of the same name, as after another
-    process has completed it, and OSError when the file system refuses; then what is in `folder`
-    stays.
+    is for the block to sync. If the block fails, it is removed. An empty folder counts as nothing.
+    Raises OSError when the file system refuses, as it does where another process was first: what is
+    at `folder` then stays as it is.
     """
-    building = folder.with_name(f"{folder.name}.{_random_name()}{_SUFFIX}")
-    try:
-        building.mkdir(parents=True)
-        remove_abandoned(folder.parent, f"{folder.name}.", _SUFFIX)
+    # The folder that a link points to is created, not the link.
+    folder = Path(os.path.realpath(folder))
+    with temporary_folder(folder.parent, folder.name) as temporary:
+        building = temporary / "new"
+        building.mkdir()
         yield building
-        parts = list(folder.iterdir()) if folder.is_dir() else []
-        for part in parts:
-            if (building / part.name).exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(part))
-        for part in parts:
-            # Another process may have removed what it was working on.
-            with contextlib.suppress(FileNotFoundError):
-                part.rename(building / part.name)
-        with contextlib.suppress(FileNotFoundError):
-            # Windows renames nothing to a name that is taken. Not empty: another process was first.
-            folder.rmdir()
         sync_folder(building)
-        building.rename(folder)
+        if os.name == "nt":
+            # Windows renames nothing to a name that is taken.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        os.rename(building, folder)
         sync_folder(folder.parent)
         for above in folder.parent.parents:
             # They may be new, too; those that are not may be nobody's to open.
             with contextlib.suppress(OSError):
                 sync_folder(above)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
 
 
-def remove_abandoned(folder: Path, prefix: str, suffix: str = "") -> None:
-    """Remove the temporary folders that killed processes left in a folder more than an hour ago.
+def make_folder(folder: Path) -> None:
+    """Make a folder in a folder that is there, if it is not there yet.
 
-    Their names begin with the prefix and end with the suffix.
+    Raises OSError when the file system refuses, and for a link: whatever is written into it or
+    removed from it would be elsewhere.
     """
-    for path in folder.iterdir():
-        if not (path.name.startswith(prefix) and path.name.endswith(suffix)):
+    folder.mkdir(exist_ok=True)
+    if folder.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, "its folder is a link", str(folder))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders that killed processes left in a folder.
+
+    What cannot be seen or removed stays.
+    """
+    found: list[Path] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        found += [Path(entry.path) for entry in entries if _FORM.fullmatch(entry.name)]
+    for path in found:
+        with contextlib.suppress(OSError):
+            _remove_leftover(path)
+
+
+def remove_unused(path: Path) -> None:
+    """Remove a file that no process holds. Where there are no locks, it stays.
+
+    Raises OSError when it cannot be opened or removed.
+    """
+    with locks.holding(path) as mine:
+        if mine:
+            path.unlink()
+
+
+def _remove_leftover(path: Path) -> None:
+    """Remove a temporary file or folder that no process holds. Raises OSError."""
+    state = os.lstat(path)
+    if hasattr(os, "geteuid") and state.st_uid != os.geteuid():
+        return
+    if stat.S_ISREG(state.st_mode):
+        remove_unused(path)
+    elif stat.S_ISDIR(state.st_mode):
+        if not os.path.lexists(path / _MARKER):
+            # Nobody has marked it yet. One with anything in it stays.
+            path.rmdir()
+            return
+        with locks.holding(path / _MARKER) as mine:
+            # Its process may have been killed before it wrote all of the text.
+            if mine and _TEXT.startswith((path / _MARKER).read_bytes()):
+                _remove_folder(path)
+
+
+def _create_file(path: Path) -> tuple[Path, int]:
+    """A new temporary file for `path`, and the handle by which this process holds it."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    for _ in range(_ATTEMPTS):
+        building = _name_temporary(path)
+        handle = os.open(building, flags, 0o666)
+        # Another process may have removed it before it was locked.
+        if locks.try_lock(handle) is not False and locks.is_at(handle, building):
+            return building, handle
+        os.close(handle)
+        with contextlib.suppress(OSError):
+            building.unlink()
+    raise OSError(f"no temporary file can be kept in {path.parent}")
+
+
+def _create_folder(path: Path) -> tuple[Path, int]:
+    """A new temporary folder for `path`, and the handle by which this process holds its marker."""
+    for attempt in range(_ATTEMPTS):
+        building = _name_temporary(path)
+        try:
+            building.mkdir(0o700, parents=True)
+            handle = os.open(building / _MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileNotFoundError:
+            # Another process may have removed the folder before it was marked.
+            if attempt == _ATTEMPTS - 1:
+                raise
             continue
-        # Another process may have removed it meanwhile.
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(path, ignore_errors=True)
+        if locks.try_lock(handle) is not False and locks.is_at(handle, building / _MARKER):
+            os.write(handle, _TEXT)
+            return building, handle
+        os.close(handle)
+        shutil.rmtree(building, ignore_errors=True)
+    raise OSError(f"no temporary folder can be kept in {path.parent}")
 
 
-def _swap_folders(building: Path, folder: Path) -> None:
-    """Rename a complete folder to `folder`; what was there is removed."""
+def _remove_folder(folder: Path) -> None:
+    """Remove a temporary folder, its marker last; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for part in list(folder.iterdir()):
+            if part.name == _MARKER:
+                continue
+            if part.is_dir() and not part.is_symlink():
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    part.unlink()
+        if [part.name for part in folder.iterdir()] == [_MARKER]:
+            (folder / _MARKER).unlink()
+        folder.rmdir()
+
+
+def _swap_folders(building: Path, folder: Path, temporary: Path) -> None:
+    """Rename a complete folder to `folder`; what was there goes into the temporary one."""
     while True:
         try:
             os.rename(building, folder)
@@ -145,17 +275,14 @@ def _swap_folders(building: Path, folder: Path) -> None:
             # Not empty: an older folder, or one that another process has just put there.
             if not folder.is_dir():
                 raise
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
             with contextlib.suppress(FileNotFoundError):
-                # Into the new folder: Windows renames nothing to a name that is taken.
-                os.rename(folder, old / folder.name)
-            shutil.rmtree(old, ignore_errors=True)
+                os.rename(folder, temporary / f"old-{_random_name()}")
 
 
-def sync_file(path: Path) -> None:
-    """Wait until the content of a file is on the disk."""
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())
+def _name_temporary(path: Path) -> Path:
+    """A temporary name beside a path."""
+    name = os.fsencode(path.name)[:_LONGEST].decode("utf-8", "ignore")
+    return path.with_name(f".{name}.activetest-{_random_name()}.tmp")
 
 
 def _random_name() -> str:

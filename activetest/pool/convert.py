@@ -2,7 +2,6 @@
 
 import csv
 import io
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,11 +34,6 @@ def needs_conversion(uri: str) -> bool:
     return Path(uri).suffix.lower() in (*DELIMITERS, *JSON_LINES)
 
 
-def converted_path(uri: str) -> str:
-    """Where the converted pool goes: pool.csv becomes pool.csv.parquet."""
-    return f"{uri}.parquet"
-
-
 def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
     """Convert a CSV or JSON-lines file; the target appears whole or not at all.
 
@@ -47,7 +41,7 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """
-    path = _find_source(source)
+    path = check_source(source)
     if path.stat().st_size == 0:
         raise PoolError(
             f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
@@ -64,27 +58,22 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
 
 
 @contextmanager
-def open_as_parquet(source: str, *, id: str | None = None, elsewhere: bool = True) -> Iterator[str]:
-    """The address of a pool as Parquet: its own, or a converted file that is removed afterwards.
-
-    elsewhere  convert it among the system's temporary files; else in the folder of the source, from
-               which the caller can move it to its place
+def open_as_parquet(source: str, *, id: str | None = None) -> Iterator[str]:
+    """The address of a table as Parquet: its own, or a temporary file that is removed afterwards.
 
     Raises PoolError where it is not there or cannot be parsed.
     """
     if not needs_conversion(source):
         yield source
         return
-    _find_source(source)
-    target = Path(converted_path(source))
-    parent = None if elsewhere else target.parent
-    with tempfile.TemporaryDirectory(dir=parent, prefix=".activetest-") as folder:
-        path = Path(folder) / target.name
+    check_source(source)
+    with atomic.temporary_folder() as folder:
+        path = folder / f"{Path(source).stem[:50]}.parquet"
         to_parquet(source, str(path), id=id)
         yield str(path)
 
 
-def _find_source(source: str) -> Path:
+def check_source(source: str) -> Path:
     """The file that is converted. Raises PoolError where there is none on this machine."""
     if "://" in source:
         raise PoolError(

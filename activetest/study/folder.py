@@ -10,6 +10,7 @@ from activetest.errors import StorageError, StudyError
 
 FOLDER = ".activetest"
 CONFIG, LEDGER, CACHE, POOL = "study.toml", "ledger.db", "cache", "pool"
+CONVERSION = "conversion"
 # Begins the address of a file inside the study folder.
 INSIDE = "study://"
 

@@ -7,10 +7,7 @@ or the new one.
 import contextlib
 import hashlib
 import re
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,11 +19,9 @@ from activetest.study.folder import INSIDE, POOL
 
 # What messages call a frame.
 NAME = "the frame"
-# Begins the name of what a program that was killed leaves in the study folder.
-UNFINISHED = f".{POOL}-"
 _FILE = re.compile(r"[0-9a-f]{32}\.parquet")
 # A file that no study.toml names is removed when it is so old (seconds): a program that has just
-# opened the study may still read it.
+# opened the study may be about to read it. One that is read is never removed.
 _ABANDONED = 3600
 
 
@@ -59,59 +54,53 @@ def is_address(pool: Any) -> bool:
     )
 
 
-@contextmanager
-def saving_frame(frame: Any, folder: Path, *, dry_run: bool) -> Iterator[SavedFrame]:
-    """The frame in a file: that of the study in `folder` if it has it, else one that goes away.
+def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
+    """Write a frame into the folder `pool` of a folder; that of the study, if it has this one.
 
-    With dry_run the file is among the system's temporary ones. Raises PoolError for what is no
-    pool, OSError when the file cannot be written.
+    It is on the disk when this returns. Raises PoolError for what is no pool, OSError when the file
+    cannot be written.
     """
     from activetest.pool import frames
 
-    parent = None
-    if not dry_run:
-        folder.mkdir(parents=True, exist_ok=True)
-        atomic.remove_abandoned(folder, UNFINISHED)
-        parent = folder
-    with tempfile.TemporaryDirectory(
-        prefix=UNFINISHED, dir=parent, ignore_cleanup_errors=True
-    ) as temporary:
-        place = Path(temporary)
-        written = place / "frame.parquet"
-        frames.save_frame(frame, written)
-        name = f"{_hash_file(written)}.parquet"
-        stored = folder / POOL / name
-        if not dry_run and stored.is_file() and _hash_file(stored) == stored.stem:
-            path = stored
-        else:
-            path = place / name
-            atomic.move_file(written, path)
-        yield SavedFrame(path, f"{INSIDE}{POOL}/{name}")
+    folder = place / POOL
+    atomic.make_folder(folder)
+    written = folder / "frame.parquet"
+    frames.save_frame(frame, written)
+    name = f"{_hash_file(written)}.parquet"
+    address = f"{INSIDE}{POOL}/{name}"
+    stored = study / POOL / name if study else None
+    if stored and stored.is_file() and _hash_file(stored) == stored.stem:
+        return SavedFrame(stored, address)
+    atomic.sync_file(written)
+    atomic.move_file(written, folder / name)
+    for changed in (folder, place):
+        atomic.sync_folder(changed)
+    return SavedFrame(folder / name, address)
 
 
 def keep_frame(file: Path, folder: Path) -> None:
     """Move the file of a frame to its place in a study folder, where it is not there already."""
     target = folder / POOL / file.name
     if file != target:
-        target.parent.mkdir(exist_ok=True)
-        atomic.sync_file(file)
+        atomic.make_folder(target.parent)
         atomic.move_file(file, target)
         atomic.sync_folder(target.parent)
         atomic.sync_folder(folder)
 
 
 def remove_unused(folder: Path, address: str) -> None:
-    """Remove older pools of a study, but not the one at `address`.
+    """Remove older pools of a study that no process reads, but not the one at `address`.
 
-    Whatever cannot be removed stays: on Windows, a file that another program reads.
+    Whatever cannot be removed stays.
     """
     place = folder / POOL
-    for file in place.iterdir() if place.is_dir() else ():
+    # A link may lead to the pools of another study.
+    for file in place.iterdir() if place.is_dir() and not place.is_symlink() else ():
         if not _FILE.fullmatch(file.name) or address == f"{INSIDE}{POOL}/{file.name}":
             continue
         with contextlib.suppress(OSError):
             if time.time() - file.stat().st_mtime > _ABANDONED:
-                file.unlink()
+                atomic.remove_unused(file)
 
 
 def name_pool(address: str) -> str:

@@ -1,0 +1,187 @@
+"""Pools that are CSV or JSON Lines: a study reads a Parquet file that it converts them to.
+
+The folder `conversion` holds that file and `source.json`, which states the content that it was
+converted from. It is a cache: a file that has changed is converted again, and so is one whose
+conversion is gone or damaged. A source that was only touched is told by its hash.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from activetest import atomic
+from activetest.errors import PoolError
+from activetest.pool import convert
+from activetest.study.folder import CONVERSION
+
+_SOURCE = "source.json"
+_VERSION = 1
+_FILE = re.compile(r"[0-9a-f]{32}\.parquet")
+# Conversions of a source that somebody is writing to.
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a file was converted from, and what it became.
+
+    id         the column that stays text
+    size       of the source, in bytes
+    time       of its last change, in ns
+    hash       of its content
+    converted  [name, bytes, time of change in ns, hash of the content] of the Parquet file
+    """
+
+    version: int
+    id: str
+    size: int
+    time: int
+    hash: str
+    converted: tuple[str, int, int, str]
+
+
+def write_conversion(address: str, place: Path, *, id: str | None) -> Path:
+    """Convert a pool into the folder `conversion` of a folder; the Parquet file.
+
+    id  the column that stays text; default: id
+
+    It is on the disk when this returns. Raises PoolError for a pool that cannot be read or that
+    changes meanwhile, OSError when the folder cannot be written.
+    """
+    source, folder = convert.check_source(address), place / CONVERSION
+    for _ in range(_ATTEMPTS):
+        before = source.stat()
+        content = _hash_file(source)
+        key = hashlib.sha256(json.dumps([content, id or "id"]).encode()).hexdigest()
+        target = folder / f"{key[:32]}.parquet"
+        atomic.make_folder(folder)
+        convert.to_parquet(address, str(target), id=id)
+        after = source.stat()
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            written = target.stat()
+            converted = target.name, written.st_size, written.st_mtime_ns, _hash_file(target)
+            stamp = before.st_size, before.st_mtime_ns
+            _write_source(folder, _Source(_VERSION, id or "id", *stamp, content, converted))
+            return target
+    raise PoolError(f"{address} changes while it is read", "wait until it is complete")
+
+
+def keep_conversion(place: Path, study: Path) -> None:
+    """Move a conversion to its place in a study. Raises OSError when that cannot be written."""
+    written, folder = place / CONVERSION, study / CONVERSION
+    source = _read_source(written)
+    if source is None:
+        return
+    atomic.make_folder(folder)
+    # In this order: what source.json names is there.
+    for name in (source.converted[0], _SOURCE):
+        atomic.move_file(written / name, folder / name)
+    for changed in (folder, study):
+        atomic.sync_folder(changed)
+    _remove_others(folder, source.converted[0])
+
+
+def find_conversion(address: str, study: Path, *, id: str | None) -> Path | None:
+    """The conversion that a study has of a pool; None where there is none of what the pool is now.
+
+    Raises PoolError for a pool that cannot be read.
+    """
+    folder = study / CONVERSION
+    source = _read_source(folder)
+    if source is None or source.id != (id or "id") or not _is_there(folder, source):
+        return None
+    with _reading(address):
+        now = os.stat(address)
+        if (now.st_size, now.st_mtime_ns) != (source.size, source.time):
+            if now.st_size != source.size or _hash_file(Path(address)) != source.hash:
+                return None
+            touched = _Source(**(asdict(source) | {"time": now.st_mtime_ns}))
+            # Whoever may not write there compares the content again the next time.
+            with contextlib.suppress(OSError):
+                _write_source(folder, touched)
+    return folder / source.converted[0]
+
+
+def ensure_conversion(address: str, study: Path, *, id: str | None) -> Path:
+    """The conversion of a pool as it is now: that of the study, or made again.
+
+    Raises as write_conversion does.
+    """
+    if path := find_conversion(address, study, id=id):
+        return path
+    with atomic.temporary_folder(study, CONVERSION) as place:
+        name = write_conversion(address, place, id=id).name
+        keep_conversion(place, study)
+    return study / CONVERSION / name
+
+
+def remove_damaged(study: Path) -> bool:
+    """Remove the conversion of a study where its content is not what was written; whether it was.
+
+    Everything is read. Raises OSError when it cannot be removed.
+    """
+    folder = study / CONVERSION
+    source = _read_source(folder)
+    if source is None or not _is_there(folder, source):
+        return False
+    path = folder / source.converted[0]
+    if _hash_file(path) == source.converted[3]:
+        return False
+    path.unlink()
+    return True
+
+
+def _is_there(folder: Path, source: _Source) -> bool:
+    """Whether the Parquet file is as it was written, as far as its size and time tell."""
+    name, size, time, _ = source.converted
+    try:
+        found = os.stat(folder / name)
+    except OSError:
+        return False
+    return (found.st_size, found.st_mtime_ns) == (size, time)
+
+
+def _read_source(folder: Path) -> _Source | None:
+    """What source.json states; None where it is missing or damaged."""
+    try:
+        found = json.loads((folder / _SOURCE).read_text(encoding="utf-8"))
+        name, size, time, content = found["converted"]
+        source = _Source(**(found | {"converted": (name, size, time, content)}))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return source if source.version == _VERSION and _FILE.fullmatch(str(name)) else None
+
+
+def _write_source(folder: Path, source: _Source) -> None:
+    with atomic.replacing_file(folder / _SOURCE, durable=True) as building:
+        building.write_text(json.dumps(asdict(source)), encoding="utf-8")
+
+
+def _remove_others(folder: Path, name: str) -> None:
+    """Remove older conversions that no process reads."""
+    for path in folder.iterdir():
+        if _FILE.fullmatch(path.name) and path.name != name:
+            with contextlib.suppress(OSError):
+                atomic.remove_unused(path)
+
+
+@contextmanager
+def _reading(address: str) -> Iterator[None]:
+    """Turn what the file system refuses into a PoolError."""
+    try:
+        yield
+    except OSError as error:
+        raise PoolError(
+            f"{address} may not be read: {error.strerror or error}", "check its permissions"
+        ) from error
+
+
+def _hash_file(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
