@@ -1,0 +1,154 @@
+"""The verdict on every requirement: its level, its interval, and what several gates share."""
+
+from dataclasses import replace
+
+import pytest
+from pytest import approx
+
+from activetest.errors import ChoiceError
+from activetest.study.report import report
+from activetest.study.stored import StoredStudy
+
+
+@pytest.fixture
+def labelled(begin_study, label_draws) -> StoredStudy:
+    """60 of 90 items are labelled; every third label is wrong."""
+    study = begin_study(groups=("place",))
+    label_draws(study, 60)
+    return study
+
+
+def judge(study, *requirements, interval="fixed"):
+    """The gates of these requirements."""
+    return report(study, requirements=requirements, interval=interval).gates
+
+
+def overall(study, level: float):
+    """The lower and upper end of the fixed interval of the error at a level."""
+    study.update(replace(study.choices, level=level))
+    row = report(study, interval="fixed").estimates[0]
+    study.update(replace(study.choices, level=0.95))
+    assert row.headline and row.level == level
+    return row.lower, row.upper
+
+
+# Always met, and of another metric.
+OTHER = "accuracy>=0.01"
+
+
+def test_a_gate_has_one_end_of_the_interval_that_errs_half_as_often_on_that_side(labelled):
+    """At level 0.95 either side may err with probability 0.05: the ends of a 90 % interval."""
+    narrow = overall(labelled, 0.9)
+    (gate,) = judge(labelled, "error<=0.5")
+    assert gate.level == 0.9
+    assert (gate.lower, gate.upper) == approx(narrow)
+    (anytime,) = judge(labelled, "error<=0.5", interval="anytime")
+    assert anytime.level == 0.9
+    labelled.update(replace(labelled.choices, level=0.9))
+    shown = report(labelled, interval="anytime").estimates[0]
+    assert (anytime.lower, anytime.upper) == approx((shown.lower, shown.upper))
+
+
+@pytest.mark.parametrize("side", ["at most", "at least"])
+def test_failing_one_of_two_gates_takes_the_interval_that_errs_half_as_often(labelled, side):
+    """Bonferroni: with two gates each fails at 0.025, which is the study's own 95 % interval."""
+    at_most = side == "at most"
+    ends = [overall(labelled, level)[0 if at_most else 1] for level in (0.9, 0.95)]
+    assert ends[0] > ends[1] if at_most else ends[0] < ends[1]
+    op, between = "<=" if at_most else ">=", sum(ends) / 2
+    assert judge(labelled, f"error{op}{between}")[0].verdict == "fail"
+    assert [each.verdict for each in judge(labelled, f"error{op}{between}", OTHER)] == [
+        "undecided",
+        "pass",
+    ]
+    beyond = ends[1] + (ends[1] - ends[0]) / 2
+    assert judge(labelled, f"error{op}{beyond}", OTHER)[0].verdict == "fail"
+
+
+def test_passing_one_of_two_gates_takes_no_more_than_passing_one(labelled):
+    narrow, wide = overall(labelled, 0.9), overall(labelled, 0.95)
+    between = (narrow[1] + wide[1]) / 2
+    assert [each.verdict for each in judge(labelled, f"error<={between}", OTHER)] == ["pass"] * 2
+
+
+def test_an_anytime_valid_gate_of_several_fails_later_and_passes_as_soon(labelled):
+    """Capital of 20 refutes at 0.05, and of 40 at 0.025."""
+
+    def find_threshold(capital: float) -> float:
+        low, high = 0.0, 0.25
+        while high - low > 1e-3:
+            middle = (low + high) / 2
+            enough = judge(labelled, f"error<={middle}", interval="anytime")[0].e_fail >= capital
+            low, high = (middle, high) if enough else (low, middle)
+        return low
+
+    between, surely = find_threshold(30), find_threshold(41)
+    assert judge(labelled, f"error<={between}", interval="anytime")[0].verdict == "fail"
+    assert judge(labelled, f"error<={between}", OTHER, interval="anytime")[0].verdict == "undecided"
+    assert judge(labelled, f"error<={surely}", OTHER, interval="anytime")[0].verdict == "fail"
+
+
+def test_the_labels_that_a_gate_still_needs_are_those_that_the_gates_together_need(
+    begin_study, label_draws
+):
+    """Half of the labels are wrong: a gate at 0.4 is about to fail, at 0.05 or at a tenth of it."""
+    study = begin_study()
+    label_draws(study, 30, lambda row, code: (code + (row % 2)) % 3)
+    (alone,) = judge(study, "error<=0.33", interval="anytime")
+    first, *_ = judge(study, "error<=0.33", *[OTHER] * 19, interval="anytime")
+    assert (alone.verdict, first.verdict) == ("undecided", "undecided")
+    assert 0 < alone.more < first.more <= 60
+
+
+def test_an_estimate_at_its_threshold_needs_every_label_that_is_missing(labelled):
+    value = report(labelled).estimates[0].estimate
+    (gate,) = judge(labelled, f"error<={value}", interval="anytime")
+    assert gate.verdict == "undecided"
+    assert gate.more == 30
+    assert gate.estimate == approx(value)
+
+
+def test_an_interval_that_few_labels_cannot_make_reliable_decides_nothing(begin_study, label_draws):
+    """The interval of a loss without bounds lies below the threshold, and yet may be far off."""
+    study = begin_study()
+    label_draws(study, 20)
+    (gate,) = judge(study, "log-loss<=1000")
+    assert gate.upper < 1000
+    assert gate.verdict == "undecided"
+    assert not gate.quantity.reliable
+    assert gate.reason == "there are too few labels for its interval to be reliable"
+    label_draws(study, 70)
+    (gate,) = judge(study, "log-loss<=1000")
+    assert (gate.verdict, gate.method, gate.reason) == ("pass", "exact", None)
+
+
+def test_a_group_is_judged_once_ten_of_its_draws_are_labelled(begin_study, label_draws):
+    study = begin_study(groups=("place",))
+    seen = set()
+    for _ in range(8):
+        label_draws(study, 3)
+        gates = judge(study, "error@place=barn<=0.999", "error@place=tree<=0.999")
+        for gate in gates:
+            seen.add((gate.n_labeled >= 10, gate.reason or ""))
+            assert (gate.estimate is None) == (gate.n_labeled < 10)
+            assert ("a group needs 10 labels" in gate.reason) == (gate.n_labeled < 10)
+            assert gate.group in ({"place": "barn"}, {"place": "tree"})
+    assert {enough for enough, _ in seen} == {False, True}
+
+
+def test_requirements_that_no_study_can_judge_are_refused_with_the_reason(labelled):
+    with pytest.raises(ChoiceError, match="error is never below 0 or above 1"):
+        judge(labelled, "error<=1.5")
+    with pytest.raises(ChoiceError, match="never below 0 or above 1"):
+        judge(labelled, "error>=-0.5")
+    with pytest.raises(ChoiceError, match="no item has place=east") as raised:
+        judge(labelled, "error@place=east<=0.5")
+    assert raised.value.hint.startswith("the values of place are ")
+    with pytest.raises(ChoiceError, match="'planet' is not a group of this study"):
+        judge(labelled, "error@planet=x<=0.5")
+    with pytest.raises(ChoiceError, match="cannot be decided at every look"):
+        judge(labelled, "log-loss<=5", interval="anytime")
+    labelled.update(replace(labelled.choices, level=0.5))
+    with pytest.raises(ChoiceError, match=r"above 0\.5, and this study has 0\.5"):
+        judge(labelled, "error<=0.5")
+    assert report(labelled).gates == ()
