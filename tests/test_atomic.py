@@ -1,27 +1,24 @@
 """Files and folders appear whole or not at all, and what killed processes left is removed."""
 
+import contextlib
 import os
 import re
+import shutil
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from activetest import atomic
+from activetest import atomic, locks
+
+ROOT = Path(__file__).parents[1]
 
 
 class Failure(Exception):
     """Raised by a block."""
-
-
-def leave(path, *, hours: float):
-    """A folder with a file in it, last changed so many hours ago."""
-    path.mkdir()
-    (path / "part").write_text("half")
-    then = time.time() - 3600 * hours
-    os.utime(path, (then, then))
-    return path
 
 
 def names(folder) -> list[str]:
@@ -106,7 +103,7 @@ def test_a_folder_appears_whole_in_place_of_the_old_one(tmp_path):
     for content in ("first", "second"):
         with atomic.replacing_folder(folder) as building:
             (building / content).write_text(content)
-            assert building.parent == folder.parent
+            assert folder.parent in building.parents
             assert not folder.exists() or names(folder) == ["first"]
         assert names(folder) == [content]
     assert names(folder.parent) == ["cache"]
@@ -174,31 +171,47 @@ def test_of_two_that_replace_a_folder_at_once_the_later_one_stays(tmp_path):
     assert names(folder) == ["later"] and names(tmp_path) == ["cache"]
 
 
-def test_a_completed_folder_keeps_what_was_in_it(tmp_path):
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_created_folder_appears_whole(tmp_path, empty):
     folder = tmp_path / "below" / "study"
-    (folder / "cache").mkdir(parents=True)
-    with atomic.completing_folder(folder) as building:
+    if empty:
+        folder.mkdir(parents=True)
+    with atomic.creating_folder(folder) as building:
         (building / "config").write_text("new")
-        assert names(folder) == ["cache"]
-    assert names(folder) == ["cache", "config"] and names(folder.parent) == ["study"]
+        assert not folder.exists() or names(folder) == []
+    assert names(folder) == ["config"] and names(folder.parent) == ["study"]
 
 
-def test_of_two_that_complete_a_folder_the_first_stays_whole(tmp_path):
+def test_of_two_that_create_a_folder_the_first_stays_and_the_second_fails(tmp_path):
     folder = tmp_path / "study"
-    with (
-        pytest.raises(FileExistsError, match="config"),
-        atomic.completing_folder(folder) as building,
-    ):
+    with pytest.raises(OSError), atomic.creating_folder(folder) as building:
         (building / "config").write_text("second")
-        with atomic.completing_folder(folder) as other:
-            for name in ("config", "ledger", "a"):
-                (other / name).write_text("first")
-    assert names(folder) == ["a", "config", "ledger"] and names(tmp_path) == ["study"]
-    assert {(folder / name).read_text() for name in names(folder)} == {"first"}
+        with atomic.creating_folder(folder) as other:
+            (other / "config").write_text("first")
+    assert names(tmp_path) == ["study"] and (folder / "config").read_text() == "first"
 
 
-def test_a_block_that_fails_completes_no_folder(tmp_path):
-    with pytest.raises(Failure), atomic.completing_folder(tmp_path / "study") as building:
+def test_no_folder_is_created_over_anything(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "part").write_text("mine")
+    for name in ("file", "full"):
+        with pytest.raises(OSError), atomic.creating_folder(tmp_path / name) as building:
+            (building / "part").write_text("new")
+    assert names(tmp_path) == ["file", "full"]
+    assert (tmp_path / "full" / "part").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere links need a permission")
+def test_the_folder_that_a_link_points_to_is_created(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with atomic.creating_folder(tmp_path / "link") as building:
+        (building / "config").write_text("new")
+    assert (tmp_path / "link").is_symlink() and names(tmp_path / "elsewhere") == ["config"]
+
+
+def test_a_block_that_fails_creates_no_folder(tmp_path):
+    with pytest.raises(Failure), atomic.creating_folder(tmp_path / "study") as building:
         (building / "config").write_text("half")
         raise Failure
     assert names(tmp_path) == []
@@ -207,22 +220,161 @@ def test_a_block_that_fails_completes_no_folder(tmp_path):
 # --- what killed processes left
 
 
-@pytest.mark.parametrize(
-    ("write", "name"),
-    [
-        (atomic.replacing_folder, ".study-ab12"),
-        (atomic.completing_folder, "study.0badcafe.tmp"),
-    ],
-)
-def test_temporary_folders_of_killed_processes_are_removed_after_an_hour(tmp_path, write, name):
-    leave(tmp_path / name, hours=2)
-    others = {"stranger", f"{name}-of-another" if name.endswith(".tmp") else "study-ab12"}
-    for other in others:
-        leave(tmp_path / other, hours=2)
-    at_work = leave(tmp_path / name.replace("ab12", "cd34").replace("0badcafe", "12"), hours=0.5)
-    with write(tmp_path / "study"):
-        pass
-    assert set(names(tmp_path)) == {"study", at_work.name, *others}
+of_locks = pytest.mark.skipif(os.name != "posix", reason="there, locks are tried by other means")
+# What a killed process was doing, in a folder that it is given.
+WORK = {
+    "a file": "with atomic.replacing_file(folder / 'batch.csv') as path:",
+    "a replaced folder": "with atomic.replacing_folder(folder / 'cache') as path:",
+    "a created folder": "with atomic.creating_folder(folder / 'study') as path:",
+    "a temporary folder": "with atomic.temporary_folder(folder) as path:",
+}
+PROGRAM = """
+import sys
+from pathlib import Path
+from activetest import atomic
+folder = Path(sys.argv[1])
+{}
+    target = path / "part" if path.is_dir() else path
+    target.write_text("half")
+    print(path, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def working(folder, work: str):
+    """Another process that does so until it is killed; the path it works at."""
+    program = [sys.executable, "-c", PROGRAM.format(WORK[work]), str(folder)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(program, cwd=ROOT, **streams) as process:
+        try:
+            yield process, Path(process.stdout.readline().strip())
+        finally:
+            process.kill()
+
+
+def visit(folder) -> None:
+    """Write something else there."""
+    with atomic.replacing_file(folder / "other") as building:
+        building.write_text("new")
+
+
+@of_locks
+@pytest.mark.parametrize("work", WORK)
+def test_what_a_killed_process_left_is_removed_and_nothing_that_is_in_use(
+    tmp_path, work, monkeypatch
+):
+    with working(tmp_path, work) as (process, path):
+        before = names(tmp_path)
+        # A clock that is off by years changes nothing.
+        monkeypatch.setattr(time, "time", lambda: 0.0)
+        for when in (0, 2**31):
+            for name in before:
+                os.utime(tmp_path / name, (when, when))
+            visit(tmp_path)
+        assert names(tmp_path) == sorted([*before, "other"]) and path.exists()
+        process.kill()
+        process.wait()
+        assert path.exists()
+        visit(tmp_path)
+        assert names(tmp_path) == ["other"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere links need a permission")
+def test_what_others_left_stays(tmp_path):
+    """No name but our own, nothing without the marker, nothing in the place of the marker."""
+    form = ".x.activetest-0badcafe.tmp"
+    for name in ("study.results.tmp", ".batch.csv.0badcafe.tmp", f"{form}.d", form.lstrip(".")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "activetest-temporary").write_text("")
+    (tmp_path / ".x.activetest-0badcafg.tmp").write_text("no hexadecimal number")
+    unmarked = tmp_path / ".x.activetest-00000001.tmp"
+    unmarked.mkdir()
+    (unmarked / "mine").write_text("mine")
+    marked_by_others = tmp_path / ".x.activetest-00000002.tmp"
+    marked_by_others.mkdir()
+    (marked_by_others / "activetest-temporary").write_text("my notes")
+    linked = tmp_path / ".x.activetest-00000003.tmp"
+    linked.mkdir()
+    (linked / "activetest-temporary").symlink_to(tmp_path / "empty")
+    (tmp_path / "empty").touch()
+    (tmp_path / ".x.activetest-00000004.tmp").symlink_to(marked_by_others)
+    before = sorted(tmp_path.rglob("*"))
+    visit(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "other"])
+
+
+@of_locks
+def test_a_folder_that_was_not_marked_yet_and_one_that_was_half_removed_go(tmp_path):
+    (tmp_path / ".x.activetest-00000001.tmp").mkdir()
+    half = tmp_path / ".x.activetest-00000002.tmp"
+    half.mkdir()
+    (half / "activetest-temporary").write_text("")
+    visit(tmp_path)
+    assert names(tmp_path) == ["other"]
+
+
+@of_locks
+def test_nothing_is_removed_where_there_are_no_locks(tmp_path, monkeypatch):
+    for work in ("a file", "a replaced folder"):
+        with working(tmp_path, work) as (process, _):
+            process.kill()
+            process.wait()
+        before = names(tmp_path)
+        monkeypatch.setattr(locks, "try_lock", lambda handle, shared=False: None)
+        visit(tmp_path)
+        with atomic.replacing_folder(tmp_path / "cache") as building:
+            (building / "part").write_text("new")
+        assert before and set(names(tmp_path)) == {*before, "cache", "other"}
+        monkeypatch.undo()
+
+
+@of_locks
+def test_a_temporary_file_that_goes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    """Another process takes it for a leftover."""
+    try_lock, seen = locks.try_lock, []
+
+    def remove_first(handle, **more):
+        seen.append(handle)
+        if len(seen) in (1, 3):
+            for path in tmp_path.glob(".*.tmp"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return try_lock(handle, **more)
+
+    monkeypatch.setattr(locks, "try_lock", remove_first)
+    with atomic.replacing_file(tmp_path / "file") as building:
+        building.write_text("new")
+    with atomic.replacing_folder(tmp_path / "cache") as building:
+        (building / "part").write_text("new")
+    assert names(tmp_path) == ["cache", "file"] and len(seen) == 4
+
+
+@of_locks
+def test_a_file_that_a_process_reads_is_not_removed(tmp_path):
+    class Owner:
+        """Whoever reads."""
+
+    path, owner = tmp_path / "pool.parquet", Owner()
+    path.write_text("rows")
+    assert locks.hold_file(owner, path) and locks.hold_file(owner, path)
+    atomic.remove_unused(path)
+    assert path.exists()
+    del owner
+    atomic.remove_unused(path)
+    assert not path.exists()
+    assert not locks.hold_file(Owner(), path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are limited otherwise")
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    for name in ("x" * 255, "\u00e9" * 127):
+        with atomic.replacing_file(tmp_path / name) as building:
+            building.write_text("new")
+        assert (tmp_path / name).read_text() == "new"
+    entered = []
+    with pytest.raises(OSError), atomic.replacing_file(tmp_path / ("x" * 256)):
+        entered.append("the block")
+    assert not entered and len(names(tmp_path)) == 2
 
 
 def test_no_other_module_writes_atomically_by_hand():
@@ -242,8 +394,7 @@ def calls(monkeypatch) -> list[tuple[str, str]]:
     """What is asked of the system, in order: ("sync", name), ("place", name)."""
     found: list[tuple[str, str]] = []
     of_handles: dict[int, str] = {}
-    originals = {name: getattr(os, name) for name in ("open", "fsync", "replace")}
-    rename = Path.rename
+    originals = {name: getattr(os, name) for name in ("open", "fsync", "replace", "rename")}
 
     def note_open(path, flags, *rest, **more):
         handle = originals["open"](path, flags, *rest, **more)
@@ -252,7 +403,7 @@ def calls(monkeypatch) -> list[tuple[str, str]]:
 
     def note_sync(handle):
         name = of_handles.get(handle) or Path(os.readlink(f"/proc/self/fd/{handle}")).name
-        found.append(("sync", re.sub(r"\w{8}\.tmp$", "new", name)))
+        found.append(("sync", re.sub(r"activetest-\w{8}\.tmp$", "new", name)))
         originals["fsync"](handle)
 
     def note_place(source, target):
@@ -261,12 +412,12 @@ def calls(monkeypatch) -> list[tuple[str, str]]:
 
     def note_rename(source, target):
         found.append(("place", Path(target).name))
-        return rename(source, target)
+        originals["rename"](source, target)
 
     monkeypatch.setattr(os, "open", note_open)
     monkeypatch.setattr(os, "fsync", note_sync)
     monkeypatch.setattr(os, "replace", note_place)
-    monkeypatch.setattr(Path, "rename", note_rename)
+    monkeypatch.setattr(os, "rename", note_rename)
     return found
 
 
@@ -285,10 +436,10 @@ def test_a_durable_file_is_on_the_disk_before_and_after_it_takes_its_place(tmp_p
 
 
 @of_linux
-def test_a_completed_folder_and_those_above_it_are_on_the_disk(tmp_path, calls):
-    with atomic.completing_folder(tmp_path / "above" / "study") as building:
+def test_a_created_folder_and_those_above_it_are_on_the_disk(tmp_path, calls):
+    with atomic.creating_folder(tmp_path / "above" / "study") as building:
         (building / "part").write_text("new")
     assert calls[:4] == [
-        *(("sync", "study.new"), ("place", "study")),
+        *(("sync", "new"), ("place", "study")),
         *(("sync", "above"), ("sync", tmp_path.name)),
     ]

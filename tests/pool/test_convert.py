@@ -206,16 +206,15 @@ def test_any_table_is_a_cache_or_a_named_error(tmp_path, columns, groups):
 @pytest.mark.parametrize("name", ["typo.csv", "nowhere/typo.jsonl"])
 def test_a_mistyped_file_is_looked_for_by_its_folder(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    for elsewhere in (True, False):
-        opened = convert.open_as_parquet(name, elsewhere=elsewhere)
-        with pytest.raises(PoolError, match=f"there is no file {name}") as caught, opened:
-            pass
-        assert f"looked in {(tmp_path / name).parent}" in caught.value.hint
+    opened = convert.open_as_parquet(name)
+    with pytest.raises(PoolError, match=f"there is no file {name}") as caught, opened:
+        pass
+    assert f"looked in {(tmp_path / name).parent}" in caught.value.hint
 
 
 def test_tables_of_text_on_other_machines_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    opened = convert.open_as_parquet("https://host.example/pool.csv", elsewhere=False)
+    opened = convert.open_as_parquet("https://host.example/pool.csv")
     with pytest.raises(PoolError, match="cannot be opened") as caught, opened:
         pass
     assert "local files" in caught.value.hint
