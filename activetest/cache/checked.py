@@ -50,6 +50,8 @@ class Manifest:
         damage = CacheDamaged(folder, MANIFEST, text)
         try:
             content = json.loads(data)
+            if "damaged" in content:
+                raise CacheDamaged(folder, str(content["damaged"]), text)
             found = content["version"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise damage from error
@@ -201,7 +203,7 @@ def mark_damaged(damage: CacheDamaged) -> None:
     try:
         if path.read_bytes().decode(errors="replace") == damage.manifest:
             with atomic.replacing_file(path) as marked:
-                marked.write_text(f"{damage.name} is damaged")
+                marked.write_text(json.dumps({"damaged": damage.name}))
     except FileNotFoundError:
         return
     except OSError as error:

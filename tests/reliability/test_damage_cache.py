@@ -50,8 +50,9 @@ def scene(tmp_path_factory) -> Path:
     study.change(surrogate="external")
     study.ingest({id: key[id] for id in study.next(10).ids})
     study.change(surrogate="linear")
-    unseen = [id for id in key if id not in study.next(10, new=True).ids][:5]
-    answers = {id: key[id] for id in [*study.next().ids, *unseen]}
+    pending = study.next(10).ids
+    unseen = [id for id in key if id not in pending][:5]
+    answers = {id: key[id] for id in [*pending, *unseen]}
     (folder / "answers.json").write_text(json.dumps(answers))
     shutil.copytree(folder / "study", folder / "whole")
     return folder
