@@ -33,6 +33,10 @@ def next_items(
         ),
     ] = None,
     format: options.one_value("Output format.", "--format", FORMATS, type=str) = "csv",
+    spreadsheet: Annotated[
+        bool,
+        Option("--spreadsheet", help="Put an apostrophe before ids that a spreadsheet would run."),
+    ] = False,
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
@@ -41,7 +45,8 @@ def next_items(
     options.check_format(FORMATS, format)
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
-    draw = partial(Study.open(study).next, new=new, show=columns, path=file, format=format)
+    settings = {"new": new, "show": columns, "format": format, "spreadsheet": spreadsheet}
+    draw = partial(Study.open(study).next, path=file, **settings)
     batch = draw() if count is None else replace(draw(count), requested=count)
     if batch.rows and not file:
         streams.write(batch.to(format))

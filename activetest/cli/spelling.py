@@ -83,6 +83,7 @@ _NEXT = {
     "show": Parameter("--show", Takes.NAMES),
     "path": Parameter("--output"),
     "format": Parameter("--format"),
+    "spreadsheet": Parameter("--spreadsheet", Takes.NOTHING),
 }
 _INGEST = {"labels": Parameter(""), "replace": Parameter("--replace", Takes.NOTHING), **_DRY_RUN}
 _METHODS = {

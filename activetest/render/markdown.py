@@ -16,7 +16,7 @@ MOST_BYTES = 1_000_000
 
 # What Markdown reads as more than text, unless a backslash is before it: an entity, and what opens
 # or closes a title, too.
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|&(?=#?\w+;)|(?<=\s)#(?=#*$))")
+_SPECIAL = re.compile(r"([\\\x60*_\[\]<>|~]|&(?=#?\w+;)|(?<=\s)#(?=#*$))")
 # What opens a list or a title, at the beginning of a text.
 _OPENING = re.compile(r"^(\d*)([-+#.)])(?=[\s#])")
 # What GitHub and GitLab look for in the finished text, where a backslash is of no use: somebody's

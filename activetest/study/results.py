@@ -1,17 +1,17 @@
 """What the methods of a study return: light to import, and readable in a notebook."""
 
 import csv
-import io
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from activetest.nouns import report as nouns
 from activetest.nouns.choices import Choices, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
-from activetest.safe_text import escape_controls, mask_secrets
+from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
 if TYPE_CHECKING:
     from activetest.pool.schema import Schema
@@ -72,6 +72,7 @@ class Batch:
     study     whose labels a file must not lose when the batch is written over it
     requested   how many new items the caller named; None where the default was used, and is of no
                 interest
+    spreadsheet  CSV is for a spreadsheet: ids that it would run get an apostrophe in front
     """
 
     round: int | None
@@ -81,6 +82,7 @@ class Batch:
     deterministic: bool = False
     study: "StoredStudy | None" = field(default=None, repr=False, compare=False)
     requested: int | None = field(default=None, repr=False, compare=False)
+    spreadsheet: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -114,10 +116,10 @@ class Batch:
         return iter(self.rows)
 
     @overload
-    def to_csv(self) -> str: ...
+    def to_csv(self, *, spreadsheet: bool = False) -> str: ...
     @overload
-    def to_csv(self, path: str | Path) -> None: ...
-    def to_csv(self, path: str | Path | None = None) -> str | None:
+    def to_csv(self, path: str | Path, *, spreadsheet: bool = False) -> None: ...
+    def to_csv(self, path: str | Path | None = None, *, spreadsheet: bool = False) -> str | None:
         """CSV with a header, ready for the labels: as text, or written to a file.
 
         >>> print(study.next(2).to_csv(), end="")
@@ -126,17 +128,18 @@ class Batch:
         digit-0920,
         >>> study.next(2).to_csv("batch.csv")
 
+        An apostrophe stands before texts that a spreadsheet would run as formulas, as =1+1; with
+        `spreadsheet` before such ids, too: `ingest` knows them with and without it. Numbers stay.
+
         A file appears whole or not at all. Raises LabelError when the file at `path` has labels
         that the study does not know, StorageError when it cannot be written.
         """
+        batch = replace(self, spreadsheet=True) if spreadsheet else self
         if path is not None:
-            self._save(path, "csv")
+            batch._save(path, "csv")
             return None
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
+        header = map(neutralise_cell, self.columns)
+        return _write_csv([header, *map(batch._write_cells, self.rows)])
 
     @overload
     def to_jsonl(self) -> str: ...
@@ -152,7 +155,7 @@ class Batch:
         if path is not None:
             self._save(path, "jsonl")
             return None
-        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
+        return "".join(_write_json(row) + "\n" for row in self.rows)
 
     def to(self, format: str) -> str:
         """The batch in one of FORMATS.
@@ -205,6 +208,13 @@ class Batch:
         from activetest.render.notebook import html
 
         return html.batch(self.rows, self.columns, self.summary())
+
+    def _write_cells(self, row: dict[str, Any]) -> Iterator[Any]:
+        """The cells of a row: texts that no spreadsheet runs; ids as they are, for label tools."""
+        for name in self.columns:
+            value = row.get(name, "")
+            shown = isinstance(value, str) and (name != "id" or self.spreadsheet)
+            yield neutralise_cell(value) if shown else value
 
     def _save(self, path: str | Path, format: str) -> None:
         from activetest.study.next import save_batch
@@ -339,6 +349,22 @@ class Status(NamedTuple):
         from activetest.render.notebook import html
 
         return html.status(self.counts, self.sentence)
+
+
+def _write_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV, whose lines end with a line feed; a cell with a carriage return is quoted."""
+    lines: list[str] = []
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    writer.writerows(rows)
+    return "".join(f"{line[:-2]}\n" for line in lines)
+
+
+def _write_json(row: dict[str, Any]) -> str:
+    """A row as JSON, with escapes for what a terminal would obey and what UTF-8 cannot hold."""
+    text = json.dumps(row, ensure_ascii=False, default=str)
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 def _describe_draws(choices: Choices) -> str:

@@ -167,6 +167,7 @@ class Study:
         show: str | Sequence[str] = (),
         path: str | Path | None = None,
         format: str = "csv",
+        spreadsheet: bool = False,
     ) -> Batch:
         """The items to label next: the pending batch, or n new draws when nothing is pending.
 
@@ -184,22 +185,32 @@ class Study:
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
             format: Of the file: "csv" or "jsonl".
+            spreadsheet: The CSV is for a spreadsheet: ids that it would run as formulas get an
+                apostrophe in front, as shown texts always do. `ingest` takes it away.
 
         Raises:
-            ChoiceError: n is below one, or a column cannot be shown.
+            ChoiceError: n is below one, a column cannot be shown, or a spreadsheet is to be JSON.
             PoolError: The pool has no such column.
             PoolChanged: The pool is not what it was.
             LabelError: The file at path has labels that the study does not know.
             StorageError: The file or the study cannot be written.
         """
-        from functools import partial
+        from dataclasses import replace
 
         from activetest.study.next import next_batch, save_batch
 
         if format not in FORMATS:
             raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
         stored = self._current()
-        draw = partial(next_batch, stored, _to_count(n), new=new, show=_to_names("show", show))
+        if spreadsheet and format != "csv":
+            raise ChoiceError(
+                f"`format={format!r}` is no format of spreadsheets", "leave it out, or say csv"
+            )
+
+        def draw() -> Batch:
+            batch = next_batch(stored, _to_count(n), new=new, show=_to_names("show", show))
+            return replace(batch, spreadsheet=spreadsheet)
+
         return draw() if path is None else save_batch(stored, Path(path), format, draw)
 
     @_with_known_names

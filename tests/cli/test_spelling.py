@@ -333,7 +333,7 @@ OF_A_SHELL = re.compile(rf"(?<![\w-])--[a-z]|\bactivetest ({VERBS})\b(?!\.)")
 DECLARED = "nouns/choices.py"
 OTHERS = ("python -m pip install --upgrade activetest", "activetest report of ")
 # Regular expressions about backticks.
-PATTERNS = ("`([^`]+)`", r"([\\`*_\[\]<>|~])")
+PATTERNS = ("`([^`]+)`",)
 # In backticks, and not of the command line: Python of notebooks and frames, and names of columns.
 OF_PYTHON = re.compile(
     r"shrunk|confidence|study\.toml|(frame|report|batch)\b.*|(\.|result\.)?to_frame\(.*\)"

@@ -1,10 +1,13 @@
 """What a study returns: batches, reports, states and setups as text, tables, files and frames."""
 
+import csv
+import io
 import json
 import sys
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from activetest.cli.app import main
@@ -168,3 +171,62 @@ def test_a_setup_confirms_the_settings_that_are_not_the_defaults(folder, write_p
         "budget: 1 label",
         "seed: 1",
     ]
+
+
+FORMULAS = ["=1+1", "+", "-1+2", "@a", "\t=1", "\r=1", "'=1+1", "-3.5", "plain"]
+
+
+@pytest.fixture
+def formulas(folder) -> Study:
+    """A study whose ids, texts and names of columns a spreadsheet would run."""
+    columns = {
+        "id": FORMULAS,
+        "prob_+": [0.75] * len(FORMULAS),
+        "prob_-1": [0.25] * len(FORMULAS),
+        "=text": FORMULAS,
+        "number": [-3.5] * len(FORMULAS),
+    }
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    return Study.create("pool.parquet", seed=1)
+
+
+def read_cells(text: str) -> list[list[str]]:
+    """The rows of a CSV, the header first."""
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def test_a_spreadsheet_runs_no_text_of_a_batch(formulas):
+    batch = formulas.next(len(FORMULAS), show=["=text", "number"])
+    header, *rows = read_cells(batch.to_csv())
+    assert header == ["id", "label", "'=text", "number"]
+    # Ids are for label tools, and numbers are numbers.
+    assert [row[0] for row in rows] == batch.ids
+    assert {row[3] for row in rows} == {"-3.5"}
+    neutral = {text: text if text in ("-3.5", "plain") else f"'{text}" for text in FORMULAS}
+    assert [row[2] for row in rows] == [neutral[id] for id in batch.ids]
+    header, *rows = read_cells(batch.to_csv(spreadsheet=True))
+    assert [row[0] for row in rows] == [neutral[id] for id in batch.ids]
+    assert batch.to_jsonl() == replace(batch, spreadsheet=True).to_jsonl()
+    assert [json.loads(line)["=text"] for line in batch.to_jsonl().splitlines()] == batch.ids
+
+
+def test_a_batch_for_a_spreadsheet_is_written_from_everywhere(formulas, folder, capsys):
+    text = formulas.next(9, path="a.csv", spreadsheet=True).to_csv()
+    assert "'=1+1," in text and (folder / "a.csv").read_bytes().decode() == text
+    formulas.next(9).to_csv("b.csv", spreadsheet=True)
+    assert (folder / "b.csv").read_bytes().decode() == text
+    assert main(["next", "--spreadsheet", "-o", "c.csv"]) == 0
+    assert (folder / "c.csv").read_bytes().decode() == text
+    capsys.readouterr()
+    assert main(["next", "--spreadsheet"]) == 0
+    assert capsys.readouterr().out == text
+    with pytest.raises(ChoiceError, match="spreadsheet"):
+        formulas.next(9, format="jsonl", spreadsheet=True)
+    assert main(["next", "--spreadsheet", "--format", "jsonl"]) == 2
+
+
+def test_json_lines_hold_every_text_and_nothing_that_a_terminal_obeys():
+    text = 'a\x1b[2J\x9b\u202e\U000e0041\ud800"\\\n猫'
+    written = Batch(1, [{"id": text, "label": ""}], repeated=False).to_jsonl()
+    assert written.rstrip("\n").isprintable() and "猫" in written
+    assert json.loads(written)["id"] == text
