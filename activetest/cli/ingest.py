@@ -1,11 +1,13 @@
 """activetest ingest, as a command."""
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from activetest.cli import options, streams
+from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError
 
 EXAMPLES = ("activetest ingest batch.csv",)
@@ -24,20 +26,37 @@ def ingest(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check and count, and change nothing.")
     ] = False,
+    map: Annotated[
+        Path | None,
+        Option(
+            "--map",
+            metavar="FILE",
+            help="CSV with the columns from,to: labels, and the classes that they stand for.",
+        ),
+    ] = None,
+    missing: options.name_list(
+        "Word that stands for no label yet, such as N/A.", "--missing", "WORD,..."
+    ) = None,
+    as_is: Annotated[
+        bool,
+        Option("--as-is", help="Take labels that are no class for classes never predicted."),
+    ] = False,
     undo: Annotated[bool, Option("--undo", help="Take the last file back. Use it alone.")] = False,
     study: options.Folder = None,
 ) -> None:
     """Read labels into the study: all rows of a file, or none."""
     from activetest.study.study import Study
 
-    if undo == bool(labels) or (undo and (replace or dry_run)):
+    changes: dict[str, Any] = {"replace": replace, "dry_run": dry_run, "as_is": as_is}
+    changes |= {"map": map, "missing": options.split_names(missing) or ()}
+    if undo == bool(labels) or (undo and any(changes.values())):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
     current = Study.open(study)
     if undo:
         streams.write_lines(str(current.undo()))
     else:
         given = sys.stdin.buffer if labels == "-" else labels
-        streams.write_lines(str(current.ingest(given, replace=replace, dry_run=dry_run)))
+        streams.write_lines(to_commands(str(current.ingest(given, **changes))))
 
 
 COMMAND = ingest

@@ -51,6 +51,7 @@ class Takes(StrEnum):
     METRICS = "metrics, joined by commas outside of brackets"
     PAIR = "two values, joined by a comma"
     REPEATED = "the option once for each"
+    MAPPING = "a file, where Python takes a mapping as well"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,14 @@ _NEXT = {
     "format": Parameter("--format"),
     "spreadsheet": Parameter("--spreadsheet", Takes.NOTHING),
 }
-_INGEST = {"labels": Parameter(""), "replace": Parameter("--replace", Takes.NOTHING), **_DRY_RUN}
+_INGEST = {
+    "labels": Parameter(""),
+    "replace": Parameter("--replace", Takes.NOTHING),
+    "map": Parameter("--map", Takes.MAPPING),
+    "missing": Parameter("--missing", Takes.NAMES),
+    "as_is": Parameter("--as-is", Takes.NOTHING),
+    **_DRY_RUN,
+}
 _METHODS = {
     "metrics": Parameter("--metric", Takes.METRICS),
     "estimators": Parameter("--estimator", Takes.NAMES),
@@ -277,6 +285,8 @@ def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
     """An option with its value, as a shell takes it; None where it cannot be written."""
     if parameter.takes == Takes.NOTHING:
         return parameter.flag if isinstance(node, ast.Constant) and node.value is True else None
+    if parameter.takes == Takes.MAPPING and isinstance(node, ast.Dict | ast.Attribute):
+        return f"{parameter.flag} FILE"
     match node:
         case ast.List(elts=nodes) | ast.Tuple(elts=nodes):
             values = [_read_value(each) for each in nodes]

@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from activetest.errors import StorageError
 from activetest.safe_text import escape_controls, mask_secrets
@@ -69,11 +69,28 @@ def have_one_reader() -> bool:
     return data.st_ino != 0 and os.path.samestat(data, talk)
 
 
-def fail(problem: str, hint: str) -> int:
-    """Say what is wrong with the input; the exit code. No name in it can begin a line."""
+def fail(problem: str, hint: str, mapping: Mapping[str, str] | None = None) -> int:
+    """Say what is wrong with the input; the exit code. No name in it can begin a line.
+
+    mapping  {label: class}, shown as the lines of a file that the hint calls FILE
+    """
     lines = [f"error: {problem}", *([f"hint:  {hint}"] if hint else [])]
     say("\n".join(map(escape_controls, lines)))
+    if mapping:
+        say(f"FILE, to be checked:\n{_write_mapping(mapping)}")
     return 2
+
+
+def _write_mapping(mapping: Mapping[str, str]) -> str:
+    """CSV with the columns from,to."""
+    import csv
+
+    text = io.StringIO(newline="")
+    rows = [("from", "to"), *mapping.items()]
+    csv.writer(text, lineterminator="\n").writerows(
+        (escape_controls(label), escape_controls(name)) for label, name in rows
+    )
+    return text.getvalue().rstrip("\n")
 
 
 def discard_output() -> None:

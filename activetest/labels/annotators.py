@@ -147,7 +147,7 @@ def _group_labels(answers: Iterable) -> dict[str, list[str]]:
 def _find_most_common(labels: list[str]) -> str:
     """The most common label; ties go to the earliest."""
     # Counter keeps the order of first use among equals.
-    return Counter(labels).most_common(1)[0][0]
+    return labels[0] if len(labels) == 1 else Counter(labels).most_common(1)[0][0]
 
 
 def _compute_median(labels: list[str]) -> str:

@@ -5,7 +5,8 @@ Semicolons may separate the columns instead, as spreadsheets write them in many 
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -28,14 +29,26 @@ class Label(NamedTuple):
     label: str
 
 
-def read_labels(path: str | Path, *, stdin: BinaryIO | None = None) -> list[Label]:
+# Changes a row before it is compared with others about the same item: see `mapping`.
+Edit = Callable[[Label], Label]
+
+
+def read_labels(
+    path: str | Path,
+    *,
+    stdin: BinaryIO | None = None,
+    edit: Edit | None = None,
+) -> list[Label]:
     """The rows of a label file, in order; `-` is standard input. Repeated rows are merged.
+
+    edit  changes rows before they are merged, see `mapping.make_edit`
 
     Raises LabelError, naming file and line, for anything that is not such a file, and LabelConflict
     for two different answers about one item by one annotator.
     """
     name = name_source(path)
-    return merge_repeated(_parse_rows(_read_text(path, name, stdin), name), name)
+    rows = _parse_rows(read_text(path, name, stdin), name)
+    return merge_repeated(map(edit, rows) if edit else rows, name)
 
 
 def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
@@ -50,13 +63,13 @@ def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
     return lambda label: codes.get(label, -1.0)
 
 
-def name_source(path: str | Path) -> str:
+def name_source(path: str | PathLike[str]) -> str:
     """The name of a label file in messages and in the ledger."""
     return "standard input" if str(path) == "-" else str(path)
 
 
-def _read_text(path: str | Path, name: str, stdin: BinaryIO | None) -> str:
-    """The whole file, without a byte-order mark."""
+def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> str:
+    """The whole file, without a byte-order mark. Raises LabelError where it cannot be read."""
     try:
         content = _read_bytes(path, stdin)
     except FileNotFoundError as error:
@@ -70,7 +83,7 @@ def _read_text(path: str | Path, name: str, stdin: BinaryIO | None) -> str:
         raise LabelError(f"{name}, line {line}: not UTF-8", "save it as UTF-8 CSV") from error
 
 
-def _read_bytes(path: str | Path, stdin: BinaryIO | None) -> bytes:
+def _read_bytes(path: str | PathLike[str], stdin: BinaryIO | None) -> bytes:
     """The content of a file, or of standard input."""
     if str(path) != "-":
         return Path(path).read_bytes()
@@ -81,7 +94,7 @@ def _read_bytes(path: str | Path, stdin: BinaryIO | None) -> bytes:
 
 def _parse_rows(text: str, name: str) -> Iterator[Label]:
     """One Label per row that is not blank. Raises LabelError."""
-    delimiter = _find_delimiter(text)
+    delimiter = find_delimiter(text, ("id", "label"))
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next((row for row in lines if row), None)
@@ -104,8 +117,8 @@ def _parse_rows(text: str, name: str) -> Iterator[Label]:
         raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
 
 
-def _find_delimiter(text: str) -> str:
-    """A semicolon where the header has id and label between semicolons and no comma; else a comma.
+def find_delimiter(text: str, columns: Collection[str]) -> str:
+    """A semicolon where the header has these columns between semicolons and no comma; else a comma.
 
     A file whose header has no comma could not be read otherwise.
     """
@@ -113,10 +126,10 @@ def _find_delimiter(text: str) -> str:
     if "," in header:
         return ","
     try:
-        columns = next(csv.reader([header], delimiter=";", strict=True), [])
+        found = next(csv.reader([header], delimiter=";", strict=True), [])
     except csv.Error:
         return ","
-    return ";" if {"id", "label"} <= {column.strip() for column in columns} else ","
+    return ";" if set(columns) <= {column.strip() for column in found} else ","
 
 
 def check_header(header: list[str], name: str, expected: str = _EXPECTED) -> None:

@@ -7,10 +7,11 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.labels.files import Label, check_header, merge_repeated, parse_row
+from activetest.labels.files import Edit, Label, check_header, merge_repeated, parse_row
 
 # The columns that mean something; all others are left alone.
 COLUMNS = ("id", "label", "annotator", "status")
@@ -19,21 +20,26 @@ _COLUMNS_EXPECTED = "its columns are id and label, and annotator and status wher
 _KEYS_EXPECTED = "a row has the keys id and label, and annotator and status where needed"
 
 
-def read_columns(columns: Mapping[str, Sequence[Any]], name: str = "the frame") -> list[Label]:
+def read_columns(
+    columns: Mapping[str, Sequence[Any]], name: str = "the frame", *, edit: Edit | None = None
+) -> list[Label]:
     """Labels of a frame, as its columns id, label[, annotator][, status] of one length.
 
     Values are text, numbers or true/false; None, NaN and missing values of pandas are empty. A
     whole number is the same class however it is held: 3, 3.0 and "3". Raises LabelError, naming
     row (the first is row 0) and id, for anything else, and LabelConflict for two different answers
-    about one item by one annotator. `name` stands for the frame in messages.
+    about one item by one annotator. `name` stands for the frame in messages, and `edit` changes
+    rows before those about one item are compared.
     """
     check_header(list(columns), name, _COLUMNS_EXPECTED)
     used = [column for column in COLUMNS if column in columns]
     rows = zip(*(columns[column] for column in used), strict=True)
-    return _read((dict(zip(used, row, strict=True)) for row in rows), name)
+    return _read((dict(zip(used, row, strict=True)) for row in rows), name, edit=edit)
 
 
-def read_rows(rows: Iterable[Mapping[str, Any]], name: str = "the rows") -> list[Label]:
+def read_rows(
+    rows: Iterable[Mapping[str, Any]], name: str = "the rows", *, edit: Edit | None = None
+) -> list[Label]:
     """Labels of rows with the keys id, label[, annotator][, status]; as read_columns."""
 
     def check(row: Any, number: int) -> Mapping[str, Any]:
@@ -44,15 +50,23 @@ def read_rows(rows: Iterable[Mapping[str, Any]], name: str = "the rows") -> list
             raise LabelError(f"{name}, row {number}: there is no {missing[0]!r}", _KEYS_EXPECTED)
         return row
 
-    return _read((check(row, number) for number, row in enumerate(rows)), name)
+    return _read((check(row, number) for number, row in enumerate(rows)), name, edit=edit)
 
 
-def read_mapping(labels: Any, name: str = "the mapping") -> list[Label]:
+def read_mapping(
+    labels: Any, name: str = "the mapping", *, edit: Edit | None = None, id_prefix: str = ""
+) -> list[Label]:
     """Labels of a mapping from id to label, or of a pandas Series indexed by id; as read_columns.
 
     An id may occur twice, as 17 and "17" or in the index of a Series, with the same label.
+    `id_prefix` stands before whole numbers among the ids, which are rows of a frame then.
     """
-    return _read(({"id": id, "label": label} for id, label in labels.items()), name, "entry")
+
+    def name_item(id: Any) -> Any:
+        return f"{id_prefix}{id}" if isinstance(id, Integral) and not isinstance(id, bool) else id
+
+    rows = ({"id": name_item(id), "label": label} for id, label in labels.items())
+    return _read(rows, name, "entry", edit=edit)
 
 
 def is_mapping(labels: Any) -> bool:
@@ -61,21 +75,24 @@ def is_mapping(labels: Any) -> bool:
     return isinstance(labels, Mapping) or (series is not None and isinstance(labels, series))
 
 
-def _read(rows: Iterable[Mapping[str, Any]], name: str, unit: str = "row") -> list[Label]:
-    return merge_repeated(_parse(rows, name, unit), name)
+def _read(
+    rows: Iterable[Mapping[str, Any]], name: str, unit: str = "row", *, edit: Edit | None
+) -> list[Label]:
+    found = _parse(rows, name, unit)
+    return merge_repeated(map(edit, found) if edit else found, name)
 
 
 def _parse(rows: Iterable[Mapping[str, Any]], name: str, unit: str) -> Iterator[Label]:
     """One Label per row. Raises LabelError."""
     for number, row in enumerate(rows):
         place = f"{unit} {number}"
-        id = _write(row["id"], f"{name}, {place}", "id")
+        id = write_value(row["id"], f"{name}, {place}", "id")
         where = f"{name}, {place}" + (f", id {id!r}" if id else "")
-        texts = {key: _write(row[key], where, key) for key in COLUMNS[1:] if key in row}
+        texts = {key: write_value(row[key], where, key) for key in COLUMNS[1:] if key in row}
         yield parse_row({"id": id} | texts, place, where)
 
 
-def _write(value: Any, where: str, column: str) -> str:
+def write_value(value: Any, where: str, column: str) -> str:
     """A value as text, as the pool names classes and ids: True, 3, 3.5; empty where it is missing.
 
     Raises LabelError for a value of another sort.

@@ -202,7 +202,7 @@ class ColumnChoices:
     """What the user chose about the columns; None where it is left to convention."""
 
     id: str | None = declare(
-        "Column of ids.", Section.DATA, metavar="COL", default="id, or else the row number",
+        "Column of ids.", Section.DATA, metavar="COL", default="id, or else row-0, row-1 ...",
         completes="columns",
     )  # fmt: skip
     outputs: tuple[str, ...] | None = declare(

@@ -1,13 +1,16 @@
 """The classes of a classification pool: from its columns, its values, or the user."""
 
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import columns
 from activetest.pool import groups as grouping
@@ -30,7 +33,7 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
         classes = classes or tuple(str(code) for code in range(count))
     elif schema.kind == "prob-columns":
         count = len(schema.outputs)
-        classes = classes or tuple(name.removeprefix("prob_") for name in schema.outputs)
+        classes = classes or tuple(name.removeprefix("prob_").strip() for name in schema.outputs)
     elif schema.kind == "score":
         count = 2
         classes = classes or _name_two_classes(pool)
@@ -47,6 +50,8 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
         )
     positive = schema.positive
     if positive is not None and positive not in classes:
+        positive = positive.strip()
+    if positive is not None and positive not in classes:
         raise ChoiceError(
             f"`positive` {positive!r} is none of the classes {', '.join(classes[:12])}",
             hint="name the classes with `classes`",
@@ -58,6 +63,32 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
                 f"`threshold={schema.threshold}` is not between 0 and 1", hint="the default is 0.5"
             )
     return replace(schema, classes=classes, open_classes=open_classes, positive=positive)
+
+
+def find_codes(names: Sequence[str], classes: Sequence[str]) -> Array:
+    """(K,) int64 code of the class that each name is, -1 for none.
+
+    Both are spelled alike, or after stripping: classes of studies that earlier versions created may
+    have white space around them.
+    """
+    exact = {name: code for code, name in enumerate(classes)}
+    stripped = {name.strip(): code for name, code in exact.items()} | exact
+    return np.array([exact.get(name, stripped.get(name.strip(), -1)) for name in names], np.int64)
+
+
+def keep_spelling(schema: Schema, stored: Schema) -> Schema:
+    """The schema with the predicted classes as a study has stored them, if they are the same.
+
+    Earlier versions kept white space around predictions.
+    """
+    names = {name.strip() for name in schema.classes}
+    if not (schema.open_classes and stored.open_classes) or schema.classes == stored.classes:
+        return schema
+    if names != {name.strip() for name in stored.classes}:
+        return schema
+    spelled = {name.strip(): name for name in stored.classes}
+    positive = schema.positive and spelled[schema.positive]
+    return replace(schema, classes=stored.classes, positive=positive)
 
 
 def find_list_length(pool: "Pool", column: str) -> int:
@@ -93,7 +124,7 @@ def _name_two_classes(pool: "Pool") -> tuple[str, ...]:
 
 
 def _find_predicted(pool: "Pool") -> tuple[str, ...]:
-    """The distinct predicted classes, numbers in order of size; an empty text is none."""
+    """The distinct predicted classes, stripped, numbers in order of size; an empty text is none."""
     column = pool.schema.prediction
 
     def find_in_piece(piece: Piece) -> set[str]:
@@ -104,4 +135,4 @@ def _find_predicted(pool: "Pool") -> tuple[str, ...]:
         return found
 
     found = map_reduce(pool.pieces, find_in_piece, operator.or_)
-    return tuple(grouping.sort_names(filter(str.strip, found)))
+    return tuple(grouping.sort_names(filter(None, {name.strip() for name in found})))

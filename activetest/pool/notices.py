@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED
-from activetest.pool.roles import NOT_A_FEATURE, OTHER_MODELS, is_text
+from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text
 from activetest.pool.schema import Schema
 
-NO_IDS = "there is no id column: an item's id is its row number, counting from 0"
+NO_IDS = "there is no id column: the ids are row-0, row-1 ..., the row numbers counting from 0"
+BARE_ROW_NUMBERS = "there is no id column: an item's id is its row number, counting from 0"
 NO_FEATURES = "no features: only the model's own outputs guide the draws"
 
 
@@ -21,7 +22,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 f"{rows:,} items, {_describe_task(schema)}",
                 _describe_outputs(schema),
                 _describe_prediction(schema),
-                f"ids: column {schema.id!r}" if schema.id else NO_IDS,
+                _describe_ids(schema),
                 f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
                 f"groups: {_shorten(schema.groups)}" if schema.groups else "",
                 *_describe_shadowed(schema),
@@ -29,6 +30,12 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
             ],
         )
     )
+
+
+def _describe_ids(schema: Schema) -> str:
+    if schema.id:
+        return f"ids: column {schema.id!r}"
+    return NO_IDS if schema.id_prefix else BARE_ROW_NUMBERS
 
 
 def _describe_task(schema: Schema) -> str:
@@ -77,7 +84,9 @@ def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
         name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing
     ]
     unused = [name for name in schema.ignored if name not in revealing and name not in others]
-    words = [name for name in unused if is_text(table.field(name).type)]
+    words = [
+        name for name in unused if is_text(table.field(name).type) and not INDEX.fullmatch(name)
+    ]
     rest = [name for name in unused if name not in words]
     return [
         sentence

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from activetest.nouns.rows import Array, Outputs
+from activetest.pool.classes import find_codes
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors, reject_nulls
 from activetest.pool.groups import find_occurring, sort_names
 from activetest.pool.schema import Schema
@@ -179,8 +180,7 @@ def _read_codes(batch: pa.RecordBatch, schema: Schema) -> Array:
     if kinds.is_floating(array.type):
         require_finite(read_numbers(array), column)
     codes, names = encode_values(array)
-    positions = {name: code for code, name in enumerate(schema.classes)}
-    table = np.array([positions.get(name, -1) for name in names], np.int32)
+    table = find_codes(names, schema.classes).astype(np.int32)
     result = table[codes] if len(table) else np.empty(0, np.int32)
     if len(unknown := np.flatnonzero(result < 0)):
         row = int(unknown[0])

@@ -11,12 +11,14 @@ from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
-from activetest.pool.schema import Schema
+from activetest.pool.schema import ROW_PREFIX, Schema
 
 # Columns that may reveal the label, or hold weights of items: features only if the user says so.
 NOT_A_FEATURE = re.compile(
     r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
 )
+# Columns that pandas makes of an index without a name.
+INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 # Outputs of other models, which surrogates use otherwise than as features.
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
@@ -31,6 +33,8 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
     kind, outputs, pred = _find_outputs(table, choices)
+    if pred is not None:
+        _require(table, pred, is_scalar, "pred holds one class or number per row")
     task = _choose_task(table, kind, outputs, choices)
     std = "pred_std" if task == "regression" and "pred_std" in table.names else None
     if std is not None:
@@ -57,6 +61,7 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         kind=kind,
         outputs=outputs,
         id=id_column,
+        id_prefix=ROW_PREFIX if id_column is None else None,
         pred=pred,
         std=std,
         positive=choices.positive,
@@ -121,7 +126,6 @@ def _find_outputs(
             hint="name them prob (a list), prob_<class>, score or pred, or say `outputs=column`; "
             'for one probability of a class, add `task="classification"`',
         )
-    _require(table, pred, is_scalar, "pred holds one class or number per row")
     return "pred", (pred,), pred
 
 
@@ -209,7 +213,7 @@ def _choose_task(
 
 
 def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tuple[str, ...]:
-    """The columns named, else number and list columns without another role or a revealing name."""
+    """The columns named, else number and list columns without another role or a telling name."""
     if choices.features is not None:
         for column in choices.features:
             _require(
@@ -226,6 +230,7 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
         and (is_number(field.type) or is_vector(field.type))
         and not NOT_A_FEATURE.search(field.name)
         and not OTHER_MODELS.search(field.name)
+        and not INDEX.fullmatch(field.name)
     )
 
 

@@ -7,6 +7,9 @@ from typing import Any
 from activetest.errors import ChoiceError
 from activetest.pool.groups import columns_of
 
+# Before the number of a row, counting from 0, in ids that no other program makes.
+ROW_PREFIX = "row-"
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -15,7 +18,9 @@ class Schema:
     task          "classification" or "regression"
     kind          where the outputs are: "prob-list", "prob-columns", "score" or "pred"
     outputs       the column or columns of that kind
-    id            column of ids; None when an item's id is its row number
+    id            column of ids; None where there is none
+    id_prefix     without a column of ids: what stands before the row number in an item's id; None
+                  where the row number alone is the id, as in studies of earlier versions
     pred          column of predicted classes or values; None where it follows from outputs
     std           column of predictive standard deviations (regression)
     classes       names of the classes, in code order; empty for regression
@@ -32,6 +37,7 @@ class Schema:
     kind: str
     outputs: tuple[str, ...]
     id: str | None = None
+    id_prefix: str | None = None
     pred: str | None = None
     std: str | None = None
     classes: tuple[str, ...] = ()
@@ -103,6 +109,7 @@ class Schema:
 _VALUES = {
     "task": ("classification", "regression"),
     "kind": ("prob-list", "prob-columns", "score", "pred"),
+    "id_prefix": (ROW_PREFIX,),
 }
 
 

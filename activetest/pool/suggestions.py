@@ -10,7 +10,7 @@ import pyarrow.types as kinds
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.columns import read_numbers
 from activetest.pool.files import BATCH
-from activetest.pool.roles import NOT_A_FEATURE, OTHER_MODELS, is_text
+from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text
 
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool
@@ -54,7 +54,7 @@ def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
     free = (*pool.schema.ignored, *(pool.schema.features if choices.features is None else ()))
     candidates = [
         name
-        for name in sorted(free, key=lambda name: not _ID_NAME.search(name))
+        for name in sorted(free, key=_rank_name)
         if _may_be_id(pool, name, table.field(name).type)
     ][:_MOST]
     if not candidates:
@@ -70,8 +70,15 @@ def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
     return []
 
 
+def _rank_name(name: str) -> int:
+    """0 for names of ids, 1 for the index of pandas, 2 for any other."""
+    return 0 if _ID_NAME.search(name) else 1 if INDEX.fullmatch(name) else 2
+
+
 def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
     """Whether a column's name and type are those of an id; only text has an id of any name."""
+    if INDEX.fullmatch(name):
+        return is_text(kind) or kinds.is_integer(kind)
     if name == "pred" or NOT_A_FEATURE.search(name) or OTHER_MODELS.search(name):
         return False
     if _ID_NAME.search(name):

@@ -10,6 +10,7 @@ from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View, is_mode
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
+from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
@@ -20,6 +21,8 @@ from activetest.reporting.rows import HEADLINE
 _FEW_MINORITY, _HEAVY = 5, 0.25
 # Intervals of metrics that count right and wrong predictions, rather than add up losses.
 _OF_RATES = ("delta-beta", "group-beta")
+# Labels that a note names.
+_NAMED = 3
 # Draws that an estimate needs at least.
 _FEWEST_DRAWN = 2
 
@@ -32,6 +35,7 @@ def write_notes(
     log, used = evidence.log, evidence.used
     agreement = annotators.describe_agreement(answers, method, values=not view.cache.classes)
     notes = [Note(agreement)] if agreement else []
+    notes += _describe_unmatched(log, view.cache.classes, answers)
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:
         text = (
@@ -123,6 +127,32 @@ def describe_group_option(group: str, groups: Sequence[str]) -> str:
 def note_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> Note:
     """How many more labels the headline's interval needs to be that narrow."""
     return Note(_describe_labels_needed(view, metric, row, half_width), Weight.ANSWER)
+
+
+def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answer]) -> list[Note]:
+    """Labels that are none of the pool's classes: another spelling of one, a word, or a new one."""
+    codes = [log.labels[log.status == LABELLED]]
+    codes.append(log.supplied_labels[log.supplied_status == LABELLED])
+    total, count = sum(map(len, codes)), sum(int((each < 0).sum()) for each in codes)
+    if not classes or not count:
+        return []
+    given = {answer.label for answer in answers if answer.status == LABELLED}
+    unmatched = sorted(given - set(classes))
+    names = ", ".join(map(repr, unmatched[:_NAMED])) + ", ..." * (len(unmatched) > _NAMED)
+    find = ClassMatcher(classes).find
+    alike = any(map(find, unmatched)) or guess_by_spelling(unmatched, classes) is not None
+    text = (
+        f"Labels of no class that the model predicts: {count:,} of {total:,} ({names}). They count "
+        "as its mistakes."
+    )
+    if alike or 2 * count >= total:
+        text += (
+            " If they stand for its classes, ingest them again with `replace=True`, and with `map` "
+            "to say what they stand for."
+        )
+        return [Note(text, Weight.INVALID)]
+    words = any(map(says_no_label, unmatched))
+    return [Note(text, Weight.LIMITED if words else Weight.FACT)]
 
 
 def _describe_incomplete(log: Log, used: int) -> str:

@@ -7,34 +7,43 @@ from typing import Any, BinaryIO
 
 from activetest.errors import LabelError
 from activetest.labels import files, values
-from activetest.labels.files import Label
+from activetest.labels.files import Edit, Label
 
 
-def read_label_source(labels: Any, *, stdin: BinaryIO | None = None) -> tuple[str, list[Label]]:
+def read_label_source(
+    labels: Any,
+    *,
+    stdin: BinaryIO | None = None,
+    edit: Edit | None = None,
+    id_prefix: str = "",
+) -> tuple[str, list[Label]]:
     """The name of the source in messages and in the ledger, and its rows.
 
-    labels  the path of a label file (`-` is standard input), a frame with the columns id and label,
-            a mapping from id to label, a pandas Series indexed by id, or rows: an iterable of
-            mappings with the keys id and label
+    labels     the path of a label file (`-` is standard input), a frame with the columns id and
+               label, a mapping from id to label, a pandas Series indexed by id, or rows: an
+               iterable of mappings with the keys id and label
+    edit       changes rows before those about one item are compared
+    id_prefix  stands before whole numbers that are ids of a mapping or a Series
 
     Raises LabelError for anything else, and for what cannot be a label; LabelConflict for two
     different answers about one item by one annotator.
     """
     if isinstance(labels, str | PathLike):
         path = "-" if labels == "-" else Path(labels)
-        return files.name_source(path), files.read_labels(path, stdin=stdin)
+        return files.name_source(path), files.read_labels(path, stdin=stdin, edit=edit)
     # A label file needs none of this.
     from activetest.pool import frames
 
     if frames.is_frame(labels):
         name = "the frame"
-        return name, values.read_columns(frames.read_columns(labels, error=LabelError), name)
+        columns = frames.read_columns(labels, error=LabelError)
+        return name, values.read_columns(columns, name, edit=edit)
     if values.is_mapping(labels):
         name = "the mapping"
-        return name, values.read_mapping(labels, name)
+        return name, values.read_mapping(labels, name, edit=edit, id_prefix=id_prefix)
     if isinstance(labels, Iterable):
         name = "the rows"
-        return name, values.read_rows(labels, name)
+        return name, values.read_rows(labels, name, edit=edit)
     raise LabelError(
         f"labels cannot be a {type(labels).__name__}",
         "give the path of a file, a frame, a mapping from id to label, or rows",

@@ -1,12 +1,13 @@
 """The answer key of a simulation: the label of every item."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from activetest.cache.cache import Cache
 from activetest.errors import LabelError
-from activetest.labels import files
+from activetest.labels.matching import FEWEST, ClassMatcher, parse_number, says_no_label
 from activetest.nouns.log import LABELLED
 from activetest.nouns.rows import Array
 from activetest.sampling.label_source import read_label_source
@@ -20,25 +21,26 @@ def read_answer_key(cache: Cache, key: Any, *, unmatched: bool = False) -> Array
     """
     if isinstance(key, str) and key == "-":
         raise LabelError("- is no file of labels", "give the path of the pool's answer key")
-    source, labels = read_label_source(key)
+    source, labels = read_label_source(key, id_prefix=cache.id_prefix)
     rows = [row for row in labels if row.status == LABELLED]
-    positions = cache.find([row.id for row in rows])
+    positions = cache.find(_name_items([row.id for row in rows], cache))
     if (positions < 0).any():
         raise LabelError(
             f"{source}: id {rows[int(np.argmin(positions))].id!r} is not in the pool",
-            "give this pool's answer key",
+            f"give this pool's answer key; ids look like {cache.ids([0])[0]!r}",
         )
-    number, truth = files.make_label_encoder(cache.classes), np.full(cache.size, np.nan)
+    encode, truth = _make_encoder(cache, unmatched=unmatched), np.full(cache.size, np.nan)
     for row, place in zip(rows, positions, strict=True):
-        try:
-            truth[place] = number(row.label)
-            fits = unmatched or not cache.classes or truth[place] >= 0
-        except ValueError:
-            fits = False
-        if not fits:
+        truth[place] = encode(row.label)
+        if np.isnan(truth[place]):
             raise LabelError(
                 f"{source}, {row.place}: {row.label!r} is not a label of this pool", "correct it"
             )
+    if cache.classes and len(rows) >= FEWEST and (truth[positions] < 0).all():
+        raise LabelError(
+            f"{source}: none of its {len(rows):,} labels is a class that the model predicts",
+            f"write them as the pool does: its classes are {', '.join(cache.classes[:12])}",
+        )
     if np.isnan(truth).any():
         missing = cache.ids([int(np.argmax(np.isnan(truth)))])[0]
         raise LabelError(
@@ -47,3 +49,36 @@ def read_answer_key(cache: Cache, key: Any, *, unmatched: bool = False) -> Array
             "a simulation needs the label of every item",
         )
     return truth
+
+
+def _name_items(ids: list[str], cache: Cache) -> list[str]:
+    """The ids as the pool has them: a key of a pool without ids may have row numbers alone.
+
+    It has a label for every item: rows cannot be confused with the numbers of another tool.
+    """
+    bare = cache.id_prefix and not any(id.startswith(cache.id_prefix) for id in ids)
+    return [f"{cache.id_prefix}{id}" for id in ids] if bare else ids
+
+
+def _make_encoder(cache: Cache, *, unmatched: bool) -> Callable[[str], float]:
+    """A function from a label to the code of its class, or its value; NaN for what is no label.
+
+    With unmatched, a class that the model never predicts has the code -1.
+    """
+    if not cache.classes:
+        return lambda label: _to_finite(parse_number(label))
+    find = ClassMatcher(cache.classes).find
+    codes = {name: float(code) for code, name in enumerate(cache.classes)}
+
+    def encode(label: str) -> float:
+        name = find(label)
+        if name is not None:
+            return codes[name]
+        return -1.0 if unmatched and not says_no_label(label) else np.nan
+
+    return encode
+
+
+def _to_finite(number: float | None) -> float:
+    """The number; NaN where there is none, or one too large."""
+    return np.nan if number is None or not np.isfinite(number) else number

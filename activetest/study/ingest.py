@@ -1,29 +1,24 @@
 """Ingest labels: a file, a frame or rows, all rows or none; ingesting it twice changes nothing."""
 
-import difflib
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from activetest.cache.cache import Cache
 from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
 from activetest.labels.files import Label
+from activetest.labels.mapping import make_edit, read_label_map
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
-from activetest.nouns.log import DECLINED, LABELLED, PENDING
-from activetest.pool.outputs import LARGEST
+from activetest.nouns.log import DECLINED, PENDING
+from activetest.safe_text import escape_controls
 from activetest.sampling.label_source import read_label_source
+from activetest.study import label_checks
+from activetest.study.folder import INSIDE
 from activetest.study.stored import StoredStudy
 
-# How many rows that cannot be are named.
-_NAMED = 5
-
-# Words that stand where an item has no label.
-_NO_LABELS = {
-    "declined", "skipped", "skip", "unclear", "unsure", "unknown", "pending",
-    "n/a", "na", "nan", "none", "null", "-", "?",
-}  # fmt: skip
+# How many labels a notice names.
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -38,6 +33,7 @@ class Ingested:
     declined   new or replaced answers that decline
     supplied   items with a new answer that were never drawn
     outside    classes of new or replaced answers that the model never predicts: always wrong
+    likely     {label: class} of those among them that may stand for a class in other words
     pending    drawn items that still wait for an answer
     dry_run    whether nothing was written
     """
@@ -52,6 +48,7 @@ class Ingested:
     outside: tuple[str, ...]
     pending: int
     dry_run: bool
+    likely: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """One line, without counts that are zero."""
@@ -59,26 +56,26 @@ class Ingested:
         parts += [f"{self.declined} declined"] * bool(self.declined)
         parts += [f"{self.supplied} of items that were never drawn"] * bool(self.supplied)
         parts += [f"{self.replaced} replaced"] * bool(self.replaced)
-        classes = ", ".join(map(repr, self.outside[:3])) + ", ..." * (len(self.outside) > 3)
+        classes = ", ".join(map(repr, self.outside[:_NAMED]))
+        classes += ", ..." * (len(self.outside) > _NAMED)
         parts += [f"some of a class that the model never predicts ({classes})"] * bool(self.outside)
         parts += [f"{self.unchanged} known already"] * bool(self.unchanged)
         parts += [f"{self.blank} still blank"] * bool(self.blank)
         end = "; nothing was written" if self.dry_run else ""
         items = f"{self.pending} item{'s' * (self.pending != 1)}"
-        return f"{self.source}: {', '.join(parts)}; {items} pending{end}{self._explain_outside()}"
+        summary = f"{self.source}: {', '.join(parts)}; {items} pending{end}"
+        return escape_controls(f"{summary}{self._explain_outside()}")
 
     def _explain_outside(self) -> str:
-        """What labels that the model never predicts count as, and how an item is skipped."""
+        """What labels that the model never predicts count as, and what they may stand for."""
         if not self.outside:
             return ""
         sentence = ". Labels of a class that the model never predicts count as its mistakes"
-        for label in self.outside:
-            if label.lower() in _NO_LABELS:
-                return (
-                    f"{sentence}: where {label!r} is no class, leave the label empty and write "
-                    "declined in the column status"
-                )
-        return sentence
+        if not self.likely:
+            return sentence
+        pairs = [f"{label!r} stands for {name!r}" for label, name in self.likely.items()]
+        undo = "" if self.dry_run else "take the file back with `study.undo()` and "
+        return f"{sentence}: if {' and '.join(pairs[:_NAMED])}, {undo}say so with `map`"
 
     def __repr__(self) -> str:
         """One line."""
@@ -91,23 +88,37 @@ def ingest(
     *,
     replace: bool = False,
     dry_run: bool = False,
+    map: Any = None,
+    missing: str | Iterable[str] = (),
+    as_is: bool = False,
     stdin: BinaryIO | None = None,
 ) -> Ingested:
     """Add labels to the study: of a file, standard input (`-`), a frame, a mapping, or rows.
 
+    map      a mapping from labels to classes, or the path of a file that is one
+    missing  words that stand for no label yet
+    as_is    take labels that are no class for classes that the model never predicts
+
     Raises LabelError for a file, id or label that makes no sense, LabelConflict for a label that
     contradicts a known one unless `replace`; then nothing is taken.
     """
-    source, rows = read_label_source(labels, stdin=stdin)
     cache = study.cache(auxiliary=False)
-    answers = _check_rows(rows, study, cache, source)
-    classes = set() if study.pool["task"] == "regression" else set(cache.classes)
+    words = label_checks.check_missing(missing, cache)
+    mapping = {} if map is None else read_label_map(map)
+    edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
+    # The rows of a frame are numbers to whoever has it; those of a file are not.
+    prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
+    source, rows = read_label_source(labels, stdin=stdin, edit=edit, id_prefix=prefix)
     while True:
+        open_classes = bool(study.pool.get("open_classes"))
+        answers = label_checks.read_answers(rows, cache, source, open_classes=open_classes)
         record = study.ledger.record()
         known = {(answer.id, answer.annotator): answer for answer in record.answers}
         new, changed = _compare_answers(answers, known)
+        if open_classes and not as_is:
+            label_checks.check_plausible([*new, *changed], answers, rows, cache, source)
         if changed and not replace:
-            raise _describe_conflict(changed, known, rows, source)
+            raise _describe_conflict(changed, known, rows, source, cache)
         if (new or changed) and not dry_run:
             try:
                 study.ledger.add_answers(new + changed, source=source, revision=record.revision)
@@ -115,11 +126,14 @@ def ingest(
                 # Other answers were added meanwhile, or init changed the columns: compare again.
                 study = StoredStudy.open(study.folder)
                 cache = study.cache(auxiliary=False)
-                answers = _check_rows(rows, study, cache, source)
                 continue
-        labels = {answer.label for answer in new + changed if answer.status == LABELLED}
-        outside = tuple(sorted(labels - classes)) if classes else ()
-        return _count_answers(source, rows, answers, new, changed, outside, record, dry_run)
+        outside = label_checks.find_outside([*new, *changed], cache)
+        # Who takes labels as they are has seen what they may stand for.
+        likely = None if as_is or not outside else label_checks.guess_classes(answers, cache)
+        named = likely.classes if likely else {}
+        return _count_answers(
+            source, rows, answers, new, changed, outside, named, record, dry_run=dry_run
+        )
 
 
 def undo(study: StoredStudy) -> RetractedFile:
@@ -128,80 +142,6 @@ def undo(study: StoredStudy) -> RetractedFile:
     if undone is None:
         raise LabelError("there is no file of labels to take back", "see `study.status()`")
     return undone
-
-
-def _check_rows(rows: list[Label], study: StoredStudy, cache: Cache, source: str) -> list[Answer]:
-    """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
-    positions = cache.find([row.id for row in rows])
-    if unknown := [row for row, at in zip(rows, positions, strict=True) if at < 0]:
-        problem = f"{source}, {unknown[0].place}: id {unknown[0].id!r} is not in the pool"
-        if len(unknown) > 1:
-            problem = f"{source}: {len(unknown):,} ids are not in the pool: "
-            problem += ", ".join(f"{row.id!r} ({row.place})" for row in unknown[:_NAMED])
-            problem += f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
-        raise LabelError(
-            problem, f"ids look like {cache.ids([0])[0]!r}; is this file from another study?"
-        )
-    parse = (
-        _parse_number if study.pool["task"] == "regression" else _make_class_parser(study, cache)
-    )
-    answers: list[Answer] = []
-    errors: list[tuple[Label, LabelError]] = []
-    for row in rows:
-        if row.status == PENDING:
-            continue
-        try:
-            label = parse(row, source) if row.label else ""
-        except LabelError as error:
-            errors.append((row, error))
-            if len(errors) > _NAMED:
-                break
-        else:
-            answers.append(Answer(row.id, row.annotator, row.status, label))
-    if len(errors) == 1:
-        raise errors[0][1]
-    if errors:
-        kind = "usable numbers" if study.pool["task"] == "regression" else "classes"
-        named = [f"{row.label!r} of id {row.id!r} ({row.place})" for row, _ in errors[:_NAMED]]
-        more = " and more" if len(errors) > _NAMED else ""
-        raise LabelError(
-            f"{source}: some labels are not {kind}: {', '.join(named)}{more}", errors[0][1].hint
-        )
-    return answers
-
-
-def _parse_number(row: Label, source: str) -> str:
-    """A label of a regression pool in its shortest form, so that 3 and 3.0 are one label."""
-    try:
-        value = float(row.label)
-    except ValueError:
-        value = math.nan
-    if not abs(value) <= LARGEST:
-        kind = "too large" if math.isfinite(value) else "not a number"
-        raise LabelError(
-            f"{source}, {row.place}: label {row.label!r} of id {row.id!r} is {kind}",
-            f"labels of this pool are numbers, with a point in decimals, of at most {LARGEST:g} "
-            "in size",
-        )
-    return repr(value)
-
-
-def _make_class_parser(study: StoredStudy, cache: Cache) -> Callable[[Label, str], str]:
-    """A function that returns the label of a row and raises LabelError when it is no class."""
-    classes, open_classes = set(cache.classes), study.pool.get("open_classes", False)
-
-    def parse(row: Label, source: str) -> str:
-        if open_classes or row.label in classes:
-            return row.label
-        names = ", ".join(cache.classes[:12]) + (", ..." if len(classes) > 12 else "")
-        near = difflib.get_close_matches(row.label, cache.classes, 1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
-        raise LabelError(
-            f"{source}, {row.place}: label {row.label!r} of id {row.id!r} is not a class",
-            f"{guess}the classes are {names}",
-        )
-
-    return parse
 
 
 def _compare_answers(
@@ -224,6 +164,7 @@ def _describe_conflict(
     known: Mapping[tuple[str, str], Answer],
     rows: list[Label],
     source: str,
+    cache: Cache,
 ) -> LabelConflict:
     """The error for answers that contradict known ones."""
     first = changed[0]
@@ -231,9 +172,15 @@ def _describe_conflict(
     before = known[first.id, first.annotator]
     others = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
     now, then = (files.describe_answer(each.status, each.label) for each in (first, before))
+    problem = f"{source}, {place}: id {first.id!r} is {now}, and was {then}{others}"
+    if before.label and label_checks.make_normaliser(cache)(before.label) == first.label:
+        return LabelConflict(
+            problem,
+            "both are one class, but an earlier version recorded the first label as another one, "
+            "and so as a mistake of the model: `replace=True` corrects it",
+        )
     return LabelConflict(
-        f"{source}, {place}: id {first.id!r} is {now}, and was {then}{others}",
-        "take the new labels with `replace=True`, or say who said it in a column annotator",
+        problem, "take the new labels with `replace=True`, or say who said it in a column annotator"
     )
 
 
@@ -244,7 +191,9 @@ def _count_answers(
     new: list[Answer],
     changed: list[Answer],
     outside: tuple[str, ...],
+    likely: Mapping[str, str],
     record: Record,
+    *,
     dry_run: bool,
 ) -> Ingested:
     """What the file contained."""
@@ -261,4 +210,5 @@ def _count_answers(
         outside=outside,
         pending=len(drawn - known),
         dry_run=dry_run,
+        likely=likely,
     )

@@ -9,6 +9,7 @@ from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics.defaults import default_metrics
 from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Task
+from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
@@ -97,6 +98,14 @@ def kept_columns(
     if columns.get("classes", schema.classes) != schema.classes:
         stored["positive"] = None
     return {key: value for key, value in stored.items() if key not in columns}
+
+
+def keep_names(schema: Schema, study: StoredStudy) -> Schema:
+    """The schema with ids and classes as the study's version named them: its ledger has them so."""
+    stored = parse_schema(study.pool)
+    if schema.id is None and stored.id is None:
+        schema = replace(schema, id_prefix=stored.id_prefix)
+    return keep_spelling(schema, stored)
 
 
 def check_features(pool: Pool, study: StoredStudy | None) -> None:

@@ -214,7 +214,16 @@ class Study:
         return draw() if path is None else save_batch(stored, Path(path), format, draw)
 
     @_with_known_names
-    def ingest(self, labels: Any, *, replace: bool = False, dry_run: bool = False) -> "Ingested":
+    def ingest(
+        self,
+        labels: Any,
+        *,
+        replace: bool = False,
+        dry_run: bool = False,
+        map: Any = None,
+        missing: str | Sequence[str] = (),
+        as_is: bool = False,
+    ) -> "Ingested":
         """Add labels to the study: all of them or none. What is known already changes nothing.
 
         >>> batch = study.next(3)
@@ -227,6 +236,11 @@ class Study:
                 declined) as well; other columns are left alone. An empty label is still to come.
             replace: Let labels contradict earlier ones by the same annotator.
             dry_run: Count, and change nothing.
+            map: Which class a label stands for: a mapping, or the path of a CSV file with the
+                columns from,to. An empty class is no label yet.
+            missing: Words that stand for no label yet, such as "N/A".
+            as_is: Take labels that are no class for classes that the model never predicts, also
+                where none of them is a class, or where they are words such as "N/A".
 
         Raises:
             LabelError: An id is not in the pool, or a label makes no sense there.
@@ -239,7 +253,16 @@ class Study:
         if stdin is None and isinstance(labels, str | Path) and str(labels) == "-":
             raise LabelError("- is no file of labels", "give a path, a frame, a mapping or rows")
         given = labels if stdin is None else "-"
-        return ingest(self._current(), given, replace=replace, dry_run=dry_run, stdin=stdin)
+        return ingest(
+            self._current(),
+            given,
+            replace=replace,
+            dry_run=dry_run,
+            map=map,
+            missing=_to_names("missing", missing),
+            as_is=as_is,
+            stdin=stdin,
+        )
 
     def undo(self) -> "RetractedFile":
         """Take back what the last `ingest` added: its source, time and number of answers.

@@ -117,7 +117,7 @@ def begin_with_answers(folder, label_file):
         pq.write_table(pa.table(columns), folder / "pool.parquet")
         init("pool.parquet", seed=1)
         study = StoredStudy.open()
-        ingest(study, label_file(*lines, header="id,label,annotator"))
+        ingest(study, label_file(*(f"row-{line}" for line in lines), header="id,label,annotator"))
         return study
 
     return make

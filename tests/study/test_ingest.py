@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.errors import LabelConflict, LabelError
+from activetest.errors import ChoiceError, LabelConflict, LabelError
 from activetest.labels.annotators import resolve_answers
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
@@ -181,21 +181,186 @@ def test_labels_outside_the_predicted_classes_are_simply_wrong(other_study, labe
     assert study.log(study.cache()).supplied_labels.tolist() == [0, -1]
 
 
-@pytest.mark.parametrize("word", ["declined", "Skipped", "unclear", "N/A"])
-def test_a_word_for_no_label_is_no_silent_mistake(other_study, label_file, word):
+WORDS = ("N/A", "?", "-", "null", "NaN", "none", "nan", "Declined", "skipped", "unclear")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_for_no_label_is_refused_unless_it_is_a_class(other_study, label_file, word):
     study = other_study(id=["a", "b", "c"], pred=["cat", "dog", "cat"])
-    path = label_file(f"a,{word}", "b,dog")
-    sentence = f"where {word!r} is no class, leave the label empty and write declined in the column"
-    assert sentence in str(ingest(study, path, dry_run=True))
-    ingest(study, path)
-    path = label_file("a,,declined", "b,dog,", header="id,label,status")
-    done = ingest(study, path, replace=True)
-    assert done.declined == 1 and "mistakes" not in str(done)
+    path, before = label_file(f"a,{word}", "b,dog"), study.ledger.record()
+    with pytest.raises(LabelError, match="seem to say that there is none") as error:
+        ingest(study, path)
+    assert f"{word!r} of id 'a' (line 2)" in error.value.problem
+    assert "`as_is=True`" in error.value.hint
+    declining = word in ("Declined", "skipped", "unclear")
+    assert ("column status" in error.value.hint) == declining
+    assert (f"`missing=[{word!r}]`" in error.value.hint) != declining
+    assert study.ledger.record() == before
+    done = ingest(study, path, missing=[word.lower()], dry_run=True)
+    assert (done.new, done.blank, done.outside) == (1, 1, ())
+    assert ingest(study, path, as_is=True).outside == (word,)
+    # What is known already needs no second permission.
+    assert ingest(study, path).unchanged == 2
 
 
-def test_row_numbers_are_ids_where_there_are_none(other_study, label_file):
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_for_no_label_that_is_a_class_is_one(other_study, label_file, word):
+    study = other_study(id=["a", "b"], pred=[word, "dog"])
+    assert ingest(study, label_file(f"a,{word}")).outside == ()
+
+
+@pytest.mark.parametrize("columns", [{"pred": [0.5, 1.5]}, {"score": [0.5, 0.6]}])
+def test_words_for_no_label_are_explained_where_labels_are_numbers_or_known(
+    other_study, label_file, columns
+):
+    study = other_study(id=["a", "b"], **columns)
+    path = label_file("a,N/A", "b,1")
+    with pytest.raises(LabelError, match="label 'N/A' of id 'a' is not") as error:
+        ingest(study, path)
+    assert error.value.hint == "`missing=['N/A']` lets these items wait for a label"
+    assert ingest(study, path, missing="N/A").blank == 1
+
+
+def test_a_class_is_no_word_for_no_label(other_study):
+    study = other_study(id=["a", "b"], pred=["none", "dog"])
+    with pytest.raises(ChoiceError, match="`missing` names 'none', which is a class"):
+        ingest(study, {"a": "dog"}, missing=["none"])
+
+
+@pytest.mark.parametrize(
+    ("predicted", "label", "known"),
+    [
+        (["1", "2", "3"], "2.0", "2"),
+        (["1", "2", "3"], " 02 ", "2"),
+        (["1", "2", "3"], "+2.", "2"),
+        (["1.0", "2.0", "3.0"], "2", "2.0"),
+        (["2", "02", "3"], "02", "02"),
+        ([" cat", "dog\t", "cat"], "cat", "cat"),
+    ],
+)
+def test_a_label_equals_a_class_by_spelling_or_as_a_whole_number(
+    other_study, predicted, label, known
+):
+    study = other_study(id=["a", "b", "c"], pred=predicted)
+    assert ingest(study, {"a": label}).outside == ()
+    assert study.ledger.record().answers[0].label == known
+
+
+@pytest.mark.parametrize("label", ["2.5", "2,0", "\u0662", "2_0", "\uff12", "two"])
+def test_other_labels_equal_no_class(other_study, label):
+    study = other_study(id=["a", "b", "c"], pred=["1", "2", "3"])
+    assert ingest(study, {"a": label}).outside == (label,)
+
+
+def test_a_number_that_two_classes_have_equals_none(other_study):
+    study = other_study(id=["a", "b", "c"], pred=["2", "02", "3"])
+    assert ingest(study, {"a": "2.0"}).outside == ("2.0",)
+
+
+def test_whole_numbers_are_classes_of_closed_pools_too(other_study, label_file):
+    study = other_study(id=["a", "b", "c"], score=[0.1, 0.5, 0.9])
+    assert ingest(study, label_file("a,1.0", "b,00", "c, 1 ")).new == 3
+    assert sorted(answer.label for answer in study.ledger.record().answers) == ["0", "1", "1"]
+
+
+def test_one_answer_twice_in_one_file_may_be_spelled_in_two_ways(other_study, label_file):
+    study = other_study(id=["a", "b"], pred=["1", "2"])
+    path = label_file("a,2.0", "a,2", "b,N/A", "b,1")
+    assert ingest(study, path, missing=["N/A"]).new == 2
+
+
+@pytest.mark.parametrize("label", ["\u0663", "1_000", "\uff13", "0x10", "infinity", "1 000"])
+def test_only_the_digits_0_to_9_are_numbers(other_study, label):
+    study = other_study(id=["a", "b"], pred=[0.5, 1.5])
+    with pytest.raises(LabelError, match="is not a number"):
+        ingest(study, {"a": label})
+    assert ingest(study, {"a": "+3.", "b": " .5e1 "}).new == 2
+
+
+def predict(answers, classes=("negative", "neutral", "positive")):
+    """A pool that predicts these classes in turn, and the rows of a label file of so many items."""
+    names = [classes[number % len(classes)] for number in range(30)]
+    ids = [f"i{number}" for number in range(30)]
+    spelled = dict(zip(classes, answers, strict=True))
+    lines = [f"{id},{spelled[name]}" for id, name in zip(ids, names, strict=True)]
+    return {"id": ids, "pred": names}, lines
+
+
+MAPPINGS = {
+    "case": (("Negative", "NEUTRAL", "Positive"), {}),
+    "spaces": (("not spam", "spam"), {"classes": ("not_spam", "spam.")}),
+    "codes from 0": (("0", "1", "2"), {}),
+    "codes from 1": (("1", "2", "3"), {}),
+    "names of codes": (("no", "so", "yes"), {"classes": ("0", "1", "2")}),
+    "true and false": (("1", "0"), {"classes": ("True", "False")}),
+    "yes and no": (("no", "yes"), {"classes": ("0", "1")}),
+    "other codes": (("7", "5", "9"), {}),
+    "other names": (("schlecht", "mittel", "gut"), {}),
+}
+
+
+@pytest.mark.parametrize("case", MAPPINGS)
+def test_a_file_of_which_no_label_is_a_class_is_refused_with_the_likely_mapping(
+    other_study, label_file, case
+):
+    answers, classes = MAPPINGS[case]
+    columns, lines = predict(answers, **classes)
+    study = other_study(**columns)
+    before = study.ledger.record()
+    with pytest.raises(LabelError, match=r"none of its 30 labels is a class") as error:
+        ingest(study, label_file(*lines))
+    likely = dict(zip(answers, classes.get("classes", sorted(set(columns["pred"]))), strict=True))
+    assert error.value.mapping == likely
+    assert "`map={" in error.value.hint and "`as_is=True`" in error.value.hint
+    assert study.ledger.record() == before
+    # What was shown can be saved and passed.
+    rows = [f"{label},{name}" for label, name in error.value.mapping.items()]
+    saved = label_file(*rows, header="from,to", name="map.csv")
+    done = ingest(study, label_file(*lines), map=saved)
+    assert (done.new, done.outside) == (30, ())
+    assert (study.log(study.cache()).supplied_labels >= 0).all()
+    assert ingest(study, label_file(*lines), map=error.value.mapping).unchanged == 30
+
+
+def test_the_file_as_it_is_goes_on_and_so_does_one_with_a_label_that_matches(
+    other_study, label_file
+):
+    columns, lines = predict(("0", "1", "2"))
+    study = other_study(**columns)
+    mixed = ingest(study, label_file("i29,positive", *lines[:20]), dry_run=True)
+    assert mixed.outside == ("0", "1", "2") and not mixed.likely
+    assert ingest(study, label_file(*lines), as_is=True).outside == ("0", "1", "2")
+    assert ingest(study, label_file(*lines)).unchanged == 30
+
+
+def test_a_small_file_of_which_no_label_is_a_class_gets_a_notice(other_study, label_file):
+    columns, lines = predict(("Negative", "Neutral", "Positive"))
+    study = other_study(**columns)
+    done = ingest(study, label_file(*lines[:9]))
+    assert done.likely == {"Negative": "negative", "Neutral": "neutral", "Positive": "positive"}
+    assert "if 'Negative' stands for 'negative' and" in str(done)
+    assert str(done).endswith("take the file back with `study.undo()` and say so with `map`")
+    with pytest.raises(LabelError, match="none of its 10 labels"):
+        ingest(study, label_file(*lines[:10]))
+
+
+def test_a_closed_pool_shows_the_likely_mapping_too(study, label_file):
+    path = label_file(*(f"item-{row},{row % 3}" for row in range(12)))
+    with pytest.raises(LabelError, match="some labels are not classes") as error:
+        ingest(study, path, as_is=True)
+    assert error.value.mapping == {"0": "cat", "1": "dog", "2": "owl"}
+    assert ingest(study, path, map=error.value.mapping).new == 12
+
+
+def test_rows_without_ids_have_ids_that_no_other_program_makes(other_study, label_file):
     study = other_study(score=np.linspace(0.1, 0.9, 5))
-    ingest(study, label_file("3,1", "0,0"))
-    assert study.log(study.cache()).supplied_rows.tolist() == [3, 0]
-    with pytest.raises(LabelError, match="id '5' is not in the pool"):
-        ingest(study, label_file("5,1"))
+    assert set(next_batch(study, 5).ids) == {f"row-{row}" for row in range(5)}
+    ingest(study, label_file("row-3,1", "row-0,0"))
+    known = {row for row, label in enumerate(study.log(study.cache()).labels) if label >= 0}
+    assert len(known) == 2
+    for id in ("3", "5", "row-5", "row-03", "row-", "row--1", "Row-3", "row-\u0663"):
+        with pytest.raises(LabelError, match=f"id {id!r} is not in the pool") as error:
+            ingest(study, label_file(f"{id},1"))
+        assert "'row-0'" in error.value.hint and "another tool" in error.value.hint
+    with pytest.raises(LabelError, match="id '3' is not in the pool"):
+        ingest(study, {3: 1})

@@ -1,0 +1,243 @@
+"""What labels must be to be taken: items of the pool, classes or numbers, and plausible."""
+
+import difflib
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from activetest.cache.cache import Cache
+from activetest.errors import ChoiceError, LabelError
+from activetest.labels.files import Label
+from activetest.labels.matching import (
+    FEWEST,
+    NO_LABEL,
+    ClassMatcher,
+    LikelyMapping,
+    guess_by_spelling,
+    guess_mapping,
+    parse_number,
+    says_no_label,
+)
+from activetest.ledger.ledger import Answer
+from activetest.nouns.log import LABELLED, PENDING
+from activetest.pool.outputs import LARGEST
+
+# How many rows that cannot be are named, and how many names a message lists.
+_NAMED, _LISTED = 5, 12
+# Pairs of a mapping that a hint writes.
+_WRITTEN = 50
+
+
+def make_normaliser(cache: Cache) -> Callable[[str], str]:
+    """A function from a label to how the ledger spells it: as the pool's class, or a number.
+
+    A label that is no class and no usable number stays as it is.
+    """
+    if cache.classes:
+        find = ClassMatcher(cache.classes).find
+        return lambda label: find(label) or label
+
+    def normalise(label: str) -> str:
+        number = parse_number(label)
+        return label if number is None or abs(number) > LARGEST else repr(number)
+
+    return normalise
+
+
+def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:
+    """The words that stand for no label yet. Raises ChoiceError for a class, or for no text."""
+    words = (missing,) if isinstance(missing, str) else tuple(missing)
+    for word in words:
+        if not isinstance(word, str):
+            raise ChoiceError(f"`missing` names {word!r}", "it must be a text, or several of them")
+        if (name := ClassMatcher(cache.classes).find(word)) is not None:
+            raise ChoiceError(
+                f"`missing` names {word!r}, which is a class of this pool: {name!r}", "leave it out"
+            )
+    return words
+
+
+def read_answers(
+    rows: Sequence[Label], cache: Cache, source: str, *, open_classes: bool
+) -> list[Answer]:
+    """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
+    _check_ids(rows, cache, source)
+    normalise = make_normaliser(cache)
+    answers, bad = [], []
+    for row in rows:
+        if row.status == PENDING:
+            continue
+        label = normalise(row.label) if row.label else ""
+        if not label or open_classes or _is_possible(label, cache):
+            answers.append(Answer(row.id, row.annotator, row.status, label))
+        else:
+            bad.append(row)
+    if bad:
+        raise _describe_impossible(bad, answers, cache, source)
+    return answers
+
+
+def check_plausible(
+    fresh: Collection[Answer],
+    answers: Sequence[Answer],
+    rows: Sequence[Label],
+    cache: Cache,
+    source: str,
+) -> None:
+    """Refuse labels of a pool with open classes that can hardly be meant as further classes.
+
+    fresh    answers that are new or contradict earlier ones; without any, nothing is refused
+    answers  of the whole file
+
+    Raises LabelError for words that say that there is no label, and for a file of ten labels or
+    more of which none is a class.
+    """
+    words = [
+        answer for answer in fresh if says_no_label(answer.label) and not _is_class(answer, cache)
+    ]
+    if words:
+        known = {(answer.id, answer.annotator) for answer in words}
+        raise _describe_words([row for row in rows if (row.id, row.annotator) in known], source)
+    labelled = [answer for answer in answers if answer.status == LABELLED]
+    if not fresh or len(labelled) < FEWEST or any(_is_class(each, cache) for each in labelled):
+        return
+    found = sorted({answer.label for answer in labelled})
+    likely = guess_classes(labelled, cache)
+    remedy = (
+        _hint_mapping(likely)
+        if likely
+        else "say which classes they stand for in a CSV file with the columns from,to: `map=path`"
+    )
+    raise LabelError(
+        f"{source}: none of its {len(labelled):,} labels is a class that the model predicts: they "
+        f"are {_list_names(found)}, and the classes are {_list_names(cache.classes)}",
+        f"{remedy}; `as_is=True` takes them for further classes, which are mistakes of the model",
+        mapping=likely.classes if likely else None,
+    )
+
+
+def find_outside(answers: Collection[Answer], cache: Cache) -> tuple[str, ...]:
+    """The labels that are no class, each once; none where labels are numbers."""
+    labels = {answer.label for answer in answers if answer.status == LABELLED}
+    return tuple(sorted(labels - set(cache.classes))) if cache.classes else ()
+
+
+def guess_classes(answers: Sequence[Answer], cache: Cache) -> LikelyMapping | None:
+    """The classes that labels may stand for which are none.
+
+    answers  of a whole file; where some of its labels are classes, only spelling is looked at
+    """
+    labelled = [answer for answer in answers if answer.status == LABELLED]
+    unmatched = [answer.label for answer in labelled if not _is_class(answer, cache)]
+    if not unmatched or not cache.classes:
+        return None
+    if len(unmatched) < len(labelled):
+        return guess_by_spelling(sorted(set(unmatched)), cache.classes)
+    codes = cache.take(cache.find([answer.id for answer in labelled])).outputs.pred
+    predicted = [cache.classes[int(code)] for code in codes]
+    return guess_mapping(unmatched, predicted, cache.classes)
+
+
+def _hint_mapping(likely: LikelyMapping) -> str:
+    """How to say that labels stand for the likely classes."""
+    pairs = dict(likely.classes)
+    written = repr(pairs) if len(pairs) <= _WRITTEN else "error.mapping"
+    return f"they may stand for these classes ({likely.basis}); if so, `map={written}` says it"
+
+
+def _is_class(answer: Answer, cache: Cache) -> bool:
+    return answer.label in cache.classes
+
+
+def _is_possible(label: str, cache: Cache) -> bool:
+    """Whether a normalised label is a class, or a usable number where there are no classes."""
+    if cache.classes:
+        return label in cache.classes
+    number = parse_number(label)
+    return number is not None and abs(number) <= LARGEST
+
+
+def _check_ids(rows: Sequence[Label], cache: Cache, source: str) -> None:
+    """Raises LabelError for ids that no item has."""
+    positions = cache.find([row.id for row in rows])
+    unknown = [row for row, at in zip(rows, positions, strict=True) if at < 0]
+    if not unknown:
+        return
+    problem = f"{source}, {unknown[0].place}: id {unknown[0].id!r} is not in the pool"
+    if len(unknown) > 1:
+        problem = f"{source}: {len(unknown):,} ids are not in the pool: "
+        problem += ", ".join(f"{row.id!r} ({row.place})" for row in unknown[:_NAMED])
+        problem += f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+    first = cache.ids([0])[0]
+    if cache.id_prefix:
+        raise LabelError(
+            problem,
+            f"the pool has no column of ids, so its rows are called {first!r} and so on, as in the "
+            "batches of `study.next()`; numbers that another tool gives to its tasks are no rows",
+        )
+    raise LabelError(problem, f"ids look like {first!r}; is this file from another study?")
+
+
+def _describe_impossible(
+    bad: Sequence[Label], answers: Sequence[Answer], cache: Cache, source: str
+) -> LabelError:
+    """The error for labels that are no classes of a closed pool, or no numbers."""
+    first, kind = bad[0], "classes" if cache.classes else "usable numbers"
+    if len(bad) > 1:
+        named = [f"{row.label!r} of id {row.id!r} ({row.place})" for row in bad[:_NAMED]]
+        more = " and more" if len(bad) > _NAMED else ""
+        problem = f"{source}: some labels are not {kind}: {', '.join(named)}{more}"
+    else:
+        what = "not a class"
+        if not cache.classes:
+            number = parse_number(first.label)
+            what = "not a number" if number is None or math.isinf(number) else "too large"
+        problem = f"{source}, {first.place}: label {first.label!r} of id {first.id!r} is {what}"
+    words = [row for row in bad if says_no_label(row.label)]
+    if words:
+        return LabelError(problem, _hint_words(words))
+    if not cache.classes:
+        return LabelError(
+            problem,
+            f"labels of this pool are numbers, with a point in decimals, of at most {LARGEST:g} "
+            "in size",
+        )
+    near = difflib.get_close_matches(first.label, cache.classes, 1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    hint = f"{guess}the classes are {_list_names(cache.classes)}"
+    added = [Answer(row.id, row.annotator, row.status, row.label) for row in bad]
+    likely = guess_classes([*answers, *added], cache) if len(bad) > 1 else None
+    if not likely or len(likely.classes) < len({row.label for row in bad}):
+        return LabelError(problem, hint)
+    hint = f"the classes are {_list_names(cache.classes)}; {_hint_mapping(likely)}"
+    return LabelError(problem, hint, mapping=likely.classes)
+
+
+def _describe_words(words: Sequence[Label], source: str) -> LabelError:
+    """The error for labels that say that there is none, in a pool with open classes."""
+    named = [f"{row.label!r} of id {row.id!r} ({row.place})" for row in words[:_NAMED]]
+    more = f" and {len(words) - _NAMED:,} more" if len(words) > _NAMED else ""
+    return LabelError(
+        f"{source}: some labels seem to say that there is none: {', '.join(named)}{more}",
+        f"{_hint_words(words)}; `as_is=True` takes them for classes, which count as mistakes of "
+        "the model",
+    )
+
+
+def _hint_words(words: Sequence[Label]) -> str:
+    """What to do about words for no label, by what they say."""
+    found = list(dict.fromkeys(row.label for row in words))
+    waiting = [word for word in found if word.casefold() in NO_LABEL]
+    parts = []
+    if waiting:
+        parts.append(f"`missing={waiting!r}` lets these items wait for a label")
+    if len(waiting) < len(found):
+        parts.append(
+            "for items that cannot be answered, leave the label empty and write declined in the "
+            "column status"
+        )
+    return "; ".join(parts)
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """The names, or the first dozen of them."""
+    return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
