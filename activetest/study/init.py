@@ -19,6 +19,7 @@ from activetest.errors import StudyError
 from activetest.nouns.choices import NO_QUESTION, Choices, Task
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
+from activetest.pool.files import Files
 from activetest.pool.frames import check_row_numbers
 from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
@@ -128,7 +129,7 @@ def init(
         named = {_STORED[name] for name, value in given.files.items() if value is not None}
         with _open_cache_folder(source, folder, study, dry_run=dry_run) as place:
             if study and columns_change:
-                _check_same_pool(pool, study, place)
+                _check_same_pool(_open_before(pool, study, source), study, place)
             built = _build_cache(
                 pool, place, None if columns_change else study, choices.surrogate, files, named
             )
@@ -328,10 +329,18 @@ def _open_cache_folder(
             yield place / CACHE
 
 
+def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
+    """The pool as the study reads it so far, with the ids that its conversion keeps as text."""
+    schema, files = parse_schema(study.pool), pool.files
+    if source.place and not source.frame:
+        path = find_conversion(source.name, study.folder, id=schema.id)
+        files = Files(str(path)) if path else files
+    return Pool(pool.uri, schema, files)
+
+
 def _check_same_pool(pool: Pool, study: StoredStudy, place: Path) -> None:
-    """Raises PoolChanged where the pool is not the study's, read as the study reads it so far."""
-    before = Pool(pool.uri, parse_schema(study.pool), pool.files)
-    cache.ensure_cache(before, place, expected=study.ledger.fingerprint)
+    """Raises PoolChanged where the pool is not the study's."""
+    cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
 
 
 def _build_cache(

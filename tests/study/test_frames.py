@@ -11,8 +11,7 @@ import pytest
 
 import activetest as at
 from activetest.cli.app import main
-from activetest.errors import ChoiceError, PoolChanged, PoolError, StudyError
-from activetest.study import config, init
+from activetest.errors import ChoiceError, PoolChanged, PoolError
 from activetest.study.study import Study
 
 DAY = 86400
@@ -253,35 +252,3 @@ def test_rows_are_not_numbered_where_their_index_says_otherwise(name, hint, fram
     assert Study.create(shuffled.reset_index(drop=True), "by number").setup.schema.id is None
     of_ids = frame.to_pandas().iloc[::-1]
     assert Study.create(of_ids, "of ids").setup.schema.id == "id"
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_study_that_another_program_creates_meanwhile_stays(fails, frame, monkeypatch):
-    ids: list[str] = []
-    write_config = config.write_config
-
-    def write_second(*arguments):
-        monkeypatch.setattr(config, "write_config", write_config)
-        ids.extend(Study.create(frame, seed=1).next(3).ids)
-        if fails:
-            raise KeyboardInterrupt
-        write_config(*arguments)
-
-    monkeypatch.setattr(config, "write_config", write_second)
-    with pytest.raises(KeyboardInterrupt if fails else StudyError) as raised:
-        Study.create(frame, seed=2)
-    assert fails or "there is already a study" in str(raised.value)
-    study = Study.open()
-    assert study.seed == 1 and study.next(3).ids == ids and len(kept(study.folder)) == 1
-    assert parts(study.folder.parent) == [".activetest"]
-
-
-def test_a_failed_create_takes_nothing_from_one_that_is_about_to_finish(frame):
-    """The last look at study.toml was a moment too early."""
-    study = Study.create(frame, seed=1)
-    (study.folder / "study.toml").rename("study.toml")
-    with pytest.raises(KeyboardInterrupt), init._all_or_nothing(Path("new")):
-        (study.folder).rename("new")
-        raise KeyboardInterrupt
-    Path("study.toml").rename("new/study.toml")
-    assert Study.open("new").next(3).round == 1

@@ -184,28 +184,11 @@ def test_a_dry_run_says_the_same_and_writes_nothing(place):
     assert snapshot(place) == before
 
 
-def test_a_csv_pool_is_converted_beside_itself(place):
-    Path("pool.csv").write_text("id,pred\n007,yes\n008,no\n")
-    tried = init("pool.csv", dry_run=True, study_folder="s")
-    assert not Path("pool.csv.parquet").exists()
-    made = init("pool.csv", study_folder="s")
-    assert made.uri == "pool.csv.parquet" and Path(made.uri).is_file()
-    assert tried.fingerprint == made.fingerprint
-    assert any("pool.csv was converted to pool.csv.parquet" in said for said in made.notices)
-    assert init("pool.csv", study_folder="s", floor=0.2).outcome == "updated"
-    Path("pool.csv").write_text("id,pred\n007,no\n008,no\n")
-    before = Path("pool.csv.parquet").read_bytes()
-    with pytest.raises(PoolChanged):
-        init("pool.csv", study_folder="s")
-    assert Path("pool.csv.parquet").read_bytes() == before
-    assert not list(place.glob(".activetest-*"))
-
-
 def test_errors_in_a_csv_pool_name_the_csv(place):
     Path("pool.csv").write_text("id,pred\na,yes\na,no\n")
     with pytest.raises(PoolError, match="rows 0 and 1 of pool.csv .* same id 'a'"):
         init("pool.csv")
-    assert not Path("pool.csv.parquet").exists() and not Path(".activetest").exists()
+    assert sorted(path.name for path in place.iterdir()) == ["pool.csv", "pool.parquet"]
 
 
 def test_the_study_folder_can_be_anywhere_and_come_from_the_environment(place, monkeypatch):
