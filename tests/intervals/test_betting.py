@@ -71,7 +71,38 @@ def ends(increments: Increments, level: float = 0.95, **known) -> tuple[float, f
     return found.lower, found.upper
 
 
+def multiply_bets(increments: Increments, theta: float, *, up: bool) -> list[float]:
+    """The capital after each draw, by loops: Waudby-Smith and Ramdas 2024, section 4.
+
+    Three bettors, whose stakes are 0.3, 0.14 and 0.05 over the standard deviation of the draws
+    before, and so small that no draw loses more than 95 %.
+    """
+    start = (increments.most - increments.least).max() / 2
+    bettors = {0.3: 0.45, 0.14: 0.45, 0.05: 0.1}
+    seen, squares, path = [], 2 * start**2, []
+    for place, value in enumerate(increments.value):
+        mean = theta - increments.offset[place]
+        spread = (squares / (2 + place)) ** 0.5
+        gain = value - mean if up else mean - value
+        room = mean - increments.low[place] if up else increments.high[place] - mean
+        for stake in bettors:
+            bet = min(stake / spread, 0.95 / room) if room > 0 else stake / spread
+            bettors[stake] *= 1 + bet * gain
+        path.append(sum(bettors.values()))
+        seen.append(increments.offset[place] + value)
+        squares += (seen[-1] - sum(seen) / len(seen)) ** 2
+    return path
+
+
 # --- capital
+
+
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("theta", [0.12, 0.3, 0.6])
+def test_capital_is_what_three_bettors_have_together(theta, up):
+    increments = first(study(2)[0], 60)
+    found = betting.log_e_values(increments, theta)[0 if up else 1]
+    assert np.exp(found) == approx(multiply_bets(increments, theta, up=up))
 
 
 @pytest.mark.parametrize("up", [True, False])
@@ -203,7 +234,15 @@ def test_large_ranges_do_not_overflow():
     """A draw of probability 1e-9 among a million items moves the mean by a thousand."""
     increments = uniform(np.tile([0.0, 1.0], 50))
     wild = replace(increments, high=np.full(100, 1e3), value=increments.value * 1e3)
-    assert ends(wild) == (approx(0.4, abs=0.6), 1.0)
+    # A draw of a thousand refutes every mean up to 1: what is certain remains.
+    assert all(max(multiply_bets(wild, theta, up=True)) > 40 for theta in (0.01, 0.5, 1.0))
+    assert ends(wild) == (0.0, 1.0)
+    # A thousand possible and never met: the stake shrinks with what it can lose.
+    rare = replace(increments, high=np.full(100, 1e3))
+    lower, upper = ends(rare)
+    assert max(multiply_bets(rare, lower, up=True)) == approx(40)
+    assert upper == 1
+    assert max(multiply_bets(rare, upper, up=False)) < 40
 
 
 # --- verdicts
@@ -254,6 +293,16 @@ def test_what_is_known_for_certain_decides_even_at_the_threshold(known, word):
     assert verdict(few, 0.5, at_least=False, low=known, high=known).word == opposite
 
 
+def test_draws_that_rule_out_both_sides_at_once_fail_the_gate():
+    """What is known contradicts itself: no mean is at least 0.8 and at most 0.2."""
+    torn = uniform([1.0, 0.0, 1.0])
+    torn = replace(torn, least=np.array([0, 0.8, 0.8]), most=np.array([1, 0.2, 0.2]))
+    assert (torn.offset == 0).all()
+    for at_least in (True, False):
+        found = verdict(torn, 0.5, at_least=at_least)
+        assert (found.word, found.draws) == ("fail", 2)
+
+
 def test_without_draws_nothing_is_decided():
     assert verdict(uniform([]), 0.5) == betting.Verdict("undecided", None, 1.0, 1.0)
 
@@ -261,7 +310,44 @@ def test_without_draws_nothing_is_decided():
 # --- expectation
 
 
-def test_the_width_to_be_expected_is_about_the_width_that_comes():
+def expect_by_hand(lose: float, win: float, sides: tuple, spread: float, draws: int) -> float:
+    """The smallest gaps that stakes within reach find: bar / (n stake) + stake variance / 2."""
+    bar, width = np.log(40) + 0.7, 0.0
+    for room, most in zip((lose, win), sides, strict=True):
+        stake = min(np.sqrt(2 * bar / (draws * spread)), 0.95 / room)
+        width += min(bar / (draws * stake) + stake * spread / 2, most)
+    return width
+
+
+@pytest.mark.parametrize("draws", [3, 20, 200])
+def test_the_width_to_be_expected_of_uniform_draws_is_its_formula(draws):
+    rate = np.full(500, 0.2)
+    found = betting.expected_width(
+        rate,
+        rate * (1 - rate),
+        np.array([np.zeros(500), np.ones(500)]),
+        np.full(500, 1 / 500),
+        draws=draws,
+        level=0.95,
+    )
+    assert found == approx(expect_by_hand(0.2, 0.8, (0.2, 0.8), 0.16, draws))
+
+
+def test_the_width_to_be_expected_of_other_draws_weighs_by_their_odds():
+    """Half of the items are three times as likely to be drawn: odds of 2 / 3 and of 2."""
+    rate, size = np.repeat([0.5, 0.1], 200), 400
+    probs = np.repeat([1.5, 0.5], 200) / size
+    ends_of_each = np.array([np.zeros(size), np.ones(size)])
+    found = betting.expected_width(
+        rate, rate * (1 - rate), ends_of_each, probs, draws=100, level=0.95
+    )
+    spread = (0.25 / 1.5 + 0.09 / 0.5) / 2
+    lose, win = max(0.5 / 1.5, 0.1 / 0.5), max(0.5 / 1.5, 0.9 / 0.5)
+    assert found == approx(expect_by_hand(lose, win, (0.3, 0.7), spread, 100))
+
+
+def test_the_width_to_be_expected_is_hardly_more_than_the_width_that_comes():
+    """Up to 30 % more: the mixture of stakes costs less than the bound that is planned with."""
     rng = np.random.default_rng(5)
     guesses = rng.beta(0.5, 2, 4000)
     for floor in (0.35, 1.0):
@@ -280,4 +366,4 @@ def test_the_width_to_be_expected_is_about_the_width_that_comes():
             stats = (rng.random(4000) < guesses) * 1.0
             rows = np.argsort(rng.exponential(size=4000) / strength)[:200]
             widths.append(np.diff(ends(build_increments(stats, guesses, strength, rows)))[0])
-        assert known == approx(np.mean(widths), rel=0.25)
+        assert np.mean(widths) < known < 1.3 * np.mean(widths)

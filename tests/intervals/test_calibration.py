@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pytest import approx
+from scipy.optimize import brentq
 from scipy.stats import foldnorm, t
 
 from activetest.intervals import calibration
@@ -59,10 +60,68 @@ def test_one_bin_far_from_its_claim_gets_students_t():
     found = calibration.interval(estimated, 0.9)
     gap = 0.9 - estimated.mean[0]
     half = t.ppf(0.95, estimated.freedom) * found.variance**0.5
-    assert found.variance == approx(0.2 * 0.8 / 400, rel=0.15)
+    hits = estimated.mean[0]
+    # Five imaginary draws have the same variance as the 400.
+    assert found.variance == approx(hits * (1 - hits) / 399, rel=1e-3)
     assert found.upper == approx(gap + half, rel=1e-6)
     # The lower end trusts no smaller variance than the claim's.
     assert gap - 1.1 * half < found.lower <= gap - half + 1e-9
+
+
+def compute_by_hand(one: Estimate, level: float, freedom: int) -> tuple[float, float, float]:
+    """Lower end, upper end and debiased sum from the formulas that the module documents."""
+    bins = len(one.mean) // 2
+    gaps = one.mean[:bins] - one.mean[bins:]
+    off = (one.terms[:, :bins] - one.terms[:, bins:]) - gaps
+    scale = 1 / (1 - (one.weights**2).sum())
+    observed = scale * (one.weights**2) @ off**2
+    together = scale * (one.weights**2) @ off.sum(axis=1) ** 2
+    claims = one.guess[:, bins:]
+    count = (claims > 0).sum(axis=0)
+    met = np.flatnonzero(count)
+    # A bin that no draw fell into claims what lies between its neighbours.
+    rate = np.interp(np.arange(bins), met, claims[:, met].sum(axis=0) / count[met])
+    share = one.mean[bins:] / rate
+    uniform = share * rate * (1 - rate) / one.inside.sum()
+    noise = min(max(observed.sum() / uniform.sum(), 0.2), 10.0)
+    variance = (count * observed + 5 * noise * uniform) / (count + 5)
+    careful = np.maximum(variance, (count * observed + 5 * max(noise, 1) * uniform) / (count + 5))
+    total, spread = np.abs(gaps).sum(), np.sqrt(variance)
+
+    def behind(times: float) -> float:
+        def low(gap: float) -> float:
+            mean = foldnorm.mean(gap)
+            return spread.sum() * mean - times * np.sqrt(variance.sum() * foldnorm.var(gap)) - total
+
+        return spread.sum() * brentq(low, 0, 1e3) if low(0.0) < 0 else 0.0
+
+    times, rarely = t.ppf(1 - (1 - level) / 2, freedom), t.ppf(1 - (1 - level) / 4, freedom)
+    upper = max(total, behind(times))
+    nothing = np.sqrt(careful).sum() * foldnorm.mean(0)
+    nothing += times * np.sqrt(careful.sum() * foldnorm.var(0))
+    overall = abs(gaps.sum()) - rarely * np.sqrt(max(careful.sum(), together))
+    return max(0.0, total - nothing, overall), upper, max(behind(0.0), abs(gaps.sum()))
+
+
+@pytest.mark.parametrize("off", [0.0, 0.05, 0.1, 0.3, -0.04])
+@pytest.mark.parametrize("draws", [15, 40, 150])
+def test_its_ends_solve_the_equations_of_folded_normals(draws, off):
+    estimated = study(TEN, CLAIMS, CLAIMS - off, draws=draws, seed=11)
+    for level in (0.5, 0.95):
+        found = calibration.interval(estimated, level)
+        lower, upper, centre = compute_by_hand(estimated, level, draws - 1)
+        assert (found.lower, found.upper) == approx((lower, upper), rel=1e-4, abs=1e-9)
+    assert calibration.remove_bias(estimated) == approx(centre, rel=1e-4)
+
+
+@pytest.mark.parametrize(("inside", "freedom"), [(12, 11), (3, 2), (1, 2)])
+def test_the_draws_inside_limit_its_degrees_of_freedom(inside, freedom):
+    """Those of a group that few draws fell into: one less than these, and at least two."""
+    estimated = study(TEN, CLAIMS, CLAIMS - 0.3, draws=60, seed=12)
+    within = replace(estimated, inside=np.repeat([1.0, 0.0], [inside, 60 - inside]))
+    found = calibration.interval(within, 0.9)
+    lower, upper, _ = compute_by_hand(within, 0.9, freedom)
+    assert (found.lower, found.upper) == approx((lower, upper), rel=1e-4, abs=1e-9)
 
 
 def test_without_miscalibration_the_estimated_sum_is_what_noise_makes_it():

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from pytest import approx
+from scipy.stats import t
 
 from activetest.intervals import calibration_squared
 from activetest.nouns.estimate import Estimate
@@ -68,3 +70,45 @@ def test_the_estimate_lies_inside_and_a_higher_level_is_wider():
     narrow, wide = (calibration_squared.interval(one, level) for level in (0.5, 0.95))
     assert wide.lower <= narrow.lower <= calibration_squared.remove_bias(one) <= narrow.upper
     assert narrow.upper < wide.upper
+
+
+def spread_by_hand(one: Estimate) -> tuple[np.ndarray, np.ndarray]:
+    """(B,) gaps and their variances: of uniform draws, steadied by five imaginary ones a bin."""
+    terms = one.terms[:, :3] - one.terms[:, 3:6]
+    gaps, draws = terms.mean(axis=0), len(terms)
+    observed = terms.var(axis=0, ddof=1) / draws
+    claims = one.guess[:, 3:6]
+    count = (claims > 0).sum(axis=0)
+    # Of one draw: in the bin and right, as the claim has it.
+    rate = claims.sum(axis=0) / count
+    claimed = SHARE * rate * (1 - rate) / draws
+    noise = np.clip(observed.sum() / claimed.sum(), 0.2, 10)
+    steadied = [
+        (count * observed + 5 * times * claimed) / (count + 5) for times in (noise, max(noise, 1))
+    ]
+    return gaps, np.maximum(*steadied)
+
+
+@pytest.mark.parametrize("right", [[0.62, 0.8, 0.9], [0.3, 0.5, 0.6]])
+def test_its_variance_and_ends_are_those_of_a_sum_of_squares_of_normals(right):
+    """Var d^2 is 4 d^2 v + 2 v^2 for a normal gap d: near zero the second term is most of it."""
+    one = estimate(right, draws=60, seed=3)
+    gaps, variance = spread_by_hand(one)
+    value = ((gaps**2 - variance) / SHARE).sum()
+    total = ((4 * gaps**2 * variance + 2 * variance**2) / SHARE**2).sum()
+    found = calibration_squared.interval(one, 0.9)
+    assert found.variance == approx(total)
+    # 60 draws of equal weight: 59 degrees of freedom.
+    half = t.ppf(0.95, 59) * total**0.5
+    assert found.upper == approx(max(value, 0) + half)
+    assert found.lower == approx(max(max(value, 0) - half, 0))
+
+
+def test_the_draws_inside_limit_the_degrees_of_freedom():
+    """Seven draws inside have six; where there are fewer than three, two."""
+    one = estimate([0.3, 0.5, 0.6], draws=60, seed=3)
+    for inside, freedom in ((7, 6), (3, 2), (1, 2)):
+        within = replace(one, inside=np.repeat([1.0, 0.0], [inside, 60 - inside]))
+        found = calibration_squared.interval(within, 0.9)
+        value = calibration_squared.remove_bias(within)
+        assert found.upper - value == approx(t.ppf(0.95, freedom) * found.variance**0.5)

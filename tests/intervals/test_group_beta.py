@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pytest import approx
-from scipy.stats import beta
+from scipy.stats import beta, norm, t
 
 from activetest.intervals import group_beta
 from activetest.nouns.estimate import Estimate
@@ -97,3 +97,15 @@ def test_draws_that_agree_leave_a_width():
 def test_where_nothing_else_is_possible_the_value_is_exact():
     interval = group_beta.interval(replace(estimate(0.3, 0.1), limits=np.full((2, 1), 0.3)), 0.95)
     assert (interval.lower, interval.upper, interval.method) == (0.3, 0.3, "exact")
+
+
+@pytest.mark.parametrize(("inside", "freedom"), [(12, 11), (4, 3), (3, 2), (1, 2)])
+def test_it_is_jeffreys_at_a_size_that_students_t_shrinks(inside, freedom):
+    """The effective size v / (s (1 - s)), times the square of the normal over Student's quantile.
+
+    The draws inside, less one, are the degrees of freedom (Korn and Graubard 1998); at least two.
+    """
+    share, variance, level = 0.3, 0.01, 0.9
+    size = share * (1 - share) / variance * (norm.ppf(0.05) / t.ppf(0.05, freedom)) ** 2
+    exact = beta(share * size + 0.5, (1 - share) * size + 0.5).interval(level)
+    assert ends(estimate(share, variance, inside=inside), level) == approx(exact)

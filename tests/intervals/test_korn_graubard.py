@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pytest import approx
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm, t
 
 from activetest.intervals import korn_graubard
 from activetest.nouns.estimate import Estimate
@@ -107,3 +107,24 @@ def test_a_bound_that_nothing_seen_speaks_against_stays_in(mean):
     assert (ends(unseen)[0] == 0) == (mean < 0.5)
     assert (ends(unseen)[1] == 1) == (mean > 0.5)
     assert 0 < ends(seen)[0] < ends(seen)[1] < 1
+
+
+def test_the_variance_of_uniform_draws_is_that_of_the_answered_ones():
+    """16 % of 40 answered draws: 0.16 * 0.84 / 40, whatever was declined beside them."""
+    uniform = 0.16 * 0.84 / 40
+    whole = estimate(0.16, uniform / 9, draws=100, rare=5)
+    answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
+    found = korn_graubard.interval(answered, 0.95)
+    # Five labels of the rarer kind of the 20 that are needed weigh a quarter.
+    assert found.variance == approx((5 * uniform / 9 + 15 * uniform) / 20)
+    assert korn_graubard.interval(replace(answered, minority_count=0), 0.95).variance == approx(
+        uniform
+    )
+
+
+def test_the_size_is_at_most_the_answered_draws_where_no_label_is_of_the_rarer_kind():
+    """Clopper and Pearson's limit without a hit, 1 - tail^(1 / n), at what Student's t leaves."""
+    whole = estimate(0.0, 0.0, draws=100, rare=0)
+    answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
+    size = 40 * (norm.ppf(0.025) / t.ppf(0.025, whole.freedom)) ** 2
+    assert ends(answered) == (0, approx(1 - 0.025 ** (1 / size)))
