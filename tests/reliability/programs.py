@@ -14,25 +14,19 @@ STUDY = ".activetest"
 
 
 def start(folder: Path, *words: str, **options) -> subprocess.Popen:
-    """A process of the program in a folder; what it prints goes to the files `out` and `err`."""
+    """A process of the program in a folder; options as for Popen."""
     environment = {name: value for name, value in os.environ.items() if name != "ACTIVETEST_STUDY"}
     environment |= {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    printed = folder.parent / f"{folder.name}-printed"
-    printed.mkdir(exist_ok=True)
-    with open(printed / "out", "wb") as out, open(printed / "err", "wb") as err:
-        return subprocess.Popen(
-            [sys.executable, "-m", "activetest", *words],
-            cwd=folder,
-            stdout=out,
-            stderr=err,
-            env=environment,
-            **options,
-        )
+    command = [sys.executable, "-m", "activetest", *words]
+    return subprocess.Popen(command, cwd=folder, env=environment, **options)
 
 
-def printed(folder: Path, name: str) -> str:
-    """What the last process in a folder has printed: `out` or `err`."""
-    return (folder.parent / f"{folder.name}-printed" / name).read_text(encoding="utf-8")
+def run(folder: Path, *words: str, **options) -> tuple[int, str, str]:
+    """Exit code, output and messages of a process in a folder."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = start(folder, *words, **pipes, **options)
+    out, err = process.communicate()
+    return process.returncode, out, err
 
 
 def run_here(folder: Path, *words: str) -> int:

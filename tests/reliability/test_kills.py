@@ -16,7 +16,6 @@ from tests import makers
 from tests.reliability.programs import (
     STUDY,
     find_leftovers,
-    printed,
     run_here,
     start,
     take_snapshot,
@@ -36,7 +35,11 @@ def run_and_kill(folder: Path, kind: str, words: list[str], chance: random.Rando
     """
     begin = time.monotonic()
     limit = begin + chance.uniform(0.4, 1.1) * _TAKES.get(kind, _USUAL)
-    process = start(folder, *words)
+    with (
+        open(_printed(folder, "out"), "wb") as out,
+        open(_printed(folder, "err").read_text(), "wb") as err,
+    ):
+        process = start(folder, *words, stdout=out, stderr=err)
     if chance.random() < 0.5:
         before = _list_files(folder)
         while process.poll() is None and _list_files(folder) == before:
@@ -49,6 +52,11 @@ def run_and_kill(folder: Path, kind: str, words: list[str], chance: random.Rando
     if code != KILLED:
         _TAKES[kind] = time.monotonic() - begin
     return code
+
+
+def _printed(folder: Path, name: str) -> Path:
+    """The file with what the last process in a folder has printed: `out` or `err`."""
+    return folder.with_name(f"{folder.name}.{name}")
 
 
 def _list_files(folder: Path) -> list[tuple[str, int]]:
@@ -135,13 +143,13 @@ def kill_commands(pair: tuple[Path, Path], kills: int, seed: int) -> int:
         after = take_snapshot(undisturbed)
         code = run_and_kill(folder, kind, words, chance)
         left = take_snapshot(folder)
-        assert code in (0, KILLED), printed(folder, "err")
+        assert code in (0, KILLED), _printed(folder, "err").read_text()
         killed += code == KILLED
         assert left in (before, after), f"half of {words} happened"
         assert code == KILLED or left == after, f"{words} was done, and is not there"
         if kind.startswith("next"):
             drawn = {draw.id for draw in left[0].draws}
-            shown = printed(folder, "out").splitlines(keepends=True)[1:]
+            shown = _printed(folder, "out").read_text().splitlines(keepends=True)[1:]
             whole = {line.split(",")[0] for line in shown if line.endswith("\n")}
             assert whole - {""} <= drawn, "items were shown that are not recorded"
         # Again, unless it would be done twice.
@@ -199,7 +207,7 @@ def kill_inits(folder: Path, kills: int, seed: int) -> int:
             assert run_here(undisturbed, "next", "--n", "3") == 0
             drawn = take_snapshot(undisturbed)
         code = run_and_kill(work, "init", words, chance)
-        assert code in (0, KILLED), printed(work, "err")
+        assert code in (0, KILLED), _printed(work, "err").read_text()
         killed += code == KILLED
         left = take_snapshot(work)
         assert left in ((), begun)
