@@ -1,0 +1,105 @@
+"""Many processes use one study at once: it is as if they had come one after the other."""
+
+import random
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests import makers
+from tests.reliability.programs import STUDY, find_leftovers, run_here, start, take_snapshot
+
+
+def begin(folder: Path) -> None:
+    """A study with a pending batch, the same in every folder."""
+    folder.mkdir()
+    makers.write_pool(folder / "pool.parquet", 600)
+    for words in (["init", "pool.parquet", "--seed", "1"], ["next", "--n", "20"]):
+        assert run_here(folder, *words) == 0
+
+
+def make_commands(folder: Path, count: int) -> list[list[str]]:
+    """Commands that write and read; the label files of all that ingest lie in the folder."""
+    chance = random.Random(1)
+    drawn = [draw.id for draw in take_snapshot(folder)[0].draws]
+    commands = []
+    for number in range(count):
+        match number % 8:
+            case 0 | 1 | 2:
+                ids = [*chance.sample(drawn, 5), f"item-{chance.randrange(600)}"]
+                rows = [f"{id},{chance.choice(['cat', 'dog'])},a{number}" for id in set(ids)]
+                file = f"labels-{number}.csv"
+                text = "\n".join(["id,label,annotator", *rows]) + "\n"
+                (folder / file).write_text(text)
+                commands.append(["ingest", file])
+            case 3 | 4:
+                commands.append(["next", "--n", "3", "--new"])
+            case 5:
+                commands.append(["next"])
+            case 6:
+                commands.append(["report"])
+            case _:
+                commands.append(["status"])
+    return commands
+
+
+def list_writes(folder: Path) -> list[tuple[str, ...]]:
+    """The commands that the ledger recorded after `begin`, in the order of its revisions."""
+    with closing(sqlite3.connect(folder / STUDY / "ledger.db")) as db:
+        query = "SELECT labels_seen + 1, number, (SELECT COUNT(*) FROM draws WHERE round = number)"
+        writes = {
+            revision: ("next", "--n", str(count), "--new")
+            for revision, number, count in db.execute(f"{query} FROM rounds")
+            if number > 1
+        }
+        query = "SELECT revision, source FROM ingests"
+        writes |= {revision: ("ingest", source) for revision, source in db.execute(query)}
+    assert sorted(writes) == list(range(2, len(writes) + 2))
+    return [writes[revision] for revision in sorted(writes)]
+
+
+def check_processes(tmp_path: Path, count: int) -> None:
+    """Start so many processes at once, and repeat what they recorded one after the other."""
+    folder, again = tmp_path / "at once", tmp_path / "in turn"
+    begin(folder)
+    commands = make_commands(folder, count)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [start(folder, *words, **pipes) for words in commands]
+    outcomes = [process.communicate() for process in processes]
+    for words, process, (_, messages) in zip(commands, processes, outcomes, strict=True):
+        assert process.returncode == 0, f"{words}: {messages}"
+    record = take_snapshot(folder)[0]
+    assert len({draw.id for draw in record.draws}) == len(record.draws)
+    # What was shown is recorded, and each batch is one round.
+    batches = {
+        number: {draw.id for draw in record.draws if draw.round == number}
+        for number in {draw.round for draw in record.draws}
+    }
+    for words, (out, _) in zip(commands, outcomes, strict=True):
+        if "--new" in words:
+            shown = {line.split(",")[0] for line in out.splitlines()[1:]}
+            assert len(shown) == 3 and shown in batches.values()
+    annotators = {answer.annotator for answer in record.answers}
+    ingested = [words for words in commands if words[0] == "ingest"]
+    assert len(annotators) == len(ingested)
+    begin(again)
+    make_commands(again, count)
+    for words in list_writes(folder):
+        assert run_here(again, *words) == 0
+    assert take_snapshot(again) == take_snapshot(folder)
+    assert find_leftovers(folder) == []
+
+
+def test_processes_at_once_are_as_good_as_in_turn(tmp_path, count_trials, monkeypatch):
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    check_processes(tmp_path, 4)
+    count_trials("processes at once", 4)
+
+
+@pytest.mark.slow
+def test_very_many_processes_at_once_are_as_good_as_in_turn(tmp_path, count_trials, monkeypatch):
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    check_processes(tmp_path, 66)
+    count_trials("processes at once", 66)
