@@ -57,6 +57,38 @@ def test_enough_even_draws_since_then_speak_alone_and_what_came_before_is_known(
     assert others_are_more.weighted.any()
 
 
+def test_ten_uniform_draws_in_a_cell_are_enough_to_use_them_alone(play_rounds, pool):
+    """Nine are not; there were three draws by score in all before them."""
+    before, seen = play_rounds((OPTIMAL, 3)), set()
+    for more in range(14, 27):
+        log = play_rounds((UNIFORM, more), log=before)
+        found = count_groups(log, pool, CHOICES)
+        by_score, later = (
+            np.bincount(found.cells[rows], minlength=2) for rows in np.split(log.rows, [3])
+        )
+        for cell in range(2):
+            alone = later[cell] >= 10 or not by_score[cell]
+            assert found.weighted[cell] == (not alone)
+            counts = found.arms.exchangeable_counts[cell].sum()
+            assert (counts == later[cell]) == alone
+        seen |= {later[cell] for cell in range(2) if by_score[cell]}
+    assert {9, 10} <= seen
+
+
+def test_as_many_draws_by_score_outweigh_uniform_ones_that_are_fewer(play_rounds, pool):
+    """Uniform draws are used alone where they are at least as many as those by score."""
+    log, compared = play_rounds((OPTIMAL, 26)), set()
+    for _ in range(34):
+        log = play_rounds((UNIFORM, 1), log=log)
+        found = count_groups(log, pool, CHOICES)
+        by_score, later = (
+            np.bincount(found.cells[rows], minlength=2) for rows in np.split(log.rows, [26])
+        )
+        assert (found.weighted == ((later < 10) | (later < by_score))).all()
+        compared |= set((later - by_score)[later >= 10].tolist())
+    assert {-1, 0} <= compared
+
+
 def test_labels_that_came_otherwise_later_are_taken_as_not_known(play_rounds, pool, truth):
     """They were a part of the rest when the draws were made that speak for it."""
     early = play_rounds((UNIFORM, 30))

@@ -49,3 +49,14 @@ def test_groups_without_room_are_never_played(groups):
 def test_many_studies_at_once_are_each_as_if_alone(groups):
     found = shares(groups(np.stack([KNOWN, KNOWN[::-1]])))
     np.testing.assert_array_equal(found, [shares(groups(KNOWN)), shares(groups(KNOWN[::-1]))])
+
+
+@pytest.mark.parametrize(
+    ("known", "quantile", "other", "played"),
+    [([[26, 33], [2, 0]], 0.975, 0.95, 1), ([[29, 30], [3, 0]], 0.975, 0.99, 0)],
+)
+def test_the_bound_is_the_quantile_of_97_5_percent(known, quantile, other, played, groups):
+    """By the 95 % bound, and by the 99 % bound, the other group could be worse."""
+    lows = [betaincinv(*(np.array(known) + 1).T, 1 - each) for each in (quantile, other)]
+    assert [int(np.argmin(low)) for low in lows] == [played, 1 - played]
+    np.testing.assert_array_equal(shares(groups(known)), np.eye(2)[played])
