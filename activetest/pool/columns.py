@@ -28,6 +28,15 @@ def read_text(array: pa.Array, column: str) -> Text:
     return Text(letters, offsets - offsets[0])
 
 
+def reject_blanks(ids: Text, column: str) -> None:
+    """Raises BadRow at the first id that is empty or white space: no label file could name it."""
+    row = ids.find_blank()
+    if row is not None:
+        raise BadRow(
+            row, f"column {column!r} is {ids[row]!r}", "every item needs an id that can be seen"
+        )
+
+
 def row_numbers(start: int, rows: int) -> Text:
     """The row numbers start, start + 1, ... as ids."""
     return read_text(pa.array(np.arange(start, start + rows)), "row number")
@@ -58,11 +67,10 @@ def read_vectors(array: pa.Array, column: str, width: int) -> Array:
         array = array.cast(fixed)
     width = array.type.list_size
     if not array.null_count:
-        return read_numbers(array.flatten()).reshape(-1, width)
+        return read_numbers(array.flatten()).reshape(len(array), width)
     values = np.full((len(array), width), np.nan, np.float32)
-    values[np.asarray(array.is_valid())] = read_numbers(array.drop_null().flatten()).reshape(
-        -1, width
-    )
+    lists = array.drop_null()
+    values[np.asarray(array.is_valid())] = read_numbers(lists.flatten()).reshape(len(lists), width)
     return values
 
 

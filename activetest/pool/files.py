@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.types as kinds
 from pyarrow import fs
 
 from activetest.errors import PoolError
+from activetest.pool.roles import is_text
 
 # Rows decoded at once: large enough for fast arithmetic, small enough for the processor's cache
 # and for memory.
@@ -18,6 +20,8 @@ BATCH = 65536
 
 # Bytes of a column read at once: row groups of any size then take no more memory than small ones.
 _BUFFER = 2**18
+
+_KNOWN_SCHEMES = "addresses begin with s3://, gs://, abfs://, hdfs://, hf:// or file://"
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,13 @@ class Files:
         return tuple(pieces)
 
     def batches(
-        self, columns: list[str], piece: Piece, rows: int = BATCH
+        self, columns: list[str], piece: Piece, rows: int = BATCH, *, checked: bool = True
     ) -> Iterator[pa.RecordBatch]:
         """The piece, at most so many rows at a time, decoded in the calling thread.
 
-        Raises PoolError where the file is damaged.
+        checked  make sure that text is UTF-8
+
+        Raises PoolError where the file is damaged, and for text that is not UTF-8.
         """
         footer = self._footers[piece.path]
         problem = f"row group {piece.row_group} of {piece.path} cannot be read"
@@ -89,9 +95,14 @@ class Files:
             file = pq.ParquetFile(
                 source, metadata=footer, pre_buffer=self.remote, buffer_size=_BUFFER
             )
-            yield from file.iter_batches(
+            start = piece.start
+            for batch in file.iter_batches(
                 rows, row_groups=[piece.row_group], columns=columns, use_threads=False
-            )
+            ):
+                if checked:
+                    _reject_invalid_values(batch, start, piece.path)
+                yield batch
+                start += batch.num_rows
 
     @cached_property
     def _footers(self) -> dict[str, pq.FileMetaData]:
@@ -102,12 +113,13 @@ class Files:
         footers = {found.path: self._read_footer(found) for found in self._found}
         first = self._found[0].path
         for path, footer in footers.items():
-            _reject_other_columns(
-                footers[first].schema.to_arrow_schema(),
-                footer.schema.to_arrow_schema(),
-                first,
-                path,
-            )
+            with _raising_pool_errors(path, f"{path} cannot be read"):
+                _reject_other_columns(
+                    footers[first].schema.to_arrow_schema(),
+                    footer.schema.to_arrow_schema(),
+                    first,
+                    path,
+                )
         return footers
 
     def _read_footer(self, found: fs.FileInfo) -> pq.FileMetaData:
@@ -137,8 +149,18 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
     """The file system and the path in it. Raises PoolError for a URI that pyarrow does not know."""
     if not remote:
         return fs.LocalFileSystem(), str(Path(uri).expanduser())
-    with _raising_pool_errors(uri, f"{uri} cannot be opened"):
+    try:
         return fs.FileSystem.from_uri(uri)
+    except ImportError as error:
+        raise PoolError(
+            f"{uri} cannot be opened: {_first_line(error)}",
+            hint=f"install that package, or download the pool; {_KNOWN_SCHEMES}",
+        ) from error
+    # Stores that are packages of their own raise what they like.
+    except Exception as error:
+        raise PoolError(
+            f"{uri} cannot be opened: {_first_line(error)}", hint=_KNOWN_SCHEMES
+        ) from error
 
 
 def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:
@@ -181,6 +203,43 @@ def _reject_other_columns(first: pa.Schema, second: pa.Schema, first_path: str, 
             )
 
 
+def _reject_invalid_values(batch: pa.RecordBatch, start: int, path: str) -> None:
+    """Raises PoolError, naming the row, for text that is not UTF-8; ArrowInvalid for damage.
+
+    start  position of the first row in the pool
+    """
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            row, value = _find_invalid_text(column)
+            if row is not None:
+                raise PoolError(
+                    f"column {name!r} of {path} is not UTF-8 in row {start + row:,} "
+                    f"(counting from 0): {value!r}",
+                    hint="write text as UTF-8",
+                ) from None
+        raise
+
+
+def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:
+    """The first row whose text is not UTF-8, and its bytes; None where all text is, or none."""
+    if not is_text(column.type):
+        return None, b""
+    plain = column.dictionary_decode() if kinds.is_dictionary(column.type) else column
+    for row, value in enumerate(plain.cast(pa.large_binary()).to_pylist()):
+        try:
+            (value or b"").decode()
+        except UnicodeDecodeError:
+            return row, value
+    return None, b""
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, shortened, or its type where it says nothing."""
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+
+
 @contextmanager
 def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
     """Turn errors of pyarrow and of the file system into a PoolError."""
@@ -188,9 +247,13 @@ def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise PoolError(f"{path} may not be read", hint="check its permissions") from error
-    except (pa.ArrowException, OSError) as error:
-        message = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    except UnicodeDecodeError as error:
         raise PoolError(
-            f"{problem}: {message}",
+            f"{path} has names that are not UTF-8: {error.object!r}",
+            hint="write the names of columns as UTF-8",
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise PoolError(
+            f"{problem}: {_first_line(error)}",
             hint="the file is damaged or out of reach; write or copy it again",
         ) from error

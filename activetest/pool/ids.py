@@ -51,7 +51,7 @@ class Text:
         if len(self.letters):
             blank |= _MAY_BE_SPACE[self.letters[np.minimum(begins, len(self.letters) - 1)]]
         for row in np.flatnonzero(blank):
-            if not self[row].strip():
+            if not self[int(row)].strip():
                 return int(row)
         return None
 

@@ -1,7 +1,7 @@
 """The pool: a Parquet file, a folder of them, or a URI that pyarrow opens; never read whole."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
@@ -90,6 +90,7 @@ class Pool:
     uri      where it is, as given, or what messages call it
     schema   the role of every column
     notices  plain sentences: what was understood, and what was ignored
+    blank_ids  whether an id may be empty or white space, as earlier versions allowed
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Pool:
         """A pool whose schema is known already: nothing is read until it is needed."""
         self.uri, self.schema, self.notices = uri, schema, notices
         self.files = files or Files(uri)
+        self.blank_ids = True
 
     @staticmethod
     def open(
@@ -113,6 +115,7 @@ class Pool:
         classes: str | Iterable[str] | None = None,
         name: str | None = None,
         suggest: bool = True,
+        blank_ids: bool = False,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -122,6 +125,7 @@ class Pool:
         classes                         their names, in the order of the outputs
         name                            of the pool in messages; its address unless given
         suggest                         add to the notices what else columns may be
+        blank_ids                       allow ids that are empty or white space
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -140,10 +144,12 @@ class Pool:
         )
         schema = assign_roles(files.schema, choices)
         pool = Pool(name, schema, files)
+        pool.blank_ids = blank_ids
         if not pool.rows:
             raise PoolError(
                 f"the pool {name} has no rows", hint="give a pool with at least one item"
             )
+        pool.schema = schema = _leave_out_empty_lists(pool, named=choices.features is not None)
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
         pool.notices = describe_pool(pool.schema, files.schema, pool.rows)
@@ -266,7 +272,10 @@ class Pool:
         """The ids of a batch, row numbers where the pool has none."""
         if self.schema.id is None:
             return pool_columns.row_numbers(start, batch.num_rows)
-        return pool_columns.read_text(batch.column(self.schema.id), self.schema.id)
+        ids = pool_columns.read_text(batch.column(self.schema.id), self.schema.id)
+        if not self.blank_ids:
+            pool_columns.reject_blanks(ids, self.schema.id)
+        return ids
 
     def check(self) -> None:
         """Raises PoolChanged when a column of the schema is gone or can no longer play its role."""
@@ -336,6 +345,25 @@ class Pool:
             return place
         id = batch.column(self.schema.id)[row].as_py()
         return place if id is None else f"{place}, id {str(id)!r}"
+
+
+def _leave_out_empty_lists(pool: Pool, *, named: bool) -> Schema:
+    """The schema without features that are lists of nothing.
+
+    named  the user named the features: raises PoolError then
+    """
+    schema = pool.schema
+    empty = {name for name, width in pool.widths.items() if not width}
+    if empty and named:
+        raise PoolError(
+            f"column {min(empty)!r} holds empty lists", hint="name other features, or none of them"
+        )
+    unused = empty | set(schema.ignored)
+    return replace(
+        schema,
+        features=tuple(name for name in schema.features if name not in empty),
+        ignored=tuple(name for name in pool.files.schema.names if name in unused),
+    )
 
 
 def _encode_groups(

@@ -88,7 +88,11 @@ def _may_be_id(pool: "Pool", name: str, kind: pa.DataType) -> bool:
 
 
 def _are_ids(values: pa.Array) -> bool:
-    """Whether values are short, without gaps, and different."""
+    """Whether values are short, without gaps, and different, and text is UTF-8."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
     texts = values.cast(pa.large_string())
     if texts.null_count or pc.count_distinct(texts).as_py() < len(texts):
         return False
@@ -98,5 +102,5 @@ def _are_ids(values: pa.Array) -> bool:
 
 
 def _read_first_rows(pool: "Pool", columns: list[str], rows: int) -> pa.RecordBatch:
-    """At most so many rows of the first row group."""
-    return next(pool.files.batches(columns, pool.pieces[0], rows))
+    """At most so many rows of the first row group; text may be no UTF-8."""
+    return next(pool.files.batches(columns, pool.pieces[0], rows, checked=False))

@@ -238,13 +238,13 @@ def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> P
     path, name = source.path, source.name
     columns = given.columns | kept_columns(path, study, given.columns, name=name)
     # Studies that earlier versions created keep the ids they have.
-    other = {"suggest": study is None, "blank_ids": study is not None and "id" not in given.columns}
-    pool = Pool.open(path, **columns, name=name, **other)
+    blank = study is not None and "id" not in given.columns
+    pool = Pool.open(path, **columns, name=name, suggest=study is None, blank_ids=blank)
     question = given.choices.get("question") or (study and study.choices.question)
     grouped = question not in (None, NO_QUESTION)
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         columns |= {"groups": (PREDICTED,)}
-        pool = Pool.open(path, **columns, name=name, **other)
+        pool = Pool.open(path, **columns, name=name, suggest=study is None, blank_ids=blank)
     if study is not None:
         pool.schema = keep_names(pool.schema, study)
         pool.notices = describe_pool(pool.schema, pool.files.schema, pool.rows)

@@ -22,7 +22,35 @@ def build(folder, columns: dict, **choices):
     return cache.build_cache(Pool.open(path, **choices), folder / "cache")
 
 
+def unchecked(*values: bytes) -> pa.Array:
+    """Text that nobody has checked to be UTF-8."""
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+LATIN = unchecked(b"a", b"p\xff")
 BAD = {
+    "empty id": ({"id": ["a", ""], "pred": [0, 1]}, "row 1 .* 'id' is ''"),
+    "blank id": ({"id": ["a", "\u3000 "], "pred": [0, 1]}, "row 1 .* 'id' is "),
+    "blank first id": ({"id": ["", "a"], "pred": [0, 1]}, "row 0 .* 'id' is ''"),
+    "latin id": ({"id": LATIN, "pred": [0, 1]}, "'id' .* not UTF-8 in row 1 .*xff"),
+    "latin class": ({"pred": LATIN}, "'pred' .* not UTF-8 in row 1"),
+    "latin category": ({"pred": LATIN.dictionary_encode()}, "'pred' .* not UTF-8 in row 1"),
+    "latin class beside probabilities": (
+        {"prob": [[0.5, 0.5], [0.1, 0.9]], "pred": LATIN},
+        "'pred' .* not UTF-8 in row 1",
+    ),
+    "lists as classes": (
+        {"prob": [[0.5, 0.5], [0.1, 0.9]], "pred": [[1.0], [2.0]]},
+        "'pred' is list",
+    ),
+    "records as classes": (
+        {"prob_a": [0.5, 0.1], "prob_b": [0.5, 0.9], "pred": [{"a": 1}] * 2},
+        "'pred' is struct",
+    ),
+    "lists of nothing": (
+        {"prob": pa.array([[], []], pa.list_(pa.float64()))},
+        "'prob' holds lists of 0",
+    ),
     "no outputs": ({"id": [1], "f": [1.0]}, "no column holds the model's outputs"),
     "no rows": ({"id": pa.array([], pa.int64()), "pred": pa.array([], pa.int64())}, "has no rows"),
     "null id": ({"id": ["a", None], "pred": [0, 1]}, "row 1 .* 'id' is null"),
@@ -235,3 +263,52 @@ def test_a_damaged_parquet_file_is_a_named_error(tmp_path):
     path.write_bytes(whole)
     with pytest.raises(PoolError, match="row group 0 of .* cannot be read"):
         cache.build_cache(Pool.open(path), tmp_path / "cache")
+
+
+def test_lists_of_nothing_are_no_features(tmp_path):
+    columns = {"prob": [[0.5, 0.5], [0.1, 0.9]], "x": [1.0, 2.0]}
+    columns["f"] = pa.array([[], []], pa.list_(pa.float64()))
+    columns["g"] = pa.array([[], None], pa.list_(pa.float64()))
+    columns["h"] = pa.array([[], []], pa.list_(pa.null()))
+    build(tmp_path, columns)
+    schema = Pool.open(tmp_path / "pool.parquet").schema
+    assert (schema.features, schema.ignored) == (("x",), ("f", "g", "h"))
+    with pytest.raises(PoolError, match="'g' holds empty lists"):
+        Pool.open(tmp_path / "pool.parquet", features=("x", "g"))
+
+
+def test_text_without_a_role_may_be_no_utf8(tmp_path):
+    columns = {"id": ["a", "b"], "pred": [0, 1], "comment": LATIN}
+    assert build(tmp_path, columns).size == 2
+    pool = Pool.open(tmp_path / "pool.parquet")
+    with pytest.raises(PoolError, match="'comment' .* not UTF-8 in row 1"):
+        pool.show([0], ["comment"])
+
+
+@pytest.mark.parametrize("store_schema", [True, False])
+def test_names_of_columns_that_are_no_utf8_are_an_error(tmp_path, store_schema):
+    path = tmp_path / "pool.parquet"
+    table = pa.table({"id": ["a", "b"], "pred": [0, 1], "QQQQ": [1, 2]})
+    pq.write_table(table, path, store_schema=store_schema)
+    path.write_bytes(path.read_bytes().replace(b"QQQQ", b"\xff\xfe\xff\xff"))
+    with pytest.raises(PoolError, match="names that are not UTF-8") as caught:
+        Pool.open(path)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "address", ["hf://datasets/a/b.parquet", "odd://x/y", "http://x/y.parquet", "abfs://x", "://"]
+)
+def test_an_address_that_nothing_opens_is_an_error(address):
+    with pytest.raises(PoolError) as caught:
+        Pool.open(address)
+    assert address in caught.value.problem
+    assert "s3://" in caught.value.hint
+
+
+def test_studies_with_empty_ids_can_still_be_read(tmp_path):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"id": ["a", ""], "pred": [0, 1]}), path)
+    opened = Pool.open(path, blank_ids=True)
+    assert cache.build_cache(Pool(str(path), opened.schema), tmp_path / "cache").ids([1]) == [""]
+    assert cache.build_cache(opened, tmp_path / "other").ids([1]) == [""]

@@ -1,0 +1,124 @@
+"""What callers pass, read as what it must be; anything else is an error that names the argument."""
+
+import errno
+import math
+import os
+import reprlib
+from collections.abc import Iterable
+from operator import index
+from pathlib import Path
+from typing import Any
+
+from activetest.errors import ActivetestError, ChoiceError
+
+# Larger whole numbers fit no column of a database and no array.
+LARGEST = 2**63
+# What the file system says of a name that no file can have, whatever is on the disk.
+_IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
+_LONGEST = 80
+
+
+def read_count(name: str, value: Any, hint: str = "it must be a whole number") -> int:
+    """A whole number, also one of NumPy. Raises ChoiceError for anything else."""
+    try:
+        if not isinstance(value, bool) and abs(number := index(value)) < LARGEST:
+            return number
+    except TypeError:
+        pass
+    raise ChoiceError(f"`{name}` is {show(value)}", hint)
+
+
+def read_number(name: str, value: Any) -> float:
+    """A number that is finite, also one of NumPy. Raises ChoiceError for anything else."""
+    try:
+        if not isinstance(value, bool | str | bytes) and math.isfinite(number := float(value)):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ChoiceError(f"`{name}` is {show(value)}", "it must be a number")
+
+
+def read_flag(name: str, value: Any) -> bool:
+    """True or false, also of NumPy. Raises ChoiceError for anything else."""
+    flag = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+    if isinstance(flag, bool):
+        return flag
+    raise ChoiceError(f"`{name}` is {show(value)}", "it must be True or False")
+
+
+def read_name(name: str, value: Any) -> str:
+    """A text. Raises ChoiceError for anything else, and for text that UTF-8 cannot hold."""
+    if not isinstance(value, str):
+        raise ChoiceError(f"`{name}` is {show(value)}", "it must be a text")
+    if not is_unicode(value):
+        raise ChoiceError(f"`{name}` is {show(value)}, no Unicode text", "write it in UTF-8")
+    return value
+
+
+def read_names(name: str, values: Any) -> tuple[str, ...]:
+    """One text or several, as a tuple; none for None. Raises ChoiceError for what is no text."""
+    if values is None:
+        return ()
+    several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
+    found = tuple(values) if several else (values,)
+    if not all(isinstance(value, str) for value in found):
+        raise ChoiceError(f"`{name}` is {show(values)}", "it must be a text, or several of them")
+    return tuple(read_name(name, value) for value in found)
+
+
+def read_path(name: str, value: Any, error: type[ActivetestError] = ChoiceError) -> Path:
+    """A path that a file may have. Raises `error` for anything else; see check_path."""
+    if not isinstance(value, str | os.PathLike):
+        raise error(f"`{name}` is {show(value)}", "it must be a path")
+    try:
+        path = Path(value)
+    except TypeError as problem:
+        raise error(f"`{name}` is {show(value)}", "it must be a path of text") from problem
+    check_path(path, error)
+    return path
+
+
+def check_path(path: str | Path, error: type[ActivetestError]) -> None:
+    """Raises `error` for a path that no file can have.
+
+    That is one with a NUL character, with a name that is too long, one that no encoding holds, and
+    links that lead to each other.
+    """
+    try:
+        os.stat(path)
+    except ValueError as problem:
+        raise error(f"no file can be at {show(str(path))}", "give another path") from problem
+    except OSError as problem:
+        if problem.errno in _IMPOSSIBLE:
+            raise error(
+                f"no file can be at {show(str(path))}: {problem.strerror}", "give another path"
+            ) from problem
+
+
+def find_working_directory(error: type[ActivetestError]) -> Path:
+    """The working directory. Raises `error` where it has been removed."""
+    try:
+        return Path.cwd()
+    except OSError as problem:
+        raise error(
+            "the working directory is no longer there", "change to a folder that is there"
+        ) from problem
+
+
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can hold the text: names that the system gave may have other bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def show(value: Any) -> str:
+    """A value in a message: as Python writes it, shortened; by its type where it cannot be."""
+    if isinstance(value, str) and len(value) <= _LONGEST:
+        return repr(value)
+    try:
+        return reprlib.repr(value)
+    except Exception:
+        return f"of type {type(value).__name__}"
