@@ -59,18 +59,20 @@ def collect_recorded(
     imputed = np.zeros((len(log.rows), len(names)))
     sums = np.zeros((len(history), len(groups), len(names)))
     count = np.zeros((len(history), len(groups)))
+    # Most rounds record the same: where it stands is looked up once.
+    found: dict[tuple, tuple[Array, ...]] = {}
     for place, each in enumerate(history):
-        here = log.round == each.number
-        rows = [
-            each.groups.index(group.name) if group.name in each.groups else -1 for group in groups
-        ]
-        known, rows = np.flatnonzero(np.array(rows) >= 0), [row for row in rows if row >= 0]
-        count[place, known] = each.count[rows]
-        for column, name in enumerate(names):
-            if name in each.statistics:
-                at = each.statistics.index(name)
-                imputed[here, column] = each.imputed[:, at]
-                sums[place, known, column] = each.imputed_sum[rows, at]
+        key = each.statistics, each.groups
+        if key not in found:
+            found[key] = (
+                *_find_places(names, each.statistics),
+                *_find_places([group.name for group in groups], each.groups),
+            )
+        columns, recorded_columns, known, recorded = found[key]
+        here = slice(*np.searchsorted(log.round, (each.number, each.number + 1)))
+        imputed[here, columns] = each.imputed[:, recorded_columns]
+        sums[place, known[:, None], columns] = each.imputed_sum[recorded[:, None], recorded_columns]
+        count[place, known] = each.count[recorded]
     numbers = np.array([each.number for each in history], np.int64)
     return RecordedPredictions(
         round=np.searchsorted(numbers, log.round),
@@ -79,3 +81,10 @@ def collect_recorded(
         sums=sums,
         count=count,
     )
+
+
+def _find_places(names: Sequence[str], recorded: Sequence[str]) -> tuple[Array, Array]:
+    """(K,) places of the names that a round recorded, and where it did."""
+    places = {name: place for place, name in enumerate(recorded)}
+    known = [place for place, name in enumerate(names) if name in places]
+    return np.array(known, np.int64), np.array([places[names[each]] for each in known], np.int64)

@@ -48,12 +48,12 @@ class StoredParams(Mapping[str, Any]):
     Access raises StudyError for a file that has changed or does not hold the parameter.
     """
 
-    def __init__(self, plain: dict[str, Any], folder: Path, name: str) -> None:
+    def __init__(self, plain: Mapping[str, Any], folder: Path, name: str) -> None:
         self._plain, self._folder, self._name = plain, folder, name
 
     @cached_property
     def _params(self) -> dict[str, Any]:
-        return self._plain | _read(self._folder, self._name)
+        return {**self._plain, **_read(self._folder, self._name)}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._params:
@@ -85,7 +85,7 @@ def write_arrays(arrays: dict[str, Array], folder: Path) -> str:
     content = buffer.getvalue()
     path = folder / _name_file(content)
     try:
-        folder.mkdir(exist_ok=True)
+        atomic.make_folder(folder)
         with atomic.replacing_file(path, durable=True) as building:
             building.write_bytes(content)
         for changed in (folder, folder.parent):

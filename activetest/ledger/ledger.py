@@ -3,21 +3,39 @@
 Rounds, draws and answers are only ever added. What is known now is derived: of all answers to an
 item by one annotator, the latest whose file was not taken back. Every write is one transaction, on
 disk when it returns, and moves the revision by one: rounds and files know what came before them.
+It is also an entry of a hash chain. Whatever a ledger tells was read in one pass, whose rows all
+agree with the chain.
 """
 
-import json
 import sqlite3
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from activetest.errors import StorageError, StudyError
+from activetest.ledger import entries
 from activetest.ledger.arrays import StoredParams, split_params, write_arrays
+from activetest.ledger.contents import (
+    Contents,
+    StoredAnswer,
+    StoredDraw,
+    StoredFile,
+    StoredRound,
+    UnreadableTable,
+    is_refusal,
+    read_contents,
+)
 from activetest.ledger.migrations import MIGRATIONS, migrate
-from activetest.ledger.rounds import parse_round, serialise_draws, serialise_round
+from activetest.ledger.rounds import (
+    RoundParser,
+    parse_draws,
+    serialise_draws,
+    serialise_round,
+)
 from activetest.ledger.untrusted import check_files, check_schema, restrict
 from activetest.nouns.log import Round
 from activetest.nouns.rows import Array
@@ -25,7 +43,12 @@ from activetest.safe_text import escape_controls
 
 # Seconds to wait for the lock. A writer holds it for milliseconds.
 PATIENCE = 60.0
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+_HINT = (
+    "`study.verify()` lists what is damaged: restore ledger.db from a backup, or save what can "
+    "still be read with `study.export(rescue=True)`"
+)
+# What parsing raises for content that no round has left.
+_UNPARSABLE = (IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 class LedgerMoved(Exception):
@@ -104,9 +127,12 @@ class Ledger:
             check_schema(db, path, version)
         if version < len(MIGRATIONS):
             with self._transaction("IMMEDIATE") as db:
-                migrate(db)
-        query = "SELECT seed, fingerprint, rows FROM meta"
-        self.seed, self.fingerprint, self.rows = self._fetch(query)[0]
+                try:
+                    migrate(db)
+                except _UNPARSABLE as error:
+                    raise self._call_damaged(f"it cannot be read: {error}") from error
+        self._seen: tuple[int, Contents] | None = None
+        self._record: Record | None = None
 
     @staticmethod
     def create(path: Path, *, seed: int, fingerprint: str, rows: int) -> "Ledger":
@@ -115,58 +141,89 @@ class Ledger:
         with _raising_study_errors(path):
             db.execute("BEGIN IMMEDIATE")
             migrate(db)
-            db.execute("INSERT INTO meta VALUES (?, ?, ?, 0, ?)", (seed, fingerprint, rows, _now()))
+            time = _now()
+            db.execute("INSERT INTO meta VALUES (?, ?, ?, 0, ?)", (seed, fingerprint, rows, time))
+            entries.append_study(db, seed=seed, fingerprint=fingerprint, rows=rows, time=time)
             db.execute("COMMIT")
         db.close()
         return Ledger(path)
 
+    @property
+    def seed(self) -> int:
+        """The seed of every random number."""
+        return self._read().meta.seed
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the pool."""
+        return self._read().meta.fingerprint
+
+    @property
+    def rows(self) -> int:
+        """The number of items of the pool."""
+        return self._read().meta.rows
+
+    @property
+    def hashes(self) -> list[str]:
+        """The chain, a hash of 64 hexadecimal digits for each write; the last covers them all."""
+        return [entry.hash.hex() for entry in self._read().entries]
+
     def record(self) -> Record:
         """What was drawn and what is known, all as of the same revision."""
-        with self._transaction("DEFERRED") as db:
-            revision = db.execute("SELECT revision FROM meta").fetchone()[0]
-            query = "SELECT round, id, q FROM draws ORDER BY position"
-            draws = tuple(map(Draw._make, db.execute(query)))
-            query = "SELECT id, annotator, status, label FROM answers ORDER BY number"
-            answers = tuple(map(Answer._make, db.execute(query)))
-            supplied = dict(db.execute(_SUPPLIED))
-        return Record(revision, draws, answers, supplied)
+        self._read()
+        if self._record is None:
+            assert self._seen is not None
+            self._record = _find_known(self._seen[1])
+        return self._record
 
     def count_replaced(self) -> int:
         """Answers that count now and contradict an earlier one by the same annotator."""
-        query = (
-            "SELECT COUNT(*) FROM answers WHERE EXISTS (SELECT 1 FROM events WHERE "
-            "events.id = answers.id AND events.annotator = answers.annotator "
-            "AND (events.status, events.label) <> (answers.status, answers.label))"
-        )
-        return self._fetch(query)[0][0]
+        contents = self._read()
+        found: dict[tuple[str, str], set[tuple[int, str]]] = {}
+        for each in contents.answers:
+            found.setdefault((each.id, each.annotator), set()).add((each.status, each.label))
+        return sum(len(found[key]) > 1 for key in _list_counting(contents))
 
     def rounds(self, rows: Array) -> tuple[Round, ...]:
         """The rounds as recorded, as far as `rows` reaches: (D,) the pool position of each draw."""
-        query = "SELECT round, q, imputed FROM draws ORDER BY position LIMIT ?"
-        drawn: dict[int, list] = {}
-        for row, (number, *draw) in zip(rows, self._fetch(query, len(rows)), strict=True):
-            drawn.setdefault(number, []).append((row, *draw))
-        query = (
-            "SELECT number, learned, knew, arrays, params, choices, statistics, groups, "
-            "imputed_sum, count, aims, shares FROM rounds WHERE number <= ? ORDER BY number"
-        )
+        contents, parser = self._read(), self._parser
+        draws = contents.draws[: len(rows)]
+        ends = [draw.round for draw in draws]
+        kept = [each for each in contents.rounds if ends and each.number <= ends[-1]]
+        by_text: dict[int, list[StoredRound]] = {}
+        for each in kept:
+            by_text.setdefault(each.record, []).append(each)
+        records: dict[int, dict[str, Any]] = {}
         rounds: dict[int, Round] = {}
-        for number, fit_round, fit_labels, arrays, plain, *texts in self._fetch(
-            query, max(drawn, default=0)
-        ):
-            params: Any = json.loads(plain)
-            if fit_round is not None:
-                params = rounds[fit_round].params
-            elif arrays is not None:
-                params = StoredParams(params, self._arrays_folder, arrays)
-            recorded = parse_round(number, params, texts, drawn[number])
-            rounds[number] = replace(recorded, fit_round=fit_round or number, fit_labels=fit_labels)
+        try:
+            for text, group in by_text.items():
+                found = parser.records(text, [each.numbers for each in group])
+                records |= zip((each.number for each in group), found, strict=True)
+            for each in kept:
+                params: Any = parser.params(each.params, each.params_numbers)
+                if each.learned is not None:
+                    params = rounds[each.learned].params
+                elif each.arrays is not None:
+                    params = StoredParams(params, self._arrays_folder, each.arrays)
+                here = slice(bisect_left(ends, each.number), bisect_right(ends, each.number))
+                rounds[each.number] = Round(
+                    number=each.number,
+                    rows=rows[here],
+                    choices=parser.text(each.choices),
+                    params=params,
+                    fit_round=each.learned or each.number,
+                    fit_labels=each.knew,
+                    **parse_draws(draws[here]),
+                    **records[each.number],
+                )
+        except _UNPARSABLE as error:
+            raise self._call_damaged(f"a round cannot be read: {error}") from error
         return tuple(rounds.values())
 
     def surrogates(self) -> set[str]:
         """Names of the surrogates that rounds were drawn with."""
-        query = "SELECT DISTINCT json_extract(choices, '$.surrogate') FROM rounds"
-        return {name for (name,) in self._fetch(query)}
+        texts = {each.choices for each in self._read().rounds}
+        return {self._parser.text(number).get("surrogate") for number in texts}
 
     def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
         """Record a round, before any of its items is shown.
@@ -176,56 +233,56 @@ class Ledger:
         """
         fit_round = round.fit_round if 0 < round.fit_round < round.number else None
         plain, arrays = split_params(round.params if fit_round is None else {})
-        drawn = serialise_draws(round)
+        packed, drawn = serialise_round(round, plain), serialise_draws(round)
         file = write_arrays(arrays, self._arrays_folder) if arrays else None
-        with self._write(revision) as db:
-            db.execute(
-                "INSERT INTO rounds (number, time, labels_seen, learned, knew, arrays, params, "
-                "choices, statistics, groups, imputed_sum, count, aims, shares) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    round.number,
-                    _now(),
-                    revision,
-                    fit_round,
-                    round.fit_labels,
-                    file,
-                    *serialise_round(round, plain),
-                ),
-            )
-            db.executemany(
-                "INSERT INTO draws (round, id, q, imputed) VALUES (?, ?, ?, ?)",
-                ((round.number, id, *draw) for id, draw in zip(ids, drawn, strict=True)),
-            )
+        with self._write(revision) as (db, contents):
+            taken = {draw.id for draw in contents.draws}
+            if len(taken | set(ids)) < len(taken) + len(ids):
+                raise ValueError("an item is drawn once")
+            row = (round.number, _now(), revision, fit_round, round.fit_labels, file)
+            stored = entries.insert_round(db, row, packed)
+            last = contents.draws[-1].position if contents.draws else 0
+            draws = [
+                StoredDraw(position, round.number, id, *draw)
+                for position, (id, draw) in enumerate(zip(ids, drawn, strict=True), start=last + 1)
+            ]
+            db.executemany("INSERT INTO draws VALUES (?, ?, ?, ?, ?)", draws)
+            entries.append_round(db, contents.head, stored, draws)
 
     def add_answers(self, answers: Sequence[Answer], *, source: str, revision: int) -> None:
         """Record the answers of one file, all or none; they count from now on.
 
         Raises LedgerMoved when anything was written after `revision`, which they were checked with.
         """
-        with self._write(revision) as db:
-            ingest = db.execute(
-                "INSERT INTO ingests (source, time, revision) VALUES (?, ?, ?)",
-                (source, _now(), revision + 1),
-            ).lastrowid
-            db.executemany(
-                "INSERT INTO events (ingest, id, annotator, status, label) VALUES (?, ?, ?, ?, ?)",
-                ((ingest, *answer) for answer in answers),
-            )
+        # The name of a file may be anything, and texts of SQLite are UTF-8.
+        source = source.encode("utf-8", "backslashreplace").decode()
+        with self._write(revision) as (db, contents):
+            number = contents.files[-1].number + 1 if contents.files else 1
+            file = StoredFile(number, source, _now(), revision + 1, None)
+            db.execute("INSERT INTO ingests VALUES (?, ?, ?, ?, ?)", file)
+            first = contents.answers[-1].number + 1 if contents.answers else 1
+            rows = [
+                StoredAnswer(place, number, *answer)
+                for place, answer in enumerate(answers, start=first)
+            ]
+            db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
+            entries.append_file(db, contents.head, file, rows)
 
     def undo(self) -> RetractedFile | None:
         """Take back the last file that still counts; None when there is none. Its history stays."""
         with self._transaction("IMMEDIATE") as db:
-            query = "SELECT number, source, time FROM ingests WHERE undone IS NULL "
-            last = db.execute(query + "ORDER BY number DESC LIMIT 1").fetchone()
+            contents = self._read_open(db)
+            last = next((each for each in contents.files[::-1] if each.undone is None), None)
             if last is None:
                 return None
-            number, source, time = last
-            db.execute("UPDATE meta SET revision = revision + 1")
-            query = "UPDATE ingests SET undone = (SELECT revision FROM meta) WHERE number = ?"
-            db.execute(query, (number,))
-            count = db.execute("SELECT COUNT(*) FROM events WHERE ingest = ?", (number,))
-            return RetractedFile(source, time, count.fetchone()[0])
+            revision = contents.meta.revision + 1
+            db.execute("UPDATE meta SET revision = ?", (revision,))
+            query = "UPDATE ingests SET undone = ? WHERE number = ?"
+            db.execute(query, (revision, last.number))
+            entries.append_undo(db, contents.head, last._replace(undone=revision), _now())
+            count = sum(each.file == last.number for each in contents.answers)
+            self._seen = None
+        return RetractedFile(last.source or "", last.time or "", count)
 
     def restart(self, *, seed: int, fingerprint: str, revision: int) -> None:
         """Set another seed and another fingerprint of the pool, before anything is drawn.
@@ -233,15 +290,22 @@ class Ledger:
         Raises StudyError when anything was written after `revision`, or drawn before it.
         """
         try:
-            with self._write(revision) as db:
-                if db.execute("SELECT COUNT(*) FROM rounds").fetchone()[0]:
+            with self._write(revision) as (db, contents):
+                if contents.rounds:
                     raise LedgerMoved
                 db.execute("UPDATE meta SET seed = ?, fingerprint = ?", (seed, fingerprint))
+                entries.append_restart(
+                    db,
+                    contents.head,
+                    seed=seed,
+                    fingerprint=fingerprint,
+                    revision=revision + 1,
+                    time=_now(),
+                )
         except LedgerMoved as error:
             raise StudyError(
                 "items were drawn or labels were added meanwhile", "try again"
             ) from error
-        self.seed, self.fingerprint = seed, fingerprint
 
     @property
     def _arrays_folder(self) -> Path:
@@ -249,13 +313,36 @@ class Ledger:
         return self.path.parent / "rounds"
 
     @contextmanager
-    def _write(self, revision: int) -> Iterator[sqlite3.Connection]:
+    def _write(self, revision: int) -> Iterator[tuple[sqlite3.Connection, Contents]]:
         """A transaction that advances the revision by one. Raises LedgerMoved if it has moved."""
         with self._transaction("IMMEDIATE") as db:
-            query = "UPDATE meta SET revision = revision + 1 WHERE revision = ?"
-            if db.execute(query, (revision,)).rowcount != 1:
+            contents = self._read_open(db)
+            if contents.meta.revision != revision:
                 raise LedgerMoved
-            yield db
+            db.execute("UPDATE meta SET revision = ?", (revision + 1,))
+            self._seen = None
+            yield db, contents
+
+    def _read(self) -> Contents:
+        """Everything that the ledger holds now. Raises StudyError where it is damaged."""
+        with self._transaction("DEFERRED") as db:
+            return self._read_open(db)
+
+    def _read_open(self, db: sqlite3.Connection) -> Contents:
+        """As _read, in the transaction that is open. What did not change is not read again."""
+        # Reading begins the transaction: from here on nobody else's write is seen.
+        db.execute("SELECT 1 FROM meta").fetchone()
+        version = db.execute("PRAGMA data_version").fetchone()[0]
+        if self._seen is None or self._seen[0] != version:
+            contents = read_contents(db)
+            for problem in contents.list_problems():
+                raise self._call_damaged(problem)
+            self._seen, self._record = (version, contents), None
+            self._parser = RoundParser(contents.texts)
+        return self._seen[1]
+
+    def _call_damaged(self, problem: str) -> StudyError:
+        return StudyError(f"{self.path} is damaged: {problem}", _HINT)
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:
@@ -268,10 +355,44 @@ class Ledger:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    def _fetch(self, query: str, *values: Any) -> list[tuple]:
-        """All rows of a query."""
-        with _raising_study_errors(self.path):
-            return self._db.execute(query, values).fetchall()
+
+def _find_known(contents: Contents) -> Record:
+    """What was drawn and what is known."""
+    draws = tuple(Draw(each.round, each.id, each.prob) for each in contents.draws)
+    counting = sorted(_list_counting(contents).values())
+    answers = tuple(Answer(*each[2:]) for each in counting)
+    return Record(contents.meta.revision, draws, answers, _find_supplied(contents))
+
+
+def _list_counting(contents: Contents) -> dict[tuple[str, str], StoredAnswer]:
+    """The answers that count: of each item by each annotator, the last that was not taken back."""
+    counts = {each.number for each in contents.files if each.undone is None}
+    return {(each.id, each.annotator): each for each in contents.answers if each.file in counts}
+
+
+def _find_supplied(contents: Contents) -> dict[str, int | None]:
+    """Items that were answered but never drawn, see Record.
+
+    Answers that were taken back are left out, unless a round knew them.
+    """
+    # Both grow from round to round.
+    seen = [each.labels_seen for each in contents.rounds]
+    known_since: dict[int, int | None] = {}
+    for file in contents.files:
+        first = bisect_left(seen, file.revision)
+        late = first == len(seen) or (file.undone is not None and seen[first] >= file.undone)
+        known_since[file.number] = None if late else contents.rounds[first].number
+    undone = {each.number for each in contents.files if each.undone is not None}
+    drawn = {draw.id for draw in contents.draws}
+    supplied: dict[str, int | None] = {}
+    for answer in contents.answers:
+        number = known_since[answer.file]
+        if answer.id in drawn or (number is None and answer.file in undone):
+            continue
+        earlier = supplied.setdefault(answer.id, number)
+        if number is not None and (earlier is None or number < earlier):
+            supplied[answer.id] = number
+    return supplied
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -292,27 +413,14 @@ def _raising_study_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into a StudyError; a broken constraint is a bug and passes through."""
     try:
         yield
+    except UnreadableTable as error:
+        raise StudyError(f"{path} is damaged: {error}", _HINT) from error
     except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorname", None)
-        if code is None or isinstance(error, sqlite3.IntegrityError):
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
-        if code.startswith(_DAMAGED):
-            raise StudyError(f"{path} is damaged: {error}", "restore it from a backup") from error
+        if not is_refusal(error):
+            raise StudyError(f"{path} is damaged: {error}", _HINT) from error
         raise StorageError(
             f"cannot write {path}: {error}",
             "free some space, or see who may write there; nothing that was recorded is lost",
         ) from error
-
-
-# Answers that were taken back are left out, unless a round knew them.
-_SUPPLIED = """
-WITH seen AS (
-    SELECT ingests.number, undone, MIN(rounds.number) AS round
-    FROM ingests LEFT JOIN rounds
-    ON labels_seen >= revision AND (undone IS NULL OR labels_seen < undone)
-    GROUP BY ingests.number
-)
-SELECT id, MIN(seen.round) FROM events JOIN seen ON seen.number = ingest
-WHERE (undone IS NULL OR seen.round IS NOT NULL) AND id NOT IN (SELECT id FROM draws)
-GROUP BY id ORDER BY MIN(events.number)
-"""

@@ -3,6 +3,9 @@
 import json
 import sqlite3
 
+from activetest.ledger.entries import chain_older, insert_round
+from activetest.ledger.rounds import PARTS, pack_imputed, pack_round
+
 
 def migrate(db: sqlite3.Connection) -> None:
     """Bring the schema up to date, inside an open transaction."""
@@ -86,6 +89,46 @@ def _m004_shares_of_groups(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE rounds ADD COLUMN shares TEXT")
 
 
+def _m005_chain_and_numbers(db: sqlite3.Connection) -> None:
+    """Every write is an entry of a hash chain, and a round is as small as what is new in it.
+
+    See the modules chain and packing. What rounds share are `texts`, and their numbers are bytes.
+    Nothing is looked up by an index any more: what is known follows from whole tables, see
+    contents. Entries of an older ledger are in the order of their revisions.
+    """
+    old = db.execute(
+        "SELECT number, time, labels_seen, learned, knew, arrays, choices, params, statistics, "
+        "groups, imputed_sum, count, aims, shares FROM rounds ORDER BY number"
+    ).fetchall()
+    draws = db.execute("SELECT position, round, id, q, imputed FROM draws ORDER BY position")
+    drawn = [(*draw, pack_imputed(json.loads(imputed))) for *draw, imputed in draws.fetchall()]
+    _execute(
+        db,
+        """
+        DROP VIEW answers;
+        DROP INDEX events_of_items;
+        DROP TABLE draws;
+        DROP TABLE rounds;
+        CREATE TABLE texts (number INTEGER PRIMARY KEY, text TEXT NOT NULL);
+        CREATE TABLE rounds (number INTEGER PRIMARY KEY, time TEXT, labels_seen INTEGER NOT NULL,
+            learned INTEGER, knew INTEGER NOT NULL, arrays TEXT, choices INTEGER NOT NULL,
+            params INTEGER NOT NULL, record INTEGER NOT NULL, params_numbers BLOB NOT NULL,
+            numbers BLOB NOT NULL);
+        CREATE TABLE draws (position INTEGER PRIMARY KEY, round INTEGER NOT NULL,
+            id TEXT NOT NULL, q REAL CHECK (q > 0), imputed BLOB NOT NULL);
+        CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, of INTEGER,
+            data TEXT, hash BLOB NOT NULL)
+        """,
+    )
+    for *row, choices, params, statistics, groups, imputed_sum, count, aims, shares in old:
+        texts = (statistics, groups, imputed_sum, count, aims, shares)
+        parts = (None if text is None else json.loads(text) for text in texts)
+        record = dict(zip(PARTS, parts, strict=True))
+        insert_round(db, row, pack_round(json.loads(choices), json.loads(params), record))
+    db.executemany("INSERT INTO draws VALUES (?, ?, ?, ?, ?)", drawn)
+    chain_older(db)
+
+
 def _execute(db: sqlite3.Connection, statements: str) -> None:
     """Run statements inside the open transaction, which executescript would commit."""
     for statement in statements.split(";"):
@@ -97,4 +140,5 @@ MIGRATIONS = [
     _m002_aims_of_rounds,
     _m003_picks_and_arrays,
     _m004_shares_of_groups,
+    _m005_chain_and_numbers,
 ]

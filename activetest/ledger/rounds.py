@@ -1,29 +1,70 @@
-"""A round as the texts that the ledger keeps, and back."""
+"""A round as the texts and numbers that the ledger keeps, and back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from activetest.ledger.contents import StoredDraw
+from activetest.ledger.packing import (
+    compress_matrices,
+    decompress_matrices,
+    pack_numbers,
+    unpack_numbers,
+    unpack_several,
+)
 from activetest.nouns.log import Allocation, Objective, Round
 
 
-def serialise_round(round: Round, params: dict[str, Any]) -> list[str | None]:
-    """What the ledger keeps of a round besides its draws, as JSON; params are without arrays."""
-    names = (params, round.choices, round.statistics, round.groups)
-    numbers = (round.imputed_sum, round.count)
-    return [
-        *(json.dumps(part) for part in names),
-        *(json.dumps(np.asarray(part).tolist()) for part in numbers),
-        json.dumps([asdict(objective) for objective in round.objectives]),
+class PackedRound(NamedTuple):
+    """A round besides its draws: texts, which other rounds share, and numbers.
+
+    choices         text
+    params          text of the surrogate's parameters without arrays
+    record          text of all else: the keys are those of PARTS
+    params_numbers  of the text params
+    numbers         of the text record
+    """
+
+    choices: str
+    params: str
+    record: str
+    params_numbers: bytes
+    numbers: bytes
+
+
+# Objectives are called "aims", and the weights of an allocation "shares" and "strength".
+PARTS = ("statistics", "groups", "imputed_sum", "count", "aims", "shares")
+
+
+def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
+    """What the ledger keeps of a round besides its draws; params are without arrays."""
+    parts = (
+        list(round.statistics),
+        list(round.groups),
+        np.asarray(round.imputed_sum),
+        np.asarray(round.count),
+        [asdict(objective) for objective in round.objectives],
         None if round.allocation is None else _serialise_allocation(round.allocation),
-    ]
+    )
+    return pack_round(round.choices, params, dict(zip(PARTS, parts, strict=True)))
 
 
-def serialise_draws(round: Round) -> list[tuple[float | None, str]]:
-    """(probability, None for items without; imputed values as JSON) of every draw in order.
+def pack_round(
+    choices: dict[str, Any], params: dict[str, Any], record: dict[str, Any]
+) -> PackedRound:
+    """The texts and numbers of what a round keeps, which JSON could hold."""
+    params_text, params_numbers = pack_numbers(params)
+    text, numbers = pack_numbers(record)
+    packed = compress_matrices(params_text, params_numbers)
+    return PackedRound(json.dumps(choices), params_text, text, packed, numbers)
+
+
+def serialise_draws(round: Round) -> list[tuple[float | None, bytes]]:
+    """(probability, None for items without; imputed values) of every draw in order.
 
     Raises ValueError for a round in which some items have a probability and others none.
     """
@@ -31,61 +72,109 @@ def serialise_draws(round: Round) -> list[tuple[float | None, str]]:
     if deterministic.any() and not deterministic.all():
         raise ValueError("the items of one round have probabilities, or none of them has")
     prob = [None] * len(deterministic) if deterministic.any() else round.prob.tolist()
-    imputed = map(json.dumps, np.asarray(round.imputed).tolist())
-    return list(zip(prob, imputed, strict=True))
+    return list(zip(prob, map(pack_imputed, round.imputed), strict=True))
 
 
-def parse_round(
-    number: int, params: Any, texts: Sequence[str | None], draws: Sequence[tuple]
-) -> Round:
-    """The round of these texts: those of serialise_round after the first, which gave params.
+def pack_imputed(values: Any) -> bytes:
+    """The imputed values of one draw."""
+    return np.asarray(values, "<f8").tobytes()
 
-    draws  (pool position, probability or None, imputed values as JSON) of each
+
+class PackedParams(Mapping[str, Any]):
+    """Parameters that are JSON-ready, unpacked on first access.
+
+    Access raises ValueError for numbers that do not belong to the text.
     """
-    choices, statistics, groups, imputed_sum, count, objectives, allocation = map(
-        _parse_text, texts
-    )
-    rows, prob, imputed = zip(*draws, strict=True)
-    return Round(
-        number=number,
-        rows=np.array(rows, np.int64),
-        prob=np.array(prob, float),
-        choices=choices,
-        params=params,
-        statistics=tuple(statistics),
-        groups=tuple(groups),
-        imputed=np.array([json.loads(values) for values in imputed], float),
-        imputed_sum=np.array(imputed_sum, float),
-        count=np.array(count),
-        objectives=tuple(map(_parse_objective, objectives)),
-        allocation=None if allocation is None else _parse_allocation(allocation),
-    )
+
+    def __init__(self, structure: Any, numbers: bytes) -> None:
+        self._structure, self._numbers = structure, numbers
+
+    @cached_property
+    def _params(self) -> dict[str, Any]:
+        numbers = decompress_matrices(self._structure, self._numbers)
+        params: dict[str, Any] = unpack_numbers(self._structure, numbers)
+        return params
+
+    def __getitem__(self, name: str) -> Any:
+        return self._params[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._params)
+
+    def __len__(self) -> int:
+        return len(self._params)
 
 
-def _parse_text(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+class RoundParser:
+    """Parses rounds; what several of them share is parsed once.
+
+    texts  {number: text} of the ledger
+    """
+
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self._texts = texts
+        self._parsed: dict[int, Any] = {}
+
+    def text(self, number: int) -> Any:
+        """The value of a text."""
+        if number not in self._parsed:
+            self._parsed[number] = json.loads(self._texts[number])
+        return self._parsed[number]
+
+    def params(self, number: int, numbers: bytes) -> PackedParams:
+        """The parameters of the text `number` and its numbers."""
+        return PackedParams(self.text(number), numbers)
+
+    def records(self, number: int, numbers: Sequence[bytes]) -> list[dict[str, Any]]:
+        """What the text `number` says of several rounds with these numbers: fields of Round."""
+        # Names have no numbers, and may be many.
+        structure = dict(self.text(number))
+        names = {part: tuple(structure.pop(part)) for part in ("statistics", "groups")}
+        return [
+            {
+                **names,
+                "imputed_sum": np.array(entries["imputed_sum"], float),
+                "count": np.array(entries["count"]),
+                "objectives": tuple(map(_parse_objective, entries["aims"])),
+                "allocation": entries["shares"] and _parse_allocation(entries["shares"]),
+            }
+            for entries in unpack_several(structure, numbers, arrays=True)
+        ]
+
+
+def parse_draws(draws: Sequence[StoredDraw]) -> dict[str, Any]:
+    """The draws of a round as fields of Round."""
+    return {
+        "prob": np.array([draw.prob for draw in draws], float),
+        "imputed": np.frombuffer(b"".join(draw.imputed for draw in draws), "<f8").reshape(
+            len(draws), -1
+        ),
+    }
+
+
+def _to_list(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def _parse_objective(entries: dict[str, Any]) -> Objective:
     total = entries["total"]
     return Objective(
         tuple(entries["statistics"]),
-        tuple(entries["weights"]),
+        tuple(_to_list(entries["weights"])),
         np.nan if total is None else total,
         entries.get("peak", 1.0),
     )
 
 
-# In the ledger the weights of an allocation are called "strength".
-def _serialise_allocation(allocation: Allocation) -> str:
-    return json.dumps(
-        {
-            "group": allocation.group,
-            "strata": allocation.strata,
-            "strength": allocation.weight,
-        }
-    )
+def _serialise_allocation(allocation: Allocation) -> dict[str, Any]:
+    return {
+        "group": allocation.group,
+        "strata": list(allocation.strata),
+        "strength": list(allocation.weight),
+    }
 
 
 def _parse_allocation(entries: dict[str, Any]) -> Allocation:
-    return Allocation(entries["group"], tuple(entries["strata"]), tuple(entries["strength"]))
+    return Allocation(
+        entries["group"], tuple(_to_list(entries["strata"])), tuple(_to_list(entries["strength"]))
+    )

@@ -77,8 +77,9 @@ def test_what_was_computed_from_an_older_revision_is_refused(ledger):
 def test_no_item_is_drawn_twice(ledger):
     draw(ledger, 1, 4)
     before = ledger.record()
-    with pytest.raises(sqlite3.IntegrityError):
-        draw(ledger, 2, 5, 4)
+    for rows in ((5, 4), (5, 5)):
+        with pytest.raises(ValueError, match="once"):
+            draw(ledger, 2, *rows)
     assert ledger.record() == before
 
 
@@ -185,8 +186,9 @@ def test_an_older_ledger_is_migrated_and_loses_nothing_that_counts(tmp_path):
         assert again.objectives == ()
         for field in fields(Round):
             if field.name != "objectives":
-                np.testing.assert_array_equal(
-                    getattr(again, field.name), getattr(round, field.name)
+                left, right = getattr(again, field.name), getattr(round, field.name)
+                assert (
+                    np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
                 )
         assert [draw.id for draw in ledger.record().draws] == ["i4", "i2"]
     add(ledger, ("i4", "cat"))

@@ -36,13 +36,10 @@ def add_label(path: Path) -> None:
 HOSTILE = {
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END",
     "a trigger on a view": (
+        "CREATE VIEW answers AS SELECT * FROM events; "
         "CREATE TRIGGER t INSTEAD OF INSERT ON answers BEGIN DELETE FROM draws; END"
     ),
     "a view": "CREATE VIEW mine AS SELECT load_extension('x')",
-    "another view of answers": (
-        "DROP VIEW answers; CREATE VIEW answers AS SELECT 1 AS number, 'i1' AS id, '' AS annotator,"
-        " 1 AS status, 'dog' AS label"
-    ),
     "a table": "CREATE TABLE more (x)",
     "an index that computes": "CREATE INDEX i ON events (hex(label))",
     "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(x)",

@@ -287,10 +287,12 @@ def test_rounds_with_old_names_of_choices_are_continued_and_reported(begin_study
     import sqlite3
 
     from activetest.study.report import report
+    from tests.older_ledgers import rewrite_ledger
 
     study = begin_study(question="identify", groups=("place",))
     label_draws(study, 10)
     expected = report(StoredStudy.open())
+    rewrite_ledger(study.folder / "ledger.db", 4)
     db = sqlite3.connect(study.folder / "ledger.db")
     ((number, text),) = db.execute("SELECT number, choices FROM rounds").fetchall()
     entries = json.loads(text)
