@@ -93,6 +93,19 @@ class Batch:
         """
         return [row["id"] for row in self.rows]
 
+    @property
+    def positions(self) -> list[int]:
+        """The row of each item in the pool, counting from 0: `frame.iloc[batch.positions]`.
+
+        >>> study.next(2).positions
+        [1459, 763]
+
+        Raises PoolChanged when the pool is not what it was.
+        """
+        if self.study is None:
+            raise ValueError("the batch is of no study")
+        return [int(row) for row in self.study.cache(auxiliary=False).find(self.ids)]
+
     def __repr__(self) -> str:
         """One line."""
         return f"<Batch of {self.summary()}>" if self.rows else "<Batch of no items>"

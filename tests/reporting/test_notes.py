@@ -2,10 +2,15 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from activetest.ledger.ledger import Answer
+from activetest.nouns.log import LABELLED
 from activetest.nouns.report import Note, Weight, sort_notes
 from activetest.study.ingest import ingest
+from activetest.study.init import init
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 
@@ -44,6 +49,47 @@ def test_what_is_not_shown_is_not_warned_about(labelled):
     shown = report(labelled, metrics=("error", COSTLY))
     assert f"the interval of {COSTLY}" in texts(shown)
     assert "in nats" in texts(shown)
+
+
+@pytest.fixture
+def hard(folder) -> StoredStudy:
+    """A study of 40 hard labels, a quarter of which is each of four classes."""
+    names = ["1", "2", "3", "neutral"]
+    ids = [f"i{row}" for row in range(40)]
+    pq.write_table(
+        pa.table({"id": ids, "pred": [names[row % 4] for row in range(40)]}), "pool.parquet"
+    )
+    init("pool.parquet", seed=1)
+    return StoredStudy.open()
+
+
+@pytest.mark.parametrize(
+    ("labels", "count", "names", "weight"),
+    [
+        # at least half of the labels
+        (["x"] * 2 + ["1", "2"], "2 of 4", "'x'", Weight.INVALID),
+        # one that a class equals by now, or in another spelling
+        (["x"] + ["1"] * 5, "1 of 6", "'x'", Weight.FACT),
+        (["1.0"] + ["1"] * 5, "1 of 6", "'1.0'", Weight.INVALID),
+        (["Neutral"] + ["1"] * 5, "1 of 6", "'Neutral'", Weight.INVALID),
+        (["N/A"] + ["1"] * 5, "1 of 6", "'N/A'", Weight.LIMITED),
+        (["u", "v", "w", "x"] + ["1"] * 6, "4 of 10", "'u', 'v', 'w', ...", Weight.FACT),
+    ],
+)
+def test_labels_that_are_no_class_are_noted(hard, labels, count, names, weight):
+    # As the ledger of an earlier version has them.
+    answers = [Answer(f"i{row}", "", LABELLED, label) for row, label in enumerate(labels)]
+    hard.ledger.add_answers(answers, source="labels.csv", revision=0)
+    shown = report(hard)
+    beginning = f"Labels of no class that the model predicts: {count} ({names})."
+    assert weigh(shown, beginning) == weight
+    assert ("`replace=True`" in texts(shown)) == (weight == Weight.INVALID)
+
+
+def test_labels_that_are_classes_are_not_noted(hard):
+    assert "no class" not in texts(report(hard))
+    ingest(hard, {f"i{row}": "1.0" for row in range(4)})
+    assert "no class" not in texts(report(hard))
 
 
 def test_the_numbers_of_a_metric_do_not_depend_on_how_many_are_shown(labelled):

@@ -364,3 +364,22 @@ def test_rows_without_ids_have_ids_that_no_other_program_makes(other_study, labe
         assert "'row-0'" in error.value.hint and "another tool" in error.value.hint
     with pytest.raises(LabelError, match="id '3' is not in the pool"):
         ingest(study, {3: 1})
+
+
+def test_the_rows_of_a_frame_are_numbers_to_whoever_has_it(folder, label_file):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"score": np.linspace(0.1, 0.9, 6), "truth": [0, 0, 0, 1, 1, 1]})
+    init(frame, seed=1)
+    study = StoredStudy.open()
+    batch = next_batch(study, 3)
+    assert [f"row-{row}" for row in batch.positions] == batch.ids
+    assert ingest(study, frame.loc[batch.positions, "truth"]).new == 3
+    assert ingest(study, frame["truth"]).new == 3
+    assert ingest(study, {row: row // 3 for row in range(6)}).unchanged == 6
+    assert ingest(study, {f"row-{row}": row // 3 for row in range(6)}).unchanged == 6
+    log = study.log(study.cache())
+    assert log.labels.tolist() == [row // 3 for row in log.rows]
+    # Text is what a file holds, and a true/false is no number.
+    for labels in ({"3": 1}, {True: 1}, {6: 1}, {-1: 1}, {3.0: 1}, label_file("3,1")):
+        with pytest.raises(LabelError, match="is not in the pool"):
+            ingest(study, labels)
