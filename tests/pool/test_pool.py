@@ -129,7 +129,27 @@ def test_without_an_id_column_the_row_number_is_the_id(tmp_path):
     pool = Pool.open(written(tmp_path, prob=PROBS))
     block = pool.read_block(next(pool.strips()))
     assert [block.ids[row] for row in range(3)] == ["0", "1", "2"]
-    assert "row number" in notices_of(pool)
+    assert "the ids are row-0, row-1 ..., the row numbers" in notices_of(pool)
+    assert pool.schema.id_prefix == "row-"
+    assert Pool.open(written(tmp_path, id=list("abc"), prob=PROBS)).schema.id_prefix is None
+
+
+@pytest.mark.parametrize("name", ["__index_level_0__", "__index_level_12__", "Unnamed: 0"])
+def test_an_index_that_pandas_wrote_is_no_feature_unless_it_is_named(tmp_path, name):
+    path = written(tmp_path, prob=PROBS, x=[1.0, 2.0, 3.0], **{name: [5, 7, 9]})
+    pool = Pool.open(path)
+    assert pool.schema.features == ("x",) and name in pool.schema.ignored
+    assert f"column {name!r} is unique: `id={name!r}` uses it" in notices_of(pool)
+    assert f"not used: {name}" in notices_of(pool)
+    assert Pool.open(path, features=[name]).schema.features == (name,)
+    assert Pool.open(path, groups=[name]).schema.groups == (name,)
+    assert Pool.open(path, id=name).schema.id == name
+
+
+def test_an_index_with_repeated_values_is_not_offered_as_ids(tmp_path):
+    path = written(tmp_path, prob=PROBS, __index_level_0__=["a", "b", "a"])
+    assert "__index_level_0__' is unique" not in notices_of(Pool.open(path))
+    assert "reports by a column" not in notices_of(Pool.open(path))
 
 
 def test_what_could_give_the_answer_away_is_no_feature(tmp_path):
