@@ -289,3 +289,31 @@ def test_the_surrogates_own_view_has_no_draws_behind_it(pool, truth):
     assert len(result.estimate.terms) == len(result.estimate.weights) == 0
     assert result.estimate.model_variance == 0
     assert result.estimate.freedom == np.inf
+
+
+@pytest.mark.parametrize("surrogate", ["model", "agreement"])
+def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_all(
+    tmp_path, surrogate, monkeypatch
+):
+    """54 items are alike: six of them, scaled up by nine, stand for their sum and its variance."""
+    columns = {"id": range(SIZE), "prob_no": np.full(SIZE, 0.2), "prob_yes": np.full(SIZE, 0.8)}
+    pool = build_table(tmp_path, columns, name="alike")
+    choices = Choices("error", ("error",), surrogate)
+    truth = (np.arange(SIZE) % 4 > 0).astype(float)
+    log = drawn(pool, truth, choices, 6)
+    _, metric = of(pool, log, choices, "error")
+    evidence = samples.collect_evidence(log, pool, choices, [metric], seed=2)
+    whole = estimate.impute_unknown(evidence, pool, seed=2)
+    asked = []
+    totals = type(evidence.surrogate).totals
+    monkeypatch.setattr(
+        type(evidence.surrogate),
+        "totals",
+        lambda self, rows, *rest: asked.append(len(rows.index)) or totals(self, rows, *rest),
+    )
+    monkeypatch.setattr(estimate, "_MEMBER_ROWS", 6)
+    few = estimate.impute_unknown(evidence, pool, seed=2)
+    assert asked == [6]
+    assert few.mean == approx(whole.mean)
+    assert few.posterior == approx(whole.posterior, rel=1e-4)
+    assert whole.posterior.std() > 0.5

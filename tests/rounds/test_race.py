@@ -12,6 +12,7 @@ from activetest.rounds.race import (
     draw_probabilities,
     mix_scores,
     sharpen_scores,
+    take_top,
 )
 
 WEIGHTS = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
@@ -243,3 +244,36 @@ def test_powers_of_scores_do_not_depend_on_the_unit_of_the_loss(unit):
 
 def test_scores_without_a_peak_stay_zero():
     assert sharpen_scores(np.zeros((1, 3)), np.zeros(1), 4.0).tolist() == [[0.0, 0.0, 0.0]]
+
+
+# --- the largest scores
+
+
+def test_the_top_rows_come_in_the_order_of_their_weights_and_ties_in_that_of_a_race():
+    weight = np.array([1.0, 3.0, 1.0, 2.0, 1.0, 3.0, 1.0])
+    found = take_top(ids(7), weight, 7, seed=6, stream=3).tolist()
+    numbers = uniforms(ids(7), 6, 3)
+    assert found == [
+        *sorted((1, 5), key=lambda row: numbers[row]),
+        3,
+        *sorted((0, 2, 4, 6), key=lambda row: numbers[row]),
+    ]
+    assert take_top(ids(7), weight, 3, seed=6, stream=3).tolist() == found[:3]
+    # Another round and another study break ties in other ways.
+    orders = {tuple(take_top(ids(7), weight, 7, seed=6, stream=each)) for each in range(20)}
+    others = {tuple(take_top(ids(7), weight, 7, seed=each, stream=3)) for each in range(20)}
+    assert len(orders) > 5 and len(others) > 5
+
+
+def test_ties_follow_the_rows_when_they_are_shuffled():
+    weight, order = np.repeat([2.0, 1.0], 20), np.random.default_rng(1).permutation(40)
+    one = take_top(ids(40), weight, 30, seed=3, stream=1)
+    other = take_top(ids(40)[order], weight[order], 30, seed=3, stream=1)
+    assert (order[other] == one).all()
+
+
+def test_rows_of_weight_zero_are_never_taken():
+    weight = np.array([0.0, 0.5, 0.0, 0.7])
+    assert take_top(ids(4), weight, 4, seed=1, stream=1).tolist() == [3, 1]
+    assert take_top(ids(4), weight, 1, seed=1, stream=1).tolist() == [3]
+    assert not len(take_top(ids(4), np.zeros(4), 2, seed=1, stream=1))
