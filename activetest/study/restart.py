@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from activetest import atomic
+from activetest.errors import StudyError
 from activetest.ledger.ledger import Ledger
 from activetest.nouns.choices import Choices
 from activetest.study import config
@@ -37,13 +38,22 @@ def prepare_restart(
 def finish_restart(folder: Path, ledger: Ledger) -> None:
     """Put the new study.toml in its place where the ledger holds the numbers it belongs to.
 
-    Another process may be doing the same. Raises OSError when the file system refuses.
+    Another process may be doing the same. A link is not followed: no program of ours leaves one.
+    Raises OSError when the file system refuses, and StudyError for numbers that cannot be read.
     """
     waiting = folder / _FOLDER
+    if waiting.is_symlink():
+        return
     try:
         numbers = json.loads((waiting / _NUMBERS).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return
+    except (ValueError, RecursionError) as error:
+        raise StudyError(
+            f"{waiting / _NUMBERS} is damaged",
+            f"restore it from a backup, or remove the folder {waiting}: {CONFIG} then stays as it "
+            "is, also if it was about to change",
+        ) from error
     if numbers != {"seed": ledger.seed, "fingerprint": ledger.fingerprint}:
         return
     with contextlib.suppress(FileNotFoundError):
