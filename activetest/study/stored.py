@@ -326,19 +326,17 @@ def creating_study(folder: Path) -> Iterator[Path]:
     stays as it is. Raises StorageError when the folder cannot be written.
     """
     folder = folder.absolute()
-    problem = f"there is already a study in {folder}"
+    taken = StudyError(
+        f"there is already a study in {folder}: another program created it meanwhile",
+        f"use it: `Study.open({str(folder)!r})`, or choose another `folder`",
+    )
     if _holds_study(folder):
-        raise StudyError(problem, "choose another `folder`")
+        raise taken
     try:
         with raising_storage_errors(folder), atomic.creating_folder(folder) as building:
             yield building
     except StorageError as error:
-        if not _holds_study(folder):
-            raise
-        raise StudyError(
-            f"{problem}: another program created it meanwhile",
-            f"use it: `Study.open({str(folder)!r})`, or choose another `folder`",
-        ) from error
+        raise (taken if _holds_study(folder) else error) from error
 
 
 def write_study(
