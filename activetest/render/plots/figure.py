@@ -49,6 +49,8 @@ _STYLE = {
     "xtick.color": _INK,
     "ytick.color": _INK,
     "svg.fonttype": "none",
+    # A matplotlibrc in the working folder could ask for LaTeX, a program that reads files.
+    "text.usetex": False,
     # The same results make the same file.
     "svg.hashsalt": "activetest",
 }

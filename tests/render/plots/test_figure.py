@@ -32,6 +32,16 @@ def read_svg(path) -> str:
     return " | ".join(ElementTree.parse(path).getroot().itertext())
 
 
+def test_no_other_program_writes_the_text(results, tmp_path):
+    """A file matplotlibrc of the working folder can ask for LaTeX."""
+    matplotlib = pytest.importorskip("matplotlib")
+    with matplotlib.rc_context(
+        {"text.usetex": True, "text.latex.preamble": r"\input{/etc/passwd}"}
+    ):
+        _plots.draw(results, tmp_path / "curves.svg")
+    assert "log-loss: mean squared" in read_svg(tmp_path / "curves.svg")
+
+
 def test_an_svg_names_every_curve_and_metric(results, tmp_path):
     pytest.importorskip("matplotlib")
     _plots.draw(results, tmp_path / "curves.svg")
