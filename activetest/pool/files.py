@@ -1,18 +1,23 @@
 """The files of a pool: where they are, how they are read, and what can be wrong with them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 from pyarrow import fs
 
-from activetest.errors import PoolError
+from activetest.errors import ActivetestError, PoolError
+from activetest.pool.remote import open_store, wait_for
 from activetest.pool.roles import is_text
+from activetest.safe_text import mask_secrets
+
+T = TypeVar("T")
 
 # Rows decoded at once: large enough for fast arithmetic, small enough for the processor's cache
 # and for memory.
@@ -49,8 +54,9 @@ class Files:
         """Raises PoolError when there is nothing at uri."""
         self.uri = uri
         self.remote = "://" in uri
+        name = mask_secrets(uri)
         self._filesystem, root = _locate(uri, self.remote)
-        self._found = _list_files(self._filesystem, root, uri)
+        self._found = self._wait(lambda: _list_files(self._filesystem, root, name))
 
     def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
@@ -110,7 +116,9 @@ class Files:
 
         Raises PoolError for files that are no Parquet or whose columns differ.
         """
-        footers = {found.path: self._read_footer(found) for found in self._found}
+        footers = {
+            found.path: self._wait(partial(self._read_footer, found)) for found in self._found
+        }
         first = self._found[0].path
         for path, footer in footers.items():
             with _raising_pool_errors(path, f"{path} cannot be read"):
@@ -121,6 +129,10 @@ class Files:
                     path,
                 )
         return footers
+
+    def _wait(self, call: Callable[[], T]) -> T:
+        """What `call()` returns. Raises PoolError where another machine does not answer."""
+        return wait_for(self.uri, call) if self.remote else call()
 
     def _read_footer(self, found: fs.FileInfo) -> pq.FileMetaData:
         """Footer of one file. Raises PoolError when it is no whole Parquet file."""
@@ -149,17 +161,20 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
     """The file system and the path in it. Raises PoolError for a URI that pyarrow does not know."""
     if not remote:
         return fs.LocalFileSystem(), str(Path(uri).expanduser())
+    name = mask_secrets(uri)
     try:
-        return fs.FileSystem.from_uri(uri)
+        return open_store(uri)
+    except ActivetestError:
+        raise
     except ImportError as error:
         raise PoolError(
-            f"{uri} cannot be opened: {_first_line(error)}",
+            f"{name} cannot be opened: {_first_line(error)}",
             hint=f"install that package, or download the pool; {_KNOWN_SCHEMES}",
         ) from error
     # Stores that are packages of their own raise what they like.
     except Exception as error:
         raise PoolError(
-            f"{uri} cannot be opened: {_first_line(error)}", hint=_KNOWN_SCHEMES
+            f"{name} cannot be opened: {_first_line(error)}", hint=_KNOWN_SCHEMES
         ) from error
 
 
@@ -237,7 +252,7 @@ def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:
 
 def _first_line(error: Exception) -> str:
     """What an error says, shortened, or its type where it says nothing."""
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return mask_secrets(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from activetest.pool.notices import describe_pool
 from activetest.pool.roles import assign_roles, is_vector, shorten_list
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
+from activetest.safe_text import mask_secrets
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
 _VALUES, _FEWEST = 2**23, 1024
@@ -87,7 +88,7 @@ class Strip:
 class Pool:
     """Columns with roles, and the rows in pieces.
 
-    uri      where it is, as given, or what messages call it
+    uri      where it is, as given, or what messages call it; without secrets
     schema   the role of every column
     notices  plain sentences: what was understood, and what was ignored
     blank_ids  whether an id may be empty or white space, as earlier versions allowed
@@ -97,7 +98,7 @@ class Pool:
         self, uri: str, schema: Schema, files: Files | None = None, notices: tuple[str, ...] = ()
     ) -> None:
         """A pool whose schema is known already: nothing is read until it is needed."""
-        self.uri, self.schema, self.notices = uri, schema, notices
+        self.uri, self.schema, self.notices = mask_secrets(uri), schema, notices
         self.files = files or Files(uri)
         self.blank_ids = True
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from activetest import atomic
 from activetest.errors import PoolError
+from activetest.safe_text import mask_secrets
 from activetest.study.folder import INSIDE, POOL
 
 # What messages call a frame.
@@ -104,13 +105,16 @@ def remove_unused(folder: Path, address: str) -> None:
 
 
 def name_pool(address: str) -> str:
-    """What reports call the pool at an address of study.toml: a study's own is called pool."""
-    return f"{INSIDE}{POOL}" if address.startswith(INSIDE) else address
+    """What reports call the pool at an address of study.toml: a study's own is called pool.
+
+    Studies of earlier versions may hold secrets in their addresses.
+    """
+    return f"{INSIDE}{POOL}" if address.startswith(INSIDE) else mask_secrets(address)
 
 
 def name_source(address: str) -> str:
     """What messages call the pool at an address of study.toml."""
-    return NAME if address.startswith(INSIDE) else address
+    return NAME if address.startswith(INSIDE) else mask_secrets(address)
 
 
 def _hash_file(path: Path) -> str:

@@ -9,6 +9,7 @@ from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
 from activetest.labels.files import Label
 from activetest.labels.mapping import make_edit, read_label_map
+from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.safe_text import escape_controls
@@ -106,6 +107,8 @@ def ingest(
     words = label_checks.check_missing(missing, cache)
     mapping = {} if map is None else read_label_map(map)
     edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
+    # The keys of a mapping are no cells: they are ids as they are.
+    edit = edit if is_mapping(labels) else label_checks.make_restorer(cache, edit)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
     source, rows = read_label_source(labels, stdin=stdin, edit=edit, id_prefix=prefix)

@@ -24,6 +24,8 @@ from activetest.pool.frames import check_row_numbers
 from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
+from activetest.pool.remote import reject_secrets
+from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
@@ -100,6 +102,7 @@ def init(
     where there is no study and no pool is given, StorageError when the study cannot be written.
     """
     given = read_settings(settings)
+    reject_secrets([given_pool, *given.files.values()])
     study: StoredStudy | None
     if given_pool is None:
         study = StoredStudy.open(study_folder)
@@ -158,7 +161,7 @@ def init(
     return Setup(
         outcome=outcome,
         folder=folder,
-        uri=study.uri if study and source.frame and not dry_run else source.name,
+        uri=mask_secrets(study.uri if study and source.frame and not dry_run else source.name),
         rows=pool.rows,
         schema=pool.schema,
         choices=choices,
@@ -180,7 +183,7 @@ def describe_setup(study: StoredStudy) -> Setup:
     return Setup(
         outcome="opened",
         folder=study.folder,
-        uri=study.uri,
+        uri=mask_secrets(study.uri),
         rows=pool.rows,
         schema=pool.schema,
         choices=study.choices,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
-from activetest.labels.files import Label
+from activetest.labels.files import Edit, Label
 from activetest.labels.matching import (
     FEWEST,
     NO_LABEL,
@@ -20,6 +20,7 @@ from activetest.labels.matching import (
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
+from activetest.safe_text import restore_cell
 
 # How many rows that cannot be are named, and how many names a message lists.
 _NAMED, _LISTED = 5, 12
@@ -41,6 +42,34 @@ def make_normaliser(cache: Cache) -> Callable[[str], str]:
         return label if number is None or abs(number) > LARGEST else repr(number)
 
     return normalise
+
+
+def make_restorer(cache: Cache, edit: Edit) -> Edit:
+    """An edit of rows that takes the apostrophe away that stands before a cell for spreadsheets.
+
+    It does so only where the pool knows the id, or the class, without the apostrophe and not with
+    it. Raises LabelError for an id that the pool knows with and without it.
+
+    edit  what is done with the row afterwards
+    """
+    find_class = ClassMatcher(cache.classes).find
+
+    def restore(row: Label) -> Label:
+        id, label = restore_cell(row.id), restore_cell(row.label)
+        if id != row.id:
+            exact, restored = cache.find([row.id, id])
+            if exact >= 0 and restored >= 0:
+                raise LabelError(
+                    f"{row.place}: id {row.id!r} may be the item of this name or, as written for a "
+                    f"spreadsheet, the item {id!r}",
+                    "give the labels of these two as a mapping: `study.ingest(labels)`",
+                )
+            row = row._replace(id=id) if restored >= 0 else row
+        if label != row.label and find_class(row.label) is None and find_class(label) is not None:
+            row = row._replace(label=label)
+        return edit(row)
+
+    return restore
 
 
 def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:

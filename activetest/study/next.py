@@ -11,6 +11,7 @@ from activetest.labels import files, values
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import LedgerMoved, Record
 from activetest.nouns.log import PENDING
+from activetest.safe_text import restore_cell
 from activetest.sampling.plan import plan_round
 from activetest.study.folder import raising_storage_errors
 from activetest.study.results import Batch
@@ -142,7 +143,8 @@ def _protect_labels(study: StoredStudy | None, path: Path) -> None:
     unknown = [
         row
         for row in _read_batch(path)
-        if row.status != PENDING and (row.id, row.annotator) not in known
+        if row.status != PENDING
+        and not known & {(id, row.annotator) for id in (row.id, restore_cell(row.id))}
     ]
     if unknown:
         raise LabelError(

@@ -13,6 +13,7 @@ from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
 from activetest.errors import PoolChanged, PoolError
 from activetest.pool.pool import Pool
+from activetest.safe_text import mask_secrets
 from activetest.study.frames import name_source
 
 # The key in study.toml of the address of each file.
@@ -65,9 +66,10 @@ def attach_auxiliary(
         )
     except PoolError as error:
         for key, address in files.items():
-            known_file = key not in changed and address and address in error.problem
+            known_file = key not in changed and address and _is_named(address, error)
             if known_file and address and _is_missing(address):
-                raise PoolError(error.problem, _hint_missing(key, coming, pool)) from error
+                hint = _hint_missing(key, coming, pool)
+                raise PoolError(mask_secrets(error.problem), hint) from error
         raise
     unavailable = _find_unavailable(cache, entries, files, past)
     return Cache(cache.folder, cache.parts, unavailable) if unavailable else cache
@@ -123,8 +125,8 @@ def describe_changes(
         address = files.get(key)
         if address and part in cache.parts and _is_missing(address):
             notices.append(
-                f"{entries[key]} cannot be opened any more: the copy that the study made of it is "
-                "used."
+                f"{name_source(entries[key])} cannot be opened any more: the copy that the study "
+                "made of it is used."
             )
     return [*notices, *describe_unavailable(cache)]
 
@@ -147,7 +149,7 @@ def _find_unavailable(
     others = files.get("surrogates")
     data = {
         FEATURES: f"what the features say in {name_source(entries['uri'])}",
-        EXTERNAL: f"what other models say{f' in {others}' if others else ''}",
+        EXTERNAL: f"what other models say{f' in {mask_secrets(others)}' if others else ''}",
     }
     found = {}
     for part in _SEEN_BY_ROUNDS:
@@ -158,6 +160,11 @@ def _find_unavailable(
             if before not in (None, now) or missing:
                 found[name] = f"{data[part]} {state} when rounds were drawn with surrogate {name!r}"
     return found
+
+
+def _is_named(address: str, error: PoolError) -> bool:
+    """Whether an error is about the file at an address."""
+    return any(name in error.problem for name in (address, mask_secrets(address)))
 
 
 def _is_missing(address: str) -> bool:

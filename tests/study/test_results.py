@@ -230,3 +230,42 @@ def test_json_lines_hold_every_text_and_nothing_that_a_terminal_obeys():
     written = Batch(1, [{"id": text, "label": ""}], repeated=False).to_jsonl()
     assert written.rstrip("\n").isprintable() and "猫" in written
     assert json.loads(written)["id"] == text
+
+
+def test_labels_of_a_batch_for_a_spreadsheet_reach_their_items(formulas, folder):
+    batch = formulas.next(len(FORMULAS))
+    # The pool knows '=1+1 and =1+1: only these two can be taken for each other.
+    single = [id for id in batch.ids if id not in ("=1+1", "'=1+1")]
+    chosen = {id: ("+", "-1")[number % 2] for number, id in enumerate(single)}
+    header, *rows = read_cells(batch.to_csv(spreadsheet=True))
+    with open("filled.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        for (cell, _), id in zip(rows, batch.ids, strict=True):
+            # As a spreadsheet saves a text that was typed with an apostrophe, and a number.
+            writer.writerow((cell, {"+": "'+", "-1": "-1"}.get(chosen.get(id, ""), "")))
+    with pytest.raises(LabelError, match="as written for a spreadsheet, the item '=1\\+1'"):
+        formulas.ingest("filled.csv")
+    lines = (folder / "filled.csv").read_bytes().decode().split("\r\n")
+    (folder / "filled.csv").write_bytes(
+        "\r\n".join(line for line in lines if not line.startswith(("'=1", "''=1"))).encode()
+    )
+    assert formulas.ingest("filled.csv").new == len(single)
+    answers = {answer.id: answer.label for answer in formulas._stored.ledger.record().answers}
+    assert answers == chosen
+    # The file that was handed in is an earlier batch of known labels.
+    formulas.next(2, path="filled.csv", spreadsheet=True)
+    assert formulas.ingest({"'=1+1": "+", "=1+1": "-1"}).new == 2
+    answers = {answer.id: answer.label for answer in formulas._stored.ledger.record().answers}
+    assert answers == chosen | {"'=1+1": "+", "=1+1": "-1"}
+
+
+def test_a_frame_of_a_batch_for_a_spreadsheet_is_read_like_the_file(formulas):
+    rows = [{"id": "'@a", "label": "'+"}, {"id": "''=1+1", "label": "+"}]
+    rows += [{"id": "@a", "label": "+"}]
+    assert formulas.ingest(rows).new == 2
+    answers = {answer.id: answer.label for answer in formulas._stored.ledger.record().answers}
+    assert answers == {"@a": "+", "'=1+1": "+"}
+    assert formulas.ingest([{"id": "=1+1", "label": "-1"}]).new == 1
+    with pytest.raises(LabelError, match="not in the pool"):
+        formulas.ingest([{"id": "'plain", "label": "+"}])

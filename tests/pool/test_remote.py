@@ -1,0 +1,86 @@
+"""Stores on other machines that do not answer."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from pyarrow import fs
+
+from activetest.errors import ChoiceError, PoolError
+from activetest.pool import remote
+from activetest.pool.files import Files
+
+
+@pytest.fixture
+def silent_host(monkeypatch) -> Iterator[str]:
+    """A host on this machine that takes connections and says nothing."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv(remote.TIMEOUT, "0.5")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3://bucket/pool?region=us-east-1&scheme=http&endpoint_override={}",
+        "gs://anonymous@bucket/pool?scheme=http&endpoint_override={}",
+    ],
+)
+def test_a_host_that_does_not_answer_is_named(silent_host, address):
+    with pytest.raises(PoolError) as caught:
+        Files(address.format(silent_host))
+    assert f"{silent_host} did not answer within 0.5 s" in caught.value.problem
+    assert f"{remote.TIMEOUT}=1" in caught.value.hint
+
+
+def test_requests_to_s3_end_before_the_time_is_over(monkeypatch):
+    """Also those in the middle of a file, for which nobody waits in a thread."""
+    monkeypatch.setenv(remote.TIMEOUT, "10")
+    address = "s3://bucket/pool?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:9"
+    store, path = remote.open_store(address)
+    assert isinstance(store, fs.S3FileSystem) and path == "bucket/pool"
+    _, (settings,) = store.__reduce__()
+    assert settings["request_timeout"] == settings["connect_timeout"] == 2
+    assert settings["endpoint_override"] == "127.0.0.1:9" and settings["scheme"] == "http"
+
+
+def test_what_a_call_returns_or_raises_comes_through(monkeypatch):
+    assert remote.wait_for("s3://bucket", lambda: None) is None
+    assert remote.wait_for("s3://bucket", lambda: 7) == 7
+
+    def fail() -> None:
+        raise PermissionError("no")
+
+    with pytest.raises(PermissionError, match="no"):
+        remote.wait_for("s3://bucket", fail)
+    monkeypatch.setenv(remote.TIMEOUT, "0.01")
+    with pytest.raises(PoolError, match="bucket did not answer within 0.01 s") as caught:
+        remote.wait_for("s3://KEY:SECRET@bucket/x", lambda: time.sleep(1))
+    assert "SECRET" not in caught.value.problem
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf"])
+def test_a_time_that_is_no_time_is_an_error(monkeypatch, text):
+    monkeypatch.setenv(remote.TIMEOUT, text)
+    with pytest.raises(ChoiceError, match=remote.TIMEOUT):
+        remote.read_timeout()
+
+
+def test_a_minute_is_what_hosts_have(monkeypatch):
+    monkeypatch.delenv(remote.TIMEOUT, raising=False)
+    assert remote.read_timeout() == 60
+    monkeypatch.setenv(remote.TIMEOUT, "")
+    assert remote.read_timeout() == 60
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://KEY:SECRET@bucket/a", "https://host/a?sig=SECRET", "s3://b/a?secret_key=S"]
+)
+def test_an_address_with_a_secret_is_refused(address):
+    with pytest.raises(ChoiceError, match="holds a secret") as caught:
+        remote.reject_secrets([None, "pool.parquet", address])
+    assert "SECRET" not in caught.value.problem + caught.value.hint.replace("SECRET_ACCESS", "")
+    remote.reject_secrets([None, "pool.parquet", "s3://bucket/a?region=eu", 3])
