@@ -1,0 +1,87 @@
+"""activetest ingest: labels that cannot be right are refused, with what to do about them."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.cli.app import main
+from activetest.study.init import init
+from activetest.study.stored import StoredStudy
+
+FEELINGS = ("negative", "neutral", "positive")
+
+
+@pytest.fixture
+def feelings(folder):
+    """A study of 12 hard labels."""
+    names = [FEELINGS[row % 3] for row in range(12)]
+    pq.write_table(
+        pa.table({"id": [f"i{row}" for row in range(12)], "pred": names}), "pool.parquet"
+    )
+    init("pool.parquet", seed=1)
+
+
+def count_right() -> int:
+    """Labels that are the predicted class."""
+    study = StoredStudy.open()
+    log, cache = study.log(study.cache()), study.cache()
+    return int((log.supplied_labels == cache.take(log.supplied_rows).outputs.pred).sum())
+
+
+@pytest.mark.parametrize("words", [("0", "1", "2"), ("Negative", "NEUTRAL", "Positive")])
+def test_the_lines_that_are_shown_can_be_saved_and_passed(
+    feelings, folder, label_file, capsys, words
+):
+    path = label_file(*(f"i{row},{words[row % 3]}" for row in range(12)))
+    assert main(["ingest", str(path)]) == 2
+    shown = capsys.readouterr().err
+    assert "none of its 12 labels is a class that the model predicts" in shown
+    assert "--map FILE" in shown and "--as-is" in shown and "`" not in shown
+    lines = shown.partition("FILE, to be checked:\n")[2]
+    pairs = zip(words, FEELINGS, strict=True)
+    assert lines.splitlines() == ["from,to", *sorted(f"{label},{name}" for label, name in pairs)]
+    (folder / "map.csv").write_text(lines)
+    assert main(["ingest", str(path), "--map", "map.csv"]) == 0
+    assert count_right() == 12
+
+
+def test_labels_are_taken_as_they_are_where_that_is_said(feelings, label_file, capsys):
+    path = str(label_file(*(f"i{row},{row % 3}" for row in range(12))))
+    assert main(["ingest", path, "--as-is"]) == 0
+    assert "some of a class that the model never predicts" in capsys.readouterr().out
+    assert count_right() == 0
+    assert main(["report"]) == 0
+    assert "Labels of no class that the model predicts: 12 of 12" in capsys.readouterr().out
+
+
+def test_a_small_file_is_taken_with_a_notice(feelings, label_file, capsys):
+    assert main(["ingest", str(label_file("i0,Negative"))]) == 0
+    expected = (
+        "if 'Negative' stands for 'negative', take the file back with activetest ingest --undo"
+    )
+    assert f"{expected} and say so with --map" in " ".join(capsys.readouterr().out.split())
+
+
+def test_words_for_no_label_are_refused_or_wait(feelings, label_file, capsys):
+    path = str(label_file("i0,negative", "i1,N/A", "i2,?"))
+    assert main(["ingest", path]) == 2
+    shown = capsys.readouterr().err
+    assert "'N/A' of id 'i1' (line 3), '?' of id 'i2' (line 4)" in shown
+    assert "--missing 'N/A,?'" in shown and "--as-is" in shown
+    assert main(["ingest", path, "--missing", "N/A,?"]) == 0
+    assert "1 new, 1 of items that were never drawn, 2 still blank" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", [["--map", "x"], ["--as-is"], ["--missing", "x"]])
+def test_undo_stands_alone(feelings, option, capsys):
+    assert main(["ingest", "--undo", *option]) == 2
+    assert "--undo alone" in capsys.readouterr().err
+
+
+def test_a_mapping_that_cannot_be_read_is_named(feelings, folder, label_file, capsys):
+    path = str(label_file("i0,negative"))
+    assert main(["ingest", path, "--map", "nowhere.csv"]) == 2
+    assert "there is no file nowhere.csv" in capsys.readouterr().err
+    (folder / "map.csv").write_text("a;b\n")
+    assert main(["ingest", path, "--map", "map.csv"]) == 2
+    assert "map.csv, line 1: 1 fields, not 2" in capsys.readouterr().err
