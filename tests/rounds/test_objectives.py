@@ -11,12 +11,12 @@ from activetest import catalog
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Log, Objective
+from activetest.nouns.log import DECLINED, Log, Objective
 from activetest.rounds import race
 from activetest.rounds.fit import find_free_items, list_labelled, observe_statistics
 from activetest.rounds.objectives import linearise_objective
 from activetest.sampling import plan
-from tests.makers import build_table, supply_first
+from tests.makers import build_table, set_status, supply_first
 
 SIZE = 60
 F1 = Choices("f1[dog]", ("f1[dog]",), "agreement")
@@ -55,6 +55,18 @@ def test_the_aim_of_f1_is_its_analytic_gradient_where_the_means_are_believed_to_
     below = 2 * tp + fp + fn
     exact = (2 * (fp + fn) / below**2, -2 * tp / below**2, -2 * tp / below**2)
     assert objective.weights == approx(exact, rel=1e-4)
+
+
+def test_declined_items_count_in_no_mean(pool, log):
+    """Means over the items that are labelled or may still be: recall's slope depends on them."""
+    declined = set_status(log, [1, 4, 7], DECLINED)
+    frozen = plan.prepare_round(declined, pool, replace(F1, metric="recall[dog]"), seed=1)
+    (objective,) = frozen.objectives
+    tp, fn = (
+        mean * SIZE / (SIZE - 3)
+        for mean in believed(declined, pool, frozen.surrogate, *objective.statistics)
+    )
+    assert objective.weights == approx((fn / (tp + fn) ** 2, -tp / (tp + fn) ** 2), rel=1e-4)
 
 
 def test_the_aim_of_recall_is_its_analytic_gradient(pool, log):

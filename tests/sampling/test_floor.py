@@ -10,7 +10,7 @@ from activetest.intervals.betting import expected_width
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.sampling import plan
-from tests.makers import build_table
+from tests.makers import build_table, play_rounds
 
 BETS = Choices("error", ("error",), "agreement", interval="anytime", budget=200)
 
@@ -67,6 +67,47 @@ def test_the_rarer_errors_are_the_more_even_the_draws(tmp_path):
     rare = confident(tmp_path / "rare", np.minimum(rng.beta(40, 0.4, size=1000), 0.9999))
     often = confident(tmp_path, np.where(rng.random(1000) < 0.5, 0.999, 0.55))
     assert chosen(rare, BETS) > chosen(often, BETS)
+
+
+@pytest.mark.parametrize(
+    ("budget", "drawn", "ends"),
+    [
+        (40, 0, (20, 40)),
+        (1000, 0, (500, 1000)),
+        (1, 0, (1, 1)),
+        (None, 30, (100, 200)),
+        (None, 150, (150, 300)),
+        (4000, 150, (2000, 4000)),
+    ],
+)
+def test_widths_are_compared_halfway_and_at_the_end_of_the_budget(
+    tmp_path, monkeypatch, budget, drawn, ends
+):
+    """Without a budget at 200 draws, or at twice those there are; the choice is the smallest ratio.
+
+    Of the larger of two ratios to the width of uniform draws.
+    """
+    rng = np.random.default_rng(3)
+    pool = confident(tmp_path, np.minimum(rng.beta(4, 0.9, size=600), 0.9999))
+    choices = replace(BETS, budget=budget, surrogate="model")
+    log = play_rounds(pool, np.ones(600), (replace(choices, interval="fixed"), drawn))
+    looked, widths = set(), {}
+
+    def watch(*beliefs, draws: int, level: float) -> float:
+        looked.add(draws)
+        found = expected_width(*beliefs, draws=draws, level=level)
+        # Uniform weights have no largest one.
+        widths.setdefault(float(beliefs[3].max() / beliefs[3].min()), {})[draws] = found
+        return found
+
+    monkeypatch.setattr("activetest.sampling.floor.expected_width", watch)
+    state = plan.prepare_round(log, pool, choices, seed=1)
+    assert looked == set(ends)
+    even = widths[min(widths)]
+    ratios = [max(each[draws] / even[draws] for draws in ends) for each in widths.values()]
+    assert len(ratios) == 4
+    first = state.weight[state.weight > 0]
+    assert list(widths)[int(np.argmin(ratios))] == approx(first.max() / first.min(), rel=1e-5)
 
 
 def test_the_choice_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, monkeypatch):

@@ -1,0 +1,208 @@
+"""The rows of a report: levels of tables, effective sizes, and when an interval is reliable."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pytest import approx
+from scipy.stats import t
+
+from activetest.estimation.view import View, build_view
+from activetest.item_statistics import specification
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, PENDING
+from activetest.reporting import rows
+from tests.makers import build_table, play_rounds, set_status, supply_first
+
+SIZE = 240
+CHOICES = Choices("error", ("error",), "agreement", groups=("place", "shift"))
+
+
+@pytest.fixture
+def farm(tmp_path):
+    """A pool with a column of four groups and one of two, its labels, and 120 of them drawn."""
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([1, 1], SIZE)
+    columns = {"id": range(SIZE), "prob_no": probs[:, 0], "prob_yes": probs[:, 1]}
+    columns["place"] = [("barn", "tree", "pond", "nest")[row % 4] for row in range(SIZE)]
+    columns["shift"] = [("day", "night")[row // 2 % 2] for row in range(SIZE)]
+    pool = build_table(tmp_path, columns, groups=("place", "shift"))
+    pred = pool.rows(0, SIZE).outputs.pred
+    truth = np.where(rng.random(SIZE) < 0.25, 1 - pred, pred).astype(float)
+    return SimpleNamespace(
+        pool=pool, truth=truth, log=play_rounds(pool, truth, (CHOICES, 60), (CHOICES, 60))
+    )
+
+
+def view_of(farm, log=None, *, metrics=("error",), choices: Choices = CHOICES) -> View:
+    found = [find_metric(farm, name) for name in metrics]
+    return build_view(log or farm.log, farm.pool, choices, found, seed=1, own_view=True)
+
+
+def find_metric(farm, name: str):
+    return specification.find_metric(
+        name, specification.describe_pool(farm.pool.roles, None, farm.pool)
+    )
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_simultaneous_groups_share_the_error_of_the_table_and_differences_that_of_their_column(
+    farm, level
+):
+    """Bonferroni: six groups in the table; six pairs of places, and one of shifts."""
+    view = view_of(farm, choices=replace(CHOICES, level=level))
+    metric = find_metric(farm, "error")
+    both = ("place", "shift")
+    groups = rows.estimate_groups(view, [metric], both, "fixed", simultaneous=True)
+    assert [row.level for row in groups] == approx([1 - (1 - level) / 6] * 6)
+    alone = rows.estimate_groups(view, [metric], ("shift",), "fixed", simultaneous=True)
+    assert [row.level for row in alone] == approx([1 - (1 - level) / 2] * 2)
+    differences = rows.estimate_differences(view, [metric], both, simultaneous=True)
+    assert [row.level for row in differences] == approx([1 - (1 - level) / 6] * 6 + [level])
+    plain = rows.estimate_differences(view, [metric], both, simultaneous=False)
+    assert [row.level for row in plain] == [level] * 7
+    for row, other in zip(differences[:6], plain[:6], strict=True):
+        pair = (other.group, other.against, other.estimate)
+        assert (row.group, row.against, row.estimate) == pair
+        # Student's t: the widths are in the ratio of its quantiles.
+        fewer = min(group.n_labeled for group in groups if group.group in (row.group, row.against))
+        wide, narrow = (
+            t.ppf(1 - (1 - each) / 2, fewer - 1) for each in (1 - (1 - level) / 6, level)
+        )
+        assert (row.upper - row.lower) / (other.upper - other.lower) == approx(wide / narrow)
+
+
+def test_a_difference_is_of_two_groups_with_ten_labels_each(farm):
+    metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 38))
+    view = view_of(farm, log)
+    groups = rows.estimate_groups(view, [metric], ("place",), "fixed", simultaneous=False)
+    enough = [row.group for row in groups if row.n_labeled >= 10]
+    few = [row for row in groups if row.n_labeled < 10]
+    assert len(enough) >= 2 and few
+    for row in few:
+        assert row.reason == f"too few labels ({row.n_labeled} of 10)"
+        assert row.lower is None and row.shrunk is not None
+    found = rows.estimate_differences(view, [metric], ("place",), simultaneous=True)
+    count = len(enough)
+    assert [(row.group, row.against) for row in found] == [
+        (enough[one], enough[two]) for one in range(count) for two in range(one + 1, count)
+    ]
+    sizes = {row.group["place"]: (row.n_labeled, row.n_pool, row.estimate) for row in groups}
+    for row in found:
+        first, second = sizes[row.group["place"]], sizes[row.against["place"]]
+        assert row.n_labeled == first[0] + second[0]
+        assert row.n_pool == first[1] + second[1] == 120
+        assert row.estimate == approx(first[2] - second[2])
+        assert row.level == approx(1 - 0.05 / (count * (count - 1) / 2))
+
+
+def test_only_labels_that_estimates_use_are_counted(farm):
+    """Those of draws before the first that waits; the surrogate's own view uses all."""
+    log = supply_first(farm.log, farm.pool, farm.truth, 4)
+    log = set_status(set_status(log, [3, 20], DECLINED), 100, PENDING)
+    view = view_of(farm, log)
+    whole, shift = view.evidence.groups[0], view.evidence.groups[5]
+    inside = farm.pool.rows(0, SIZE).codes[:, 1] == shift.code
+    labelled = np.setdiff1d(np.arange(120), [3, 20, 100])
+    used = labelled[labelled < 60]
+    assert rows.count_labelled(view, whole) == len(used) == 58
+    assert rows.count_labelled(view, shift) == inside[log.rows[used]].sum()
+    assert rows.count_known(view, whole) == 117 + 4
+    assert (
+        rows.count_known(view, shift)
+        == inside[log.rows[labelled]].sum() + inside[log.supplied_rows].sum()
+    )
+    metric = find_metric(farm, "error")
+    for estimator, count in (("doubly-robust", 58), ("ase", 121)):
+        row = rows.estimate_row(view, metric, estimator, level=0.95)
+        assert (row.n_labeled, row.n_pool) == (count, SIZE)
+
+
+def test_as_many_random_labels_would_leave_the_same_variance(farm):
+    """v = s^2 (1 / n - 1 / N) has n = s^2 / (v + s^2 / N); labels are saved where n is more."""
+    view, metric = view_of(farm), find_metric(farm, "error")
+    row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
+    value = view.value(metric, "doubly-robust")
+    variance = view.interval(value, 0.95).variance
+    single = value.estimate.one_draw
+    assert row.n_eff == approx(single / (variance + single / SIZE))
+    assert row.quantity.saved == approx(row.n_eff / 120)
+    assert single * (1 / row.n_eff - 1 / SIZE) == approx(variance)
+    assert rows.estimate_row(view, metric, "ase", level=0.95).n_eff is None
+    share = value.estimate.weights / farm.log.prob
+    assert row.max_weight_share == approx(share.max() / share.sum())
+    group = rows.estimate_row(view, metric, "doubly-robust", view.evidence.groups[1], level=0.95)
+    assert group.max_weight_share is None and group.n_eff is not None
+
+
+def test_single_draws_that_hardly_vary_are_worth_no_number_of_labels():
+    value = SimpleNamespace(estimate=SimpleNamespace(one_draw=0.1))
+    assert rows._effective_size(value, 0.0999, 10**9) == approx(1, rel=0.002)
+    assert rows._effective_size(value, 0.05, 2) == approx(1)
+    assert rows._effective_size(value, 0.1001, 10**9) is None
+    assert rows._effective_size(value, 0.0, 100) is None
+    value.estimate.one_draw = np.nan
+    assert rows._effective_size(value, 0.01, 100) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "several", "enough"),
+    [
+        ("korn-graubard", False, 0),
+        ("group-beta", False, 0),
+        ("shrunk-t", False, 20),
+        ("group-t", False, 20),
+        ("gamma", False, 40),
+        ("delta-beta", True, 3),
+        ("group-beta", True, 3),
+        ("group-t", True, 3),
+    ],
+)
+def test_an_interval_is_reliable_from_so_many_labels_of_the_rarer_kind_on(method, several, enough):
+    """Of a metric of one mean both counts have to reach it, and of several the plain one."""
+
+    def reliable(count: float, weighted: float) -> bool:
+        estimate = SimpleNamespace(minority_count=count, weighted_minority_count=weighted)
+        return rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), method)
+
+    assert reliable(enough, enough)
+    if enough:
+        assert not reliable(enough - 0.1, 1e3)
+        assert reliable(1e3, enough - 0.1) == several
+
+
+@pytest.mark.parametrize("method", ["exact", "betting"])
+def test_what_is_certain_or_holds_at_every_look_is_reliable(method):
+    estimate = SimpleNamespace(minority_count=0.0, weighted_minority_count=0.0)
+    for several in (True, False):
+        assert rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), method)
+
+
+def test_an_interval_wider_than_its_variance_says_is_marked(farm):
+    """While errors are few the variance is held up by what is expected."""
+    metric, found = find_metric(farm, "error"), set()
+    pred = farm.pool.rows(0, SIZE).outputs.pred
+    truth = np.where(np.arange(SIZE) % 12 == 0, 1 - pred, pred).astype(float)
+    for log in (farm.log, *(play_rounds(farm.pool, truth, (CHOICES, n)) for n in (20, 40, 60))):
+        view = view_of(farm, log)
+        row = rows.estimate_row(view, metric, "doubly-robust", level=0.9)
+        value = view.value(metric, "doubly-robust")
+        widened = view.interval(value, 0.9).variance > 1.000001 * value.estimate.variance[0, 0]
+        assert row.variance_inflated == widened
+        found.add(bool(widened))
+        assert not rows.estimate_row(view, metric, "ase", level=0.9).variance_inflated
+    assert found == {True, False}
+
+
+def test_groups_are_shrunk_towards_what_is_expected_of_them(farm):
+    """By the variance of each: max of what is seen and expected."""
+    view, metric = view_of(farm), find_metric(farm, "error")
+    found = rows.estimate_groups(view, [metric], ("place",), "fixed", simultaneous=False)
+    whole = view.value(metric, "doubly-robust")
+    for row, group in zip(found, view.evidence.groups[1:5], strict=True):
+        value = view.value(metric, "doubly-robust", group)
+        centre = value.predicted + whole.value - whole.predicted
+        assert min(value.value, centre) - 1e-9 <= row.shrunk <= max(value.value, centre) + 1e-9
+        variance = rows.estimate_with_variance(view, metric, group)[1]
+        assert variance == approx(max(value.estimate.variance[0, 0], value.estimate.model_variance))
