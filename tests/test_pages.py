@@ -40,7 +40,7 @@ from tests.documents import (
 COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 TOPICS = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
-    *("python", "json", "study", "simulate", "methods", "intervals", "papers"),
+    *("python", "json", "study", "simulate", "methods", "intervals", "papers", "threats"),
 )
 # Options of programs in tests/benchmarks, which pages may show.
 OF_BENCHMARKS = {"--pools", "--aim", "--peers", "--toy", "--ways", "--judged", "--tables"}

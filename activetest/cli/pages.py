@@ -9,6 +9,7 @@ FOLDER = Path(__file__).parents[1] / "docs"
 _ORDER = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
     *("python", "simulate", "methods", "intervals", "papers", "json", "study"),
+    "threats",
 )
 # A file that programs read: it is shown as it stands.
 SCHEMA = "schema"

@@ -53,7 +53,7 @@ def _note(event: str, values: tuple) -> None:
     allowed, events = _watching[-1]
     if event.startswith(_NEVER):
         events.append(f"{event} {values!r:.200}")
-    elif event == "compile" and values[1] == "<string>":
+    elif event == "compile" and values[1] == "<string>" and not _is_of_library(values[0]):
         events.append(f"a text is executed: {values[0]!r:.200}")
     elif event == "open":
         path, mode, flags = values
@@ -66,6 +66,13 @@ def _note(event: str, values: tuple) -> None:
                 values[place], allowed
             ):
                 events.append(f"{event} {values[place]!r}")
+
+
+def _is_of_library(text: str | bytes | None) -> bool:
+    """Whether a text that is executed is the standard library's: a dataclass, or a named tuple."""
+    text = text or b""
+    text = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    return text.startswith((b"def __create_fn__(", b"lambda _cls, "))
 
 
 def _is_outside(path: str | bytes | os.PathLike, allowed: Path) -> bool:
