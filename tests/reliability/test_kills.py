@@ -5,7 +5,9 @@ what the second one held before the command or holds after it; the command is th
 both are alike. tests/guarantees/test_crash.py kills at every line instead.
 """
 
+import contextlib
 import hashlib
+import os
 import random
 import time
 from pathlib import Path
@@ -61,13 +63,14 @@ def _printed(folder: Path, name: str) -> Path:
 
 def _list_files(folder: Path) -> list[tuple[str, int]]:
     """Name and time of what lies in a folder and its study."""
-    return [
-        (path.name, path.lstat().st_mtime_ns)
-        for place in (folder, folder / STUDY)
-        if place.is_dir()
-        for path in place.iterdir()
-        if path.exists()
-    ]
+    found = []
+    for place in (folder, folder / STUDY):
+        # What is listed may be gone already.
+        with contextlib.suppress(FileNotFoundError), os.scandir(place) as entries:
+            found += [
+                (entry.name, entry.stat(follow_symlinks=False).st_mtime_ns) for entry in entries
+            ]
+    return found
 
 
 def choose_command(chance: random.Random, record, number: int) -> tuple[str, list[str]]:
