@@ -36,12 +36,7 @@ def make_normaliser(cache: Cache) -> Callable[[str], str]:
     if cache.classes:
         find = ClassMatcher(cache.classes).find
         return lambda label: find(label) or label
-
-    def normalise(label: str) -> str:
-        number = parse_number(label)
-        return label if number is None or abs(number) > LARGEST else repr(number)
-
-    return normalise
+    return lambda label: repr(parse_number(label)) if _is_usable(label) else label
 
 
 def make_restorer(cache: Cache, edit: Edit) -> Edit:
@@ -75,10 +70,11 @@ def make_restorer(cache: Cache, edit: Edit) -> Edit:
 def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:
     """The words that stand for no label yet. Raises ChoiceError for a class, or for no text."""
     words = (missing,) if isinstance(missing, str) else tuple(missing)
+    find = ClassMatcher(cache.classes).find
     for word in words:
         if not isinstance(word, str):
             raise ChoiceError(f"`missing` names {word!r}", "it must be a text, or several of them")
-        if (name := ClassMatcher(cache.classes).find(word)) is not None:
+        if (name := find(word)) is not None:
             raise ChoiceError(
                 f"`missing` names {word!r}, which is a class of this pool: {name!r}", "leave it out"
             )
@@ -90,13 +86,14 @@ def read_answers(
 ) -> list[Answer]:
     """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
     _check_ids(rows, cache, source)
-    normalise = make_normaliser(cache)
+    normalise, classes = make_normaliser(cache), set(cache.classes)
     answers, bad = [], []
     for row in rows:
         if row.status == PENDING:
             continue
         label = normalise(row.label) if row.label else ""
-        if not label or open_classes or _is_possible(label, cache):
+        known = label in classes if classes else _is_usable(label)
+        if not label or open_classes or known:
             answers.append(Answer(row.id, row.annotator, row.status, label))
         else:
             bad.append(row)
@@ -120,14 +117,15 @@ def check_plausible(
     Raises LabelError for words that say that there is no label, and for a file of ten labels or
     more of which none is a class.
     """
+    classes = set(cache.classes)
     words = [
-        answer for answer in fresh if says_no_label(answer.label) and not _is_class(answer, cache)
+        answer for answer in fresh if says_no_label(answer.label) and answer.label not in classes
     ]
     if words:
         known = {(answer.id, answer.annotator) for answer in words}
         raise _describe_words([row for row in rows if (row.id, row.annotator) in known], source)
     labelled = [answer for answer in answers if answer.status == LABELLED]
-    if not fresh or len(labelled) < FEWEST or any(_is_class(each, cache) for each in labelled):
+    if not fresh or len(labelled) < FEWEST or any(each.label in classes for each in labelled):
         return
     found = sorted({answer.label for answer in labelled})
     likely = guess_classes(labelled, cache)
@@ -156,7 +154,8 @@ def guess_classes(answers: Sequence[Answer], cache: Cache) -> LikelyMapping | No
     answers  of a whole file; where some of its labels are classes, only spelling is looked at
     """
     labelled = [answer for answer in answers if answer.status == LABELLED]
-    unmatched = [answer.label for answer in labelled if not _is_class(answer, cache)]
+    classes = set(cache.classes)
+    unmatched = [answer.label for answer in labelled if answer.label not in classes]
     if not unmatched or not cache.classes:
         return None
     if len(unmatched) < len(labelled):
@@ -173,14 +172,8 @@ def _hint_mapping(likely: LikelyMapping) -> str:
     return f"they may stand for these classes ({likely.basis}); if so, `map={written}` says it"
 
 
-def _is_class(answer: Answer, cache: Cache) -> bool:
-    return answer.label in cache.classes
-
-
-def _is_possible(label: str, cache: Cache) -> bool:
-    """Whether a normalised label is a class, or a usable number where there are no classes."""
-    if cache.classes:
-        return label in cache.classes
+def _is_usable(label: str) -> bool:
+    """Whether a label is a number of a size that can be added up."""
     number = parse_number(label)
     return number is not None and abs(number) <= LARGEST
 
