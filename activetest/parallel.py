@@ -1,11 +1,18 @@
-"""Every pass over the rows of a pool goes through here: another engine can be put underneath."""
+"""Every pass over the rows of a pool goes through here: another engine can be put underneath.
+
+Results are the same to the last bit however many threads there are.
+"""
 
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
 from itertools import chain, islice
+from operator import add
 from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
@@ -59,6 +66,82 @@ def _in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+@dataclass(frozen=True)
+class BlockSum:
+    """A sum of floating-point numbers over blocks of rows, whoever added which of them first.
+
+    Neighbours are added in pairs, pairs in pairs, and so on, by the numbers of the blocks alone.
+
+    nodes  (level, number, sum of the blocks number * 2^level, ... (number + 1) * 2^level - 1)
+    """
+
+    nodes: tuple[tuple[int, int, Any], ...]
+
+    @staticmethod
+    def of(block: int, value: Any) -> "BlockSum":
+        """The value of one block; values know addition."""
+        return BlockSum(((0, block, value),))
+
+    def __add__(self, later: "BlockSum") -> "BlockSum":
+        """The sum of these blocks and those that follow them."""
+        nodes = list(self.nodes)
+        for node in later.nodes:
+            nodes.append(node)
+            while len(nodes) > 1 and _are_pair(nodes[-2], nodes[-1]):
+                level, number, value = nodes.pop()
+                nodes[-1] = (level + 1, number // 2, nodes[-1][2] + value)
+        return BlockSum(tuple(nodes))
+
+    @property
+    def total(self) -> Any:
+        """The sum over all blocks."""
+        return reduce(add, (value for _, _, value in self.nodes))
+
+
+def _are_pair(left: tuple[int, int, Any], right: tuple[int, int, Any]) -> bool:
+    """Whether two nodes are the halves of one node of the next level."""
+    return bool(right[1] % 2) and left[:2] == (right[0], right[1] - 1)
+
+
+# What libraries of linear algebra read when they are loaded.
+BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+_limiting = threading.Lock()
+# {file of a library: (its controls, the threads it had)}, and how many blocks limit them.
+_limited: dict[str, tuple[Any, int]] = {}
+_limits = 0
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Linear algebra uses one thread in the block: what it sums depends on their number.
+
+    That holds for the whole process, and for libraries that are loaded by now: a block inside such
+    a block takes care of those loaded since. Where the environment allows one thread from the
+    start, as on the command line, there is nothing to do.
+    """
+    if all(os.environ.get(name) == "1" for name in BLAS_THREADS):
+        yield
+        return
+    from threadpoolctl import ThreadpoolController
+
+    global _limits  # noqa: PLW0603, one for each process, as the threads are
+    with _limiting:
+        _limits += 1
+        for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+            if library.filepath not in _limited and library.num_threads != 1:
+                _limited[library.filepath] = library, library.num_threads
+                library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _limiting:
+            _limits -= 1
+            while not _limits and _limited:
+                library, threads = _limited.popitem()[1]
+                library.set_num_threads(threads)
 
 
 def processors() -> int:

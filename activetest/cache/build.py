@@ -2,9 +2,9 @@
 
 import hashlib
 import json
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass
-from functools import reduce
 from operator import add
 from pathlib import Path
 
@@ -33,28 +33,28 @@ _STRIP = 16384
 class RowCounts:
     """Counts over some rows.
 
-    hash          sum of the hashes of the rows, modulo 2^64
+    hashes        {number of a row group: sum of the hashes of its rows, not yet modulo 2^64}
     renormalised  rows whose probabilities did not sum to one
     disagreeing   rows whose predicted class is not the most probable one
     missing       (D,) missing values of each feature
     """
 
-    hash: int
+    hashes: Counter[int]
     renormalised: int
     disagreeing: int
     missing: Array
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
         return RowCounts(
-            (self.hash + other.hash) % 2**64,
+            self.hashes + other.hashes,
             self.renormalised + other.renormalised,
             self.disagreeing + other.disagreeing,
             self.missing + other.missing,
         )
 
 
-# Counts by the number of the piece, and ids that are not written yet.
-_Result = tuple[dict[int, RowCounts], list[Text]]
+# Counts, and ids that are not written yet.
+_Result = tuple[RowCounts, list[Text]]
 
 
 def build_into(pool: Pool, folder: Path) -> None:
@@ -67,25 +67,26 @@ def build_into(pool: Pool, folder: Path) -> None:
         arrays = Arrays(building)
         try:
             _create_arrays(arrays, pool, design)
-            counts_by_piece = _write_rows(arrays, pool, design, values)
+            counts = _write_rows(arrays, pool, design, values)
             _write_id_index(arrays, pool)
         finally:
             arrays.close()
+        sums = [counts.hashes[piece.number] % 2**64 for piece in pool.pieces]
         manifest = {
             "version": VERSION,
             "rows": pool.rows,
             "classes": pool.schema.classes,
             "statistics": _choose_statistics(pool.schema),
-            "fingerprint": _hash_pool(pool, [counts.hash for counts in counts_by_piece]),
+            "fingerprint": _hash_pool(pool, sums),
             "group_names": pool.schema.groups,
             "group_values": values,
             "components": design.components,
             "schema": pool.schema.to_dict(),
-            "notices": _describe_corrections(pool, reduce(add, counts_by_piece)),
+            "notices": _describe_corrections(pool, counts),
             "arrays": arrays.seal(),
             "stamp": pool.files.stamp(),
             "piece_rows": [piece.rows for piece in pool.pieces],
-            "piece_sums": [_to_hex(counts.hash) for counts in counts_by_piece],
+            "piece_sums": [_to_hex(each) for each in sums],
         }
         Manifest.write(building, manifest)
 
@@ -95,7 +96,7 @@ def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
 
     def hash_strip(strip: Strip) -> Counter[int]:
         block = pool.read_block(strip)
-        return Counter({strip.piece.number: _sum_hashes(block, hash_text(block.ids))})
+        return _sum_hashes(pool, block, hash_text(block.ids))
 
     total = pool.map_strips(hash_strip, add, without=("features", "groups"))
     sums = [total[piece.number] % 2**64 for piece in pool.pieces]
@@ -111,9 +112,15 @@ def _hash_pool(pool: Pool, sums: list[int]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _sum_hashes(block: Block, keys: Array) -> int:
-    """The sum of the hashes of the rows, whose ids hash to keys."""
-    return int(hash_rows(keys, block.checked.raw).sum(dtype=np.uint64))
+def _sum_hashes(pool: Pool, block: Block, keys: Array) -> Counter[int]:
+    """{number of a row group: sum of the hashes of its rows}; ids of the rows hash to keys."""
+    hashes = hash_rows(keys, block.checked.raw)
+    starts = [piece.start for piece in pool.pieces]
+    first = bisect_right(starts, block.start) - 1
+    end = bisect_left(starts, block.start + len(keys))
+    begins = np.maximum(np.array(starts[first:end]) - block.start, 0)
+    sums = np.add.reduceat(hashes, begins, dtype=np.uint64)
+    return Counter(dict(zip(range(first, end), sums.tolist(), strict=True)))
 
 
 def _to_hex(total: int) -> str:
@@ -145,16 +152,14 @@ def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
             arrays.create(name, (len(_choose_statistics(schema)), rows), np.float32, axis=1)
 
 
-def _write_rows(
-    arrays: Arrays, pool: Pool, design: Design, values: list[list[str]]
-) -> list[RowCounts]:
-    """The second pass: check and write every row; counts per piece."""
+def _write_rows(arrays: Arrays, pool: Pool, design: Design, values: list[list[str]]) -> RowCounts:
+    """The second pass: check and write every row; counts of all."""
 
     def convert(strip: Strip) -> _Result:
-        counts, ids = _write_block(arrays, pool.read_block(strip), design, values, pool.schema)
-        return {strip.piece.number: counts}, [ids]
+        counts, ids = _write_block(arrays, pool, pool.read_block(strip), design, values)
+        return counts, [ids]
 
-    def write_ids(result: _Result) -> dict[int, RowCounts]:
+    def write_ids(result: _Result) -> RowCounts:
         # Where a strip's ids begin is known only once all before it are written.
         counts, texts = result
         for ids in texts:
@@ -163,27 +168,21 @@ def _write_rows(
         return counts
 
     def join(left: _Result, right: _Result) -> _Result:
-        return _add_counts(left[0], right[0]), left[1] + right[1]
+        return left[0] + right[0], left[1] + right[1]
 
     def combine(left: _Result, right: _Result) -> _Result:
-        return _add_counts(write_ids(left), write_ids(right)), []
+        return write_ids(left) + write_ids(right), []
 
-    counts_by_piece = write_ids(pool.map_strips(convert, combine, gather=join))
+    counts = write_ids(pool.map_strips(convert, combine, gather=join))
     arrays.extend("id_offsets", np.array(arrays.shapes["id_letters"]))
-    return list(counts_by_piece.values())
-
-
-def _add_counts(left: dict[int, RowCounts], right: dict[int, RowCounts]) -> dict[int, RowCounts]:
-    """Counts per piece; those of a piece that is in both are added."""
-    shared = {number: left[number] + right[number] for number in left.keys() & right.keys()}
-    return left | right | shared
+    return counts
 
 
 def _write_block(
-    arrays: Arrays, block: Block, design: Design, values: list[list[str]], schema: Schema
+    arrays: Arrays, pool: Pool, block: Block, design: Design, values: list[list[str]]
 ) -> tuple[RowCounts, Text]:
     """Write the rows of a block; its counts, and its ids."""
-    outputs, start = block.checked.outputs, block.start
+    schema, outputs, start = pool.schema, block.checked.outputs, block.start
     keys = hash_text(block.ids)
     rows, missing = design.rows(outputs, block.features)
     arrays.write("hashes", start, keys)
@@ -206,7 +205,10 @@ def _write_block(
             for name, constant in zip(("right", "wrong", "spread"), constants, strict=True):
                 arrays.write_across(name, start + begin, constant)
     counts = RowCounts(
-        _sum_hashes(block, keys), block.checked.renormalised, block.checked.disagreeing, missing
+        _sum_hashes(pool, block, keys),
+        block.checked.renormalised,
+        block.checked.disagreeing,
+        missing,
     )
     return counts, block.ids
 

@@ -316,3 +316,23 @@ def _describe_difference(pool: Pool, cache: Cache | None, sums: list[str]) -> st
     places = ", ".join(f"{p.start:,} to {p.start + p.rows - 1:,}" for p in changed[:3])
     more = f" and {len(changed) - 3} more row groups" if len(changed) > 3 else ""
     return f"{problem}: ids or outputs differ among rows {places}{more}"
+
+
+def list_damage(folder: str | Path) -> list[str] | None:
+    """What in a cache and its parts is not as it was written; None where there is no cache.
+
+    Every block is read. A cache of another version is none.
+    """
+    folder, damaged = Path(folder), []
+    for name in ("", FEATURES, TRAIN, EXTERNAL):
+        try:
+            cache = Part(folder / name) if name else Manifest.read(folder, VERSION)
+            arrays = cache.arrays if isinstance(cache, Part) else cache.open_arrays()
+            for array in arrays.values():
+                array[:]
+        except CacheDamaged as damage:
+            damaged.append(damage.problem)
+        except (OSError, ValueError, KeyError, TypeError):
+            if not name:
+                return None
+    return damaged

@@ -7,6 +7,7 @@ import numpy as np
 
 from activetest.cache import components
 from activetest.nouns.rows import Array, Outputs
+from activetest.parallel import BlockSum
 from activetest.pool import groups as grouping
 from activetest.pool.pool import Pool, Strip
 
@@ -100,7 +101,7 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     if regression:
         value_scale = components.estimate_rough_scale(_predicted_values(first.checked.outputs))
 
-    def measure_strip(strip: Strip) -> _PoolMoments:
+    def measure_strip(strip: Strip) -> BlockSum:
         block = pool.read_block(strip)
         features = values = None
         if feature_scale:
@@ -111,9 +112,9 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
             values = components.compute_moments(predicted, value_scale)
         groups = tuple(grouping.find_occurring(codes, names) for codes, names in block.groups)
         _check_groups(schema.groups, groups)
-        return _PoolMoments(features, values, groups)
+        return BlockSum.of(strip.number, _PoolMoments(features, values, groups))
 
-    total: _PoolMoments = pool.map_strips(measure_strip, add, without=without)
+    total: _PoolMoments = pool.map_strips(measure_strip, add, without=without).total
     _check_groups(schema.groups, total.groups)
     centre, scale, projection = np.zeros(0), np.ones(0), None
     if total.values and value_scale:

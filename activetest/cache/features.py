@@ -12,6 +12,7 @@ from activetest.cache import components
 from activetest.cache.cache import Cache
 from activetest.cache.parts import FEATURES, Part, drafting_part, open_part
 from activetest.nouns.rows import Array
+from activetest.parallel import BlockSum
 from activetest.pool.ids import hash_rows
 from activetest.pool.pool import Block, Pool, Strip
 
@@ -76,6 +77,8 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
     folder, origin = cache.folder / FEATURES, describe_origin(cache, pool)
     if part := open_part(folder, origin):
         return part
+    # Read first: a damaged cache is replaced, with what is being drafted in it.
+    hashes = cache.hashes
     with drafting_part(folder, origin) as draft:
         scale = measure_scale(pool)
         draft.arrays.create(FEATURES, (pool.rows, len(scale.centre)), np.float32)
@@ -86,9 +89,7 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
         def write_strip(strip: Strip) -> int:
             block = pool.read_block(strip)
             draft.arrays.write(FEATURES, block.start, scale.standardise(block.features))
-            return _hash_block(
-                cache.hashes[block.start : block.start + strip.batch.num_rows], block
-            )
+            return _hash_block(hashes[block.start : block.start + strip.batch.num_rows], block)
 
         total = pool.map_strips(write_strip, add, without=_UNUSED) if pool.schema.features else 0
         content = json.dumps([pool.feature_names(), total % 2**64])
@@ -122,10 +123,11 @@ def measure_scale(pool: Pool) -> Scale:
     first = pool.read_block(next(pool.strips(without=_UNUSED)))
     rough = components.estimate_rough_scale(first.features)
 
-    def sum_strip(strip: Strip) -> _Sums:
-        return _sum_chunk(pool.read_block(strip).features, rough)
+    def sum_strip(strip: Strip) -> BlockSum:
+        sums = _sum_chunk(pool.read_block(strip).features, rough)
+        return BlockSum.of(strip.number, sums)
 
-    sums: _Sums = pool.map_strips(sum_strip, add, without=_UNUSED)
+    sums: _Sums = pool.map_strips(sum_strip, add, without=_UNUSED).total
     count = np.maximum(sums.count, 1)
     mean = sums.total / count
     with np.errstate(over="ignore", invalid="ignore"):

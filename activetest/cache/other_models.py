@@ -77,6 +77,8 @@ def ensure_other_models(
     origin = {"pool": _describe_pool(cache, pool), "file": stamp}
     if part := open_part(folder, origin):
         return part
+    # Read first: a damaged cache is replaced, with what is being drafted in it.
+    _ = cache.hashes
     with drafting_part(folder, origin) as draft:
         if source is None:
             _write_part(draft, pool.files, cache, pool, pool.uri, _number_rows)

@@ -49,11 +49,7 @@ def read_strips(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(first row, batch) of all rows; `values` is how many numbers a row of the columns holds."""
     most = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
-    for piece in files.pieces:
-        start = piece.start
-        for batch in files.batches(columns, piece, most):
-            yield start, batch
-            start += batch.num_rows
+    return files.blocks(columns, most)
 
 
 @contextmanager

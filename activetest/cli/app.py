@@ -15,9 +15,10 @@ from activetest import __version__
 from activetest.cli import formatter, streams
 from activetest.errors import ActivetestError, CacheRebuilt
 
-# One thread per worker of our own; numpy reads these once, when it is first imported.
+# One thread per worker of our own, whatever the user says: with several, sums would depend on how
+# many there are. numpy reads these once, when it is first imported; see parallel.one_blas_thread.
 for _library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 # The parser's errors have no public name that all versions of typer share.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]

@@ -1,9 +1,11 @@
 """The files of a pool: where they are, how they are read, and what can be wrong with them."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +15,7 @@ import pyarrow.types as kinds
 from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
+from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
 from activetest.pool.remote import open_store, wait_for
 from activetest.pool.roles import is_text
 from activetest.safe_text import mask_secrets
@@ -82,12 +85,56 @@ class Files:
                     start += rows
         return tuple(pieces)
 
+    @cached_property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(piece.rows for piece in self.pieces)
+
+    def blocks(
+        self, columns: list[str], rows: int, *, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """(first row, batch) of rows start, ..., stop - 1: a block ends at each multiple of `rows`.
+
+        What is computed block by block does not depend on the row groups that a file happens to
+        have. start is such a multiple, and stop is another or the end, which it is without one.
+        Decoded in the calling thread; raises PoolError where the file is damaged.
+        """
+        stop = self.rows if stop is None else stop
+        first = bisect_right(self.pieces, start, key=lambda piece: piece.start) - 1
+        parts: list[pa.RecordBatch] = []
+        left = min(rows, stop - start)
+        for piece in islice(self.pieces, max(first, 0), None):
+            if piece.start >= stop:
+                break
+            at = piece.start
+            whole = at >= start and at + piece.rows <= stop
+            for batch in self.batches(columns, piece, rows, whole=whole):
+                rest = batch.slice(max(start - at, 0), max(stop - max(start, at), 0))
+                at += batch.num_rows
+                while rest.num_rows:
+                    parts.append(rest.slice(0, left))
+                    rest = rest.slice(parts[-1].num_rows)
+                    left -= parts[-1].num_rows
+                    if not left:
+                        yield start, _join_batches(parts)
+                        start += sum(part.num_rows for part in parts)
+                        parts, left = [], min(rows, stop - start)
+                if at >= stop:
+                    break
+
     def batches(
-        self, columns: list[str], piece: Piece, rows: int = BATCH, *, checked: bool = True
+        self,
+        columns: list[str],
+        piece: Piece,
+        rows: int = BATCH,
+        *,
+        checked: bool = True,
+        whole: bool = True,
     ) -> Iterator[pa.RecordBatch]:
         """The piece, at most so many rows at a time, decoded in the calling thread.
 
         checked  make sure that text is UTF-8
+        whole    all of it will be read
 
         Raises PoolError where the file is damaged, and for text that is not UTF-8.
         """
@@ -99,7 +146,7 @@ class Files:
         ):
             # A remote store is asked once per row group; a local file is read page by page.
             file = pq.ParquetFile(
-                source, metadata=footer, pre_buffer=self.remote, buffer_size=_BUFFER
+                source, metadata=footer, pre_buffer=self.remote and whole, buffer_size=_BUFFER
             )
             start = piece.start
             for batch in file.iter_batches(
@@ -157,10 +204,19 @@ class Files:
             return pq.read_metadata(source)
 
 
+def _join_batches(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches one after another, as one; files may differ in more than their types."""
+    if len(parts) == 1:
+        return parts[0]
+    names = parts[0].schema.names
+    columns = [pa.concat_arrays([part.column(name) for part in parts]) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names)
+
+
 def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
     """The file system and the path in it. Raises PoolError for a URI that pyarrow does not know."""
     if not remote:
-        return fs.LocalFileSystem(), str(Path(uri).expanduser())
+        return fs.LocalFileSystem(), str(find_local_path(uri))
     name = mask_secrets(uri)
     try:
         return open_store(uri)
@@ -176,6 +232,24 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
         raise PoolError(
             f"{name} cannot be opened: {_first_line(error)}", hint=_KNOWN_SCHEMES
         ) from error
+
+
+def find_local_path(uri: str) -> Path:
+    """The path of a file or folder on this machine, which may be missing.
+
+    Raises PoolError for one that no file can have, and for one that study.toml cannot hold.
+    """
+    try:
+        path = Path(uri).expanduser()
+    except RuntimeError as error:
+        raise PoolError(f"{uri} cannot be found: {error}", hint="give the whole path") from error
+    check_path(path, PoolError)
+    whole = path if path.is_absolute() else find_working_directory(PoolError) / path
+    if not is_unicode(str(whole)):
+        raise PoolError(
+            f"the path of {uri} is not UTF-8", hint="rename the file, or the folder that it is in"
+        )
+    return path
 
 
 def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileInfo]:

@@ -134,11 +134,15 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
             "they must sum to 1 (within 0.001)"
             + (": divide percentages by 100" if abs(total[row] - 100) <= 1 else ""),
         )
-    renormalised = int((error > WORTH_SAYING).sum())
+    inexact = error > WORTH_SAYING
+    renormalised = int(inexact.sum())
     raw = [probs[:, code] for code in range(probs.shape[1])]
     if lowest < 0 or renormalised:
-        probs = np.maximum(probs, 0)
-        probs /= probs.sum(axis=1, keepdims=True)
+        # Others stay as they are, whatever is beside them.
+        rows = np.flatnonzero(inexact | (probs.min(axis=1) < 0))
+        fixed = np.maximum(probs[rows], 0)
+        probs = probs.copy()
+        probs[rows] = fixed / fixed.sum(axis=1, keepdims=True)
     chosen = probs.argmax(axis=1).astype(np.int32)
     if schema.pred is None:
         return Checked(Outputs(chosen, probs), raw, renormalised)

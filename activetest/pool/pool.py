@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,9 @@ from activetest.safe_text import mask_secrets
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
 _VALUES, _FEWEST = 2**23, 1024
 
-# With fewer row groups than this, some threads would wait while others decode a long one.
-_MANY_PIECES = 4
+# Blocks that one thread decodes, with what it needs of row groups that begin before them or end
+# after them; with fewer such runs than that, some threads would wait while others decode.
+_RUN_BLOCKS, _MANY_RUNS = 4, 4
 
 _PARTS = ("ids", "outputs", "features", "groups")
 
@@ -74,12 +76,12 @@ class Block:
 class Strip:
     """Some rows as they were decoded, not checked yet.
 
-    piece  the row group they are in
-    start  position of their first row in the pool
-    parts  which of ids, outputs, features and groups were decoded
+    number  of the strip among all of the pool: strips are as long as each other but for the last
+    start   position of their first row in the pool
+    parts   which of ids, outputs, features and groups were decoded
     """
 
-    piece: Piece
+    number: int
     start: int
     batch: pa.RecordBatch
     parts: frozenset[str]
@@ -166,22 +168,30 @@ class Pool:
     @property
     def rows(self) -> int:
         """Number of items."""
-        return sum(piece.rows for piece in self.pieces)
+        return self.files.rows
 
     def batches(self, columns: Iterable[str], piece: Piece) -> Iterator[pa.RecordBatch]:
         """Columns of a piece, at most 65,536 rows at a time."""
         return self.files.batches(list(columns), piece)
 
     def strips(
-        self, pieces: Iterable[Piece] | None = None, *, without: tuple[str, ...] = ()
+        self, start: int = 0, stop: int | None = None, *, without: tuple[str, ...] = ()
     ) -> Iterator[Strip]:
-        """The rows of pieces (of all), decoded in the calling thread, a few thousand at a time.
+        """The rows start, ..., stop - 1, decoded in the calling thread, a few thousand at a time.
 
-        Decoding one strip while other threads look at those before it keeps them all busy, however
-        few row groups there are. Of the parts ids, outputs, features and groups, those in `without`
-        are not read; groups that follow from the outputs bring these along. Raises PoolError where
-        the file is damaged.
+        Where strips begin and end depends on the columns alone, and not on row groups; start and
+        stop are such places. Decoding one strip while other threads look at those before it keeps
+        them all busy, however few row groups there are. Of the parts ids, outputs, features and
+        groups, those in `without` are not read; groups that follow from the outputs bring these
+        along. Raises PoolError where the file is damaged.
         """
+        columns, parts = self._choose_columns(without)
+        rows = self._count_strip_rows(columns)
+        for at, batch in self.files.blocks(columns, rows, start=start, stop=stop):
+            yield Strip(at // rows, at, batch, parts)
+
+    def _choose_columns(self, without: tuple[str, ...]) -> tuple[list[str], frozenset[str]]:
+        """The columns of the parts that are not in `without`, and these parts."""
         schema, parts = self.schema, frozenset(_PARTS) - set(without)
         if schema.computed and "groups" in parts:
             parts |= {"outputs"}
@@ -191,13 +201,21 @@ class Pool:
             *(schema.features if "features" in parts else ()),
             *(schema.group_columns if "groups" in parts else ()),
         ]
+        return list(dict.fromkeys(columns)), parts
+
+    def _count_strip_rows(self, columns: list[str]) -> int:
+        """Rows of a strip of these columns."""
         values = sum(self.widths.get(column, 1) for column in columns)
-        rows = min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
-        for piece in self.pieces if pieces is None else pieces:
-            start = piece.start
-            for batch in self.files.batches(list(dict.fromkeys(columns)), piece, rows):
-                yield Strip(piece, start, batch, parts)
-                start += batch.num_rows
+        return min(BATCH, max(_FEWEST, _VALUES // max(values, 1)))
+
+    def _split_runs(self, rows: int) -> list[tuple[int, int]]:
+        """(start, stop) of runs of strips of so many rows, each about some row groups long."""
+        starts = [0]
+        for piece in self.pieces:
+            at = -(-piece.start // rows) * rows
+            if at - starts[-1] >= _RUN_BLOCKS * rows and at < self.rows:
+                starts.append(at)
+        return list(pairwise([*starts, self.rows]))
 
     def map_strips(
         self,
@@ -209,19 +227,21 @@ class Pool:
     ) -> Any:
         """fn(strip) of all rows, combined in their order; see parallel.map_reduce.
 
-        Row groups are decoded in parallel where there are enough of them to keep all threads busy;
-        gather (combine unless given) then joins the results inside one. Parts in `without` are not
-        read. Raises PoolError where a file is damaged.
+        Runs of strips are decoded in parallel where row groups are enough to keep all threads busy;
+        gather (combine unless given) then joins the results inside one. Sums of floating-point
+        numbers are a parallel.BlockSum: runs follow row groups. Parts in `without` are not read.
+        Raises PoolError where a file is damaged.
         """
         # Computed once, before all threads need them.
         _ = "groups" in without or self.deciles
-        if len(self.pieces) < _MANY_PIECES:
+        runs = self._split_runs(self._count_strip_rows(self._choose_columns(without)[0]))
+        if len(runs) < _MANY_RUNS:
             return map_reduce(self.strips(without=without), fn, combine)
 
-        def map_piece(piece: Piece) -> Any:
-            return reduce(gather or combine, map(fn, self.strips([piece], without=without)))
+        def map_run(run: tuple[int, int]) -> Any:
+            return reduce(gather or combine, map(fn, self.strips(*run, without=without)))
 
-        return map_reduce(self.pieces, map_piece, combine)
+        return map_reduce(runs, map_run, combine)
 
     def read_block(self, strip: Strip) -> Block:
         """Check a strip.

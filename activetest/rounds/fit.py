@@ -14,6 +14,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
+from activetest.parallel import one_blas_thread
 
 # Rows of the pool that stand in for training rows.
 _BACKGROUND_ROWS = 1000
@@ -104,7 +105,10 @@ def fit_surrogate(
             else ()
         ),
     )
-    surrogate: Surrogate = catalog.load("surrogates", choices.surrogate).fit(known, rng=rng)
+    method = catalog.load("surrogates", choices.surrogate)
+    # It may have loaded a library of its own.
+    with one_blas_thread():
+        surrogate: Surrogate = method.fit(known, rng=rng)
     return surrogate
 
 

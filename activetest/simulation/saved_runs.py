@@ -4,16 +4,15 @@ The first line describes the simulation, and every other line is a finished run.
 line, which a killed program may leave, is removed.
 """
 
-import errno
 import hashlib
 import json
 import math
 from dataclasses import asdict
 from functools import cache as cached
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from activetest import __version__
+from activetest import __version__, locks
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, StorageError
 from activetest.nouns.rows import Array
@@ -68,7 +67,8 @@ class SavedRuns:
 
     def _lock(self) -> None:
         """Lock the file until it is closed, however the program ends."""
-        if not _lock_file(self._file):
+        # Where there are no locks, two programs that write to the same file are not noticed.
+        if locks.try_lock(self._file.fileno()) is False:
             raise ChoiceError(
                 f"another program is keeping runs in {self.path}",
                 "wait until it ends, or choose another file with `save`",
@@ -95,7 +95,9 @@ class SavedRuns:
         self._file.seek(0)
         content = self._file.read()
         length = content.rfind(b"\n") + 1
-        if content and not length and not content.startswith(b'{"activetest"'[: len(content)]):
+        begun = content.startswith(b'{"activetest"'[: len(content)])
+        # A line that is whole but for its end was not written here.
+        if content and not length and (not begun or _parse_line(content) is not None):
             raise self._reject_file()
         return length, content[:length].splitlines()
 
@@ -198,23 +200,6 @@ def _is_count(value: Any) -> bool:
 def _is_number(value: Any) -> bool:
     """Whether it is what _plain writes."""
     return (type(value) is float and math.isfinite(value)) or value in _NOT_FINITE
-
-
-def _lock_file(file: BinaryIO) -> bool:
-    """Whether this program holds the file; True if the system or its file system has no locks."""
-    try:
-        import fcntl
-    except ImportError:
-        # Windows: two commands that write the same file are not detected.
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
-            raise
-    return True
 
 
 def _to_json_number(number: float) -> float | str:

@@ -3,31 +3,30 @@
 The draws and numbers come from the same code as those of `next` and `report`.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import product
-from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from activetest import catalog
+from activetest import atomic, catalog, overwrite
 from activetest.cache import auxiliary, cache
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.view import build_view, is_model_based
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric
+from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
 from activetest.nouns.choices import Choices, Interval, Task
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
 from activetest.nouns.signature import with_settings
-from activetest.parallel import processors
+from activetest.parallel import one_blas_thread, processors
 from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
@@ -108,16 +107,26 @@ def simulate(
         ChoiceError: A setting has no meaning, nothing is left to estimate, or `save` holds another
             simulation.
         PoolError: The pool or another file cannot be used.
+        StorageError: `save` cannot be written, or is a file of a study or one that is read.
         ActivetestError: A worker died.
     """
     given = read_settings(settings, simulated=True)
     budgets = _read_budgets(budgets)
-    runs, batch = _read_count("runs", runs), _read_count("batch", batch)
-    seed, workers = _read_seed(seed), workers and _read_count("workers", workers)
-    estimators = (estimators,) if isinstance(estimators, str) else estimators
-    metrics = (metrics,) if isinstance(metrics, str) else metrics
+    runs, batch = read_count("runs", runs), read_count("batch", batch)
+    seed = _read_seed(seed)
+    workers = None if workers is None else read_count("workers", workers)
+    save = None if save is None else read_path("save", save)
+    estimators = read_names("estimators", estimators) or ESTIMATORS
+    metrics = read_names("metrics", metrics)
+    aim = None if aim is None else read_name("aim", aim)
+    if not callable(progress):
+        raise ChoiceError(f"`progress` is {show(progress)}", "it must be a function")
+    if save is not None:
+        inputs = {"the pool": pool, "the answer key": key, **given.files, "costs": given.costs}
+        # What is in the file is looked at when it is opened.
+        overwrite.check_target(save, lambda path: None, inputs=inputs)
     _check_numbers(budgets, runs, batch, workers)
-    if interval not in tuple(Interval):
+    if read_name("interval", interval) not in tuple(Interval):
         raise ChoiceError(
             f"there is no interval {interval!r}", catalog.nearest(interval, tuple(Interval))
         )
@@ -137,7 +146,7 @@ def simulate(
             batch,
             seed,
         )
-        with _temporary_folder() as folder:
+        with one_blas_thread(), atomic.temporary_folder() as folder:
             built = cache.build_cache(opened, folder / "cache")
             truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
             if plan.budgets[-1] > built.size:
@@ -173,19 +182,12 @@ def simulate(
 def _read_budgets(budgets: Any) -> tuple[int, ...]:
     """One number of draws or several."""
     single = isinstance(budgets, str) or not isinstance(budgets, Iterable)
-    return tuple(_read_count("budgets", each) for each in ((budgets,) if single else budgets))
-
-
-def _read_count(name: str, value: Any) -> int:
-    """A whole number, also one of NumPy. Raises ChoiceError for anything else."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ChoiceError(f"`{name}` is {value!r}", "it must be a whole number")
-    return index(value)
+    return tuple(read_count("budgets", each) for each in ((budgets,) if single else budgets))
 
 
 def _read_seed(value: Any) -> int:
     """A whole number that is not negative. Raises ChoiceError for anything else."""
-    seed = _read_count("seed", value)
+    seed = read_count("seed", value)
     if seed < 0:
         raise ChoiceError(f"`seed={seed}` is negative", "it must be 0 or more")
     return seed
@@ -202,14 +204,6 @@ def _check_numbers(budgets: Sequence[int], runs: int, batch: int, workers: int |
 
 
 @contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """A folder that goes away."""
-    prefix = "activetest-simulate-"
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-@contextmanager
 def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
     """The open pool; by the predicted classes where it has to be grouped and no group is named."""
     if isinstance(pool, Pool):
@@ -220,7 +214,7 @@ def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
         return
     columns = ({"groups": (PREDICTED,)} if grouped else {}) | given.columns
     if not isinstance(pool, str | PathLike):
-        with _temporary_folder() as folder:
+        with atomic.temporary_folder() as folder:
             frames.save_frame(pool, folder / "pool.parquet")
             opened = Pool.open(folder / "pool.parquet", **columns, name="the frame")
             if opened.schema.id is None:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from activetest.errors import ActivetestError
+from activetest.parallel import one_blas_thread
 
 
 def run_tasks(
@@ -97,4 +98,5 @@ def _end_with_parent() -> None:
 
 def _run_task(task: Any) -> Any:
     prepared, play = _context
-    return play(prepared, task)
+    with one_blas_thread():
+        return play(prepared, task)

@@ -12,6 +12,7 @@ from activetest.labels.mapping import make_edit, read_label_map
 from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
 from activetest.nouns.log import DECLINED, PENDING
+from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
 from activetest.sampling.label_source import read_label_source
 from activetest.study import label_checks
@@ -83,6 +84,7 @@ class Ingested:
         return f"<Ingested {self}>"
 
 
+@one_blas_thread()
 def ingest(
     study: StoredStudy,
     labels: Any,

@@ -17,6 +17,7 @@ from activetest.cache.cache import Cache
 from activetest.cache.checked import MANIFEST
 from activetest.errors import StudyError
 from activetest.nouns.choices import NO_QUESTION, Choices, Task
+from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
 from activetest.pool.files import Files
@@ -31,7 +32,15 @@ from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
 from activetest.study.config import parse_schema
 from activetest.study.conversion import find_conversion, keep_conversion, write_conversion
-from activetest.study.folder import CACHE, CONFIG, FOLDER, LEDGER, POOL, raising_storage_errors
+from activetest.study.folder import (
+    CACHE,
+    CONFIG,
+    FOLDER,
+    LEDGER,
+    POOL,
+    raising_storage_errors,
+    read_folder,
+)
 from activetest.study.frames import (
     NAME,
     SavedFrame,
@@ -75,6 +84,7 @@ class _Source:
     frame: SavedFrame | None = None
 
 
+@one_blas_thread()
 def init(
     given_pool: Any = None,
     study_folder: str | Path | None = None,
@@ -109,7 +119,7 @@ def init(
         study.check_pool_is_there()
         folder, given_pool = study.folder, study.uri
     else:
-        folder, study = _find_folder(study_folder or os.environ.get("ACTIVETEST_STUDY") or FOLDER)
+        folder, study = _find_folder(read_folder(study_folder, FOLDER))
     # Whatever is recorded from here on may rest on what is about to change.
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)
@@ -171,6 +181,7 @@ def init(
     )
 
 
+@one_blas_thread()
 def describe_setup(study: StoredStudy) -> Setup:
     """What init would say of a study that is there.
 

@@ -1,26 +1,41 @@
 """The next batch: the pending batch, or a new one that is recorded before anybody sees it."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from activetest import atomic
-from activetest.errors import ChoiceError, LabelError
+from activetest import atomic, overwrite
+from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError, StorageError
 from activetest.labels import files, values
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import LedgerMoved, Record
+from activetest.nouns.arguments import read_path
 from activetest.nouns.log import PENDING
-from activetest.safe_text import restore_cell
+from activetest.parallel import one_blas_thread
+from activetest.pool.costs import read_costs
+from activetest.safe_text import neutralise_cell, restore_cell
 from activetest.sampling.plan import plan_round
 from activetest.study.folder import raising_storage_errors
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy, find_items
 
+# The columns of a batch that are not the pool's.
+_COLUMNS = ("id", "label", "annotator", "status")
+# What is only read: the key in study.toml of its address, and what messages call it.
+_INPUTS = {
+    "uri": "the pool",
+    "train": "the file of training rows",
+    "surrogates": "the file of other models",
+}
 # How many items are drawn where nobody names a number.
 USUAL_COUNT = 10
 
 
+@one_blas_thread()
 def next_batch(
     study: StoredStudy, count: int, *, new: bool = False, show: Sequence[str] = ()
 ) -> Batch:
@@ -50,15 +65,23 @@ def next_batch(
 
 
 def save_batch(
-    study: StoredStudy | None, path: Path, format: str, make_batch: Callable[[], Batch]
+    study: StoredStudy | None,
+    path: str | Path,
+    format: str,
+    make_batch: Callable[[], Batch],
+    *,
+    force: bool = False,
 ) -> Batch:
     """Write the batch that `make_batch()` returns to a file, as a whole or not at all.
 
     An empty batch leaves the file as it is. A device or a pipe is written to. The file is opened
-    before anything is drawn: raises StorageError when it cannot be written, and LabelError when it
-    has labels that the study does not know, or any without a study, or is no batch at all.
+    before anything is drawn: raises StorageError when it cannot be written or belongs to the study,
+    as its pool does, and LabelError when it has labels that the study does not know or is no batch.
+
+    force  replace a file that is no batch, or has such labels, unless it belongs to the study
     """
-    _protect_labels(study, path)
+    path = read_path("path", path, StorageError)
+    _protect_file(study, path, force=force)
     with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
@@ -83,7 +106,7 @@ def _check_request(study: StoredStudy, count: int, show: Sequence[str]) -> None:
     if count < 1:
         raise ChoiceError(f"`n` is {count}", "ask for at least one item")
     for column in show:
-        if column in ("id", "label", "annotator", "status"):
+        if column in _COLUMNS:
             raise ChoiceError(
                 f"`show={[column]!r}`: that column of the batch has a meaning of its own",
                 "show another column",
@@ -100,6 +123,7 @@ def _find_pending(record: Record) -> list[tuple[int, str]]:
 
 def _draw_items(study: StoredStudy, record: Record, count: int) -> list[tuple[int, str]]:
     """(round, id) of new items, recorded. Raises LedgerMoved when the record is out of date."""
+    atomic.remove_leftovers(study.folder)
     cache = study.cache()
     study.check_auxiliary(cache)
     log = study.log(cache, record)
@@ -134,36 +158,80 @@ def _fill_batch(
     return Batch(last, rows, repeated, columns, deterministic, study, requested)
 
 
-def _protect_labels(study: StoredStudy | None, path: Path) -> None:
-    """Raises LabelError where overwriting the file would lose work: labels, or anything else."""
-    if not path.is_file() or not path.stat().st_size:
-        return
+def _protect_file(study: StoredStudy | None, path: Path, *, force: bool) -> None:
+    """Raises StorageError or LabelError where overwriting the file would lose work."""
+    addresses = study.addresses if study else {}
+    inputs = {what: addresses.get(key) for key, what in _INPUTS.items()}
+    check, folder = partial(_check_batch, study), study.folder if study else None
+    overwrite.check_target(path, check, inputs=inputs, study=folder, force=force)
+    if study and force and path.is_file() and (use := _find_former_use(study, path)):
+        raise StorageError(f"{path} is {use}, and is never written over", "write to another file")
+
+
+def _check_batch(study: StoredStudy | None, path: Path) -> None:
+    """Raises LabelError for a file that is no earlier batch, or has what the study lacks."""
     answers = study.ledger.record().answers if study else ()
     known = {(answer.id, answer.annotator) for answer in answers}
+    rows, columns = _read_batch(path)
     unknown = [
-        row
-        for row in _read_batch(path)
-        if row.status != PENDING
-        and not known & {(id, row.annotator) for id in (row.id, restore_cell(row.id))}
+        row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known
     ]
     if unknown:
         raise LabelError(
             f"{path} holds {len(unknown)} labels the study does not know, "
             f"id {unknown[0].id!r} first",
-            f"`study.ingest({str(path)!r})`, or write to another file",
+            f"`study.ingest({str(path)!r})`, or write to another file, or replace it: `force=True`",
+        )
+    if study and (own := columns - set(_COLUMNS) - _find_pool_columns(study)):
+        raise LabelError(
+            f"{path} has a column {min(own)!r}, which no batch of this study has",
+            "write to another file, or replace it: `force=True`",
         )
 
 
-def _read_batch(path: Path) -> list[files.Label]:
-    """The rows of an earlier batch, in whichever of FORMATS. Raises LabelError for another file."""
+def _find_pool_columns(study: StoredStudy) -> set[str]:
+    """The columns that a batch may show; none where the pool cannot be opened."""
     try:
-        return files.read_labels(path)
+        names = study.open_pool().files.schema.names
+        return {written for name in names for written in (name, neutralise_cell(name))}
+    except (OSError, PoolError):
+        return set()
+
+
+def _find_former_use(study: StoredStudy, path: Path) -> str | None:
+    """What a file without an address in the study was given for; None for any other file."""
+    try:
+        _check_batch(study, path)
+        return None
+    except LabelError:
+        pass
+    for source in {row.source for row in study.ledger.list_log() if row.source}:
+        with suppress(OSError, ValueError):
+            if os.path.samefile(source, path):
+                return "a label file that was ingested"
+    try:
+        costs = study.choices.costs
+        if costs and read_costs(path, study.open_pool().schema.classes) == costs:
+            return "the file of costs"
+    except (OSError, ActivetestError):
+        pass
+    return None
+
+
+def _read_batch(path: Path) -> tuple[list[files.Label], set[str]]:
+    """The rows and columns of an earlier batch, in whichever of FORMATS.
+
+    Raises LabelError for another file.
+    """
+    try:
+        return files.read_labels(path), files.read_columns(path)
     except LabelError as error:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
-            return values.read_rows([json.loads(line) for line in lines], name=str(path))
+            found = [json.loads(line) for line in lines]
+            return values.read_rows(found, name=str(path)), set().union(*found)
         except (OSError, ValueError, RecursionError, LabelError):
             raise LabelError(
                 f"{path} is there already, and is no batch that can be replaced: {error.problem}",
-                "write to another file, or remove this one yourself",
+                "write to another file, or replace it: `force=True`",
             ) from error

@@ -12,6 +12,7 @@ from activetest.labels import annotators
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.nouns.report import Note, Weight, sort_notes
+from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
 from activetest.reporting import rows, verdicts
 from activetest.reporting.group_answer import answer_question
@@ -26,6 +27,7 @@ from activetest.study.stored import StoredStudy
 BOTH_VIEWS = (HEADLINE, OWN_VIEW)
 
 
+@one_blas_thread()
 def report(
     study: StoredStudy,
     *,

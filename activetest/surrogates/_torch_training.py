@@ -4,7 +4,8 @@ Randomness comes from the given numpy Generator alone: it draws the first weight
 torch.Generator of our own, so that torch's global state is neither read nor written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
@@ -152,6 +153,31 @@ def train_networks(
               samples of the weights; the loss is the mean over them
     penalty   (parameters) -> scalar, added to the mean loss of a row
     """
+    with _one_thread(torch):
+        return _train_networks(torch, data, start, forward, rng, penalty, decay)
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Iterator[None]:
+    """Torch uses one thread in the block: what it sums depends on their number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train_networks(
+    torch: Any,
+    data: NetworkData,
+    start: list[Array],
+    forward: Callable[..., Any],
+    rng: np.random.Generator,
+    penalty: Callable[..., Any] | None,
+    decay: float,
+) -> TrainedNetworks:
+    """Train as train_networks says."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     seeds = rng.integers(2**63, size=2).tolist()
     generator = torch.Generator(device).manual_seed(seeds[0])
