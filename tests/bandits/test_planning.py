@@ -1,11 +1,21 @@
 """How many more labels a question about groups needs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 from activetest.bandits.arms import Arms
 from activetest.bandits.bandit import Bandit
-from activetest.bandits.planning import forecast_decision_labels
+from activetest.bandits.planning import (
+    _answer_probability,
+    _distribute_labels,
+    _draw_outcomes,
+    _restrict,
+    _select_contenders,
+    forecast_decision_labels,
+)
 from activetest.bandits.policies import thompson
 
 
@@ -85,6 +95,78 @@ def test_groups_that_tie_are_decided_once_all_is_labelled():
     assert 1 <= forecast(arms([6, 6], [0, 0], [7, 7]), level=0.999) <= 2
 
 
+def test_labels_go_where_there_is_room_and_none_is_left_over():
+    """In proportion to the probabilities, as long as a group has items; then to the others."""
+    rng = np.random.default_rng(1)
+    left = np.tile([1000, 4, 0, 1000], (500, 1))
+    probs = np.tile([0.25, 0.25, 0.25, 0.25], (500, 1))
+    allotted = _distribute_labels(probs, left, 60, rng)
+    assert (allotted.sum(axis=1) == 60).all()
+    assert (allotted <= left).all() and (allotted[:, 1] == 4).all()
+    # The rest is shared evenly: 28 each, within four standard errors of 500 binomials.
+    assert abs(allotted[:, 0].mean() - 28) < 4 * (60 / 4 / 500) ** 0.5
+    # What has no probability gets labels once nothing else has room.
+    alone = _distribute_labels(np.tile([1.0, 0.0, 0.0, 0.0], (5, 1)), left[:5], 1010, rng)
+    assert (alone[:, 0] == 1000).all() and (alone.sum(axis=1) == 1010).all()
+    # And no more are given than there are.
+    everything = _distribute_labels(probs[:5], left[:5], 10**6, rng)
+    assert (everything == left[:5]).all()
+
+
+def test_labels_show_the_outcomes_of_the_items_they_were_given_to():
+    """The hypergeometric mean, n K / N, within four standard errors of 4000 futures."""
+    rng = np.random.default_rng(2)
+    hidden, allotted = np.tile([[6, 3, 11], [0, 5, 1]], (4000, 1, 1)), np.tile([8, 6], (4000, 1))
+    drawn = _draw_outcomes(hidden, allotted, rng)
+    assert (drawn.sum(axis=-1) == allotted).all()
+    assert (drawn <= hidden).all() and (drawn[:, 1] == [0, 5, 1]).all()
+    for outcome, count in enumerate((6, 3, 11)):
+        variance = hypergeom(20, count, 8).var()
+        error = 4 * (variance / 4000) ** 0.5
+        assert abs(drawn[:, 0, outcome].mean() - 8 * count / 20) < error
+
+
+@pytest.mark.parametrize(
+    ("likely", "worst", "expected"),
+    [
+        ([0.5, 0.02, 0.46, 0.02], 1, [0, 2]),
+        ([0.5, 0.1, 0.35, 0.05], 1, [0, 1, 2]),
+        ([0.98, 0.005, 0.01, 0.005], 1, [0, 2]),
+        ([0.98, 0.005, 0.01, 0.005], 2, [0, 1, 2]),
+        ([0.9, 0.04, 0.03, 0.03], 1, [0, 1, 2]),
+        ([1.8, 0.08, 0.06, 0.06], 2, [0, 1, 2]),
+    ],
+)
+def test_groups_that_hold_95_percent_of_the_answer_are_simulated(likely, worst, expected):
+    """And at least one more than are asked for."""
+    bandit = Bandit(arms([1] * 4, [1] * 4, [50] * 4), "identify", worst)
+    assert _select_contenders(bandit, np.array(likely)).tolist() == expected
+
+
+def test_the_items_of_other_groups_still_take_labels():
+    groups = arms([5, 6, 7, 8], [5, 4, 3, 2], [30, 40, 50, 60])
+    bandit = Bandit(groups, "compare", pair=(3, 1), rope=0.05)
+    chosen, others = _restrict(bandit, _select_contenders(bandit, np.ones(4)))
+    assert chosen.pair == (1, 0)
+    assert chosen.arms.size.tolist() == [40, 60]
+    assert others == 20 + 40
+
+
+@pytest.mark.parametrize(("worst", "kind"), [(1, "accuracy"), (2, "accuracy"), (1, "error")])
+def test_the_answer_of_a_future_is_as_likely_as_its_posterior_says(worst, kind):
+    """Against draws of independent Betas, within four standard errors."""
+    groups = replace(arms([4, 7, 15], [6, 3, 5], [10**7] * 3), kind=kind)
+    if kind == "error":
+        groups = replace(groups, value=1 - groups.value)
+    rng = np.random.default_rng(4)
+    counts = groups.known_counts[None]
+    studies = replace(groups, known_counts=counts, exchangeable_counts=counts)
+    found = _answer_probability(studies, Bandit(groups, "identify", worst), 20_000, rng)
+    share = rng.beta([5, 8, 16], [7, 4, 6], (200_000, 3))
+    exact = (share[:, :worst].max(axis=1) <= share[:, worst:].min(axis=1)).mean()
+    assert found[0] == pytest.approx(exact, abs=4 * (0.25 / 20_000) ** 0.5)
+
+
 @pytest.mark.parametrize("pair", [(0, 1), (1, 0)])
 def test_a_comparison_is_planned_whichever_group_is_named_first(pair):
     groups = arms([15, 18, 19], [5, 2, 1], [2000] * 3)
@@ -95,10 +177,10 @@ def test_the_plan_is_right_in_the_median():
     """Two groups, labelled uniformly until one is worse with probability 0.95."""
     rng, right, wrong = np.random.default_rng(3), np.array([12, 15]), np.array([8, 5])
     plans = [
-        forecast(arms(right, wrong, [2000] * 2), allocate=None, seed=seed) for seed in range(5)
+        forecast(arms(right, wrong, [2000] * 2), allocate=None, seed=seed) for seed in range(16)
     ]
     needed = []
-    for _ in range(60):
+    for _ in range(160):
         # Truths as the labels so far make them likely.
         truth, now = rng.beta(right + 1, wrong + 1), (right, wrong)
         while max(share := _worse_probs(*now, rng)) < 0.95 and sum(map(sum, now)) < 4000:
@@ -106,7 +188,7 @@ def test_the_plan_is_right_in_the_median():
             now = now[0] + hits, now[1] + 10 - hits
         assert max(share) >= 0.95 or sum(map(sum, now)) >= 4000
         needed.append(sum(map(sum, now)) - 40)
-    assert 0.4 <= np.median(plans) / np.median(needed) <= 2.5
+    assert 0.75 <= np.median(plans) / np.median(needed) <= 1.5
 
 
 def _worse_probs(right, wrong, rng) -> list[float]:
