@@ -49,7 +49,7 @@ CALLS = {
 }
 CALLS |= {other: name for name, other in CALLS.items() if name not in ("sum", "mean")}
 # f(x) becomes x.
-UNWRAPPED = {"sqrt", "abs", "sorted", "clip", "round", "unique", "reversed", "strip", "float"}
+UNWRAPPED = {"sqrt", "abs", "sorted", "clip", "round", "unique", "reversed", "strip"}
 # Parts of commands whose effect is seen only after a crash or with two writers.
 SQL = {"EXTRA": "FULL", "IMMEDIATE": "DEFERRED"}
 # Keywords without which the same is computed, or an error of this program is not noticed.

@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import py_compile
+import resource
 import shutil
 import signal
 import subprocess
@@ -33,11 +34,14 @@ WARM = (
     "sklearn.linear_model",
     "typer.testing",
 )
-# Seconds beyond those of the tests on the unchanged tree, and how many times as slow they may be:
-# a change that makes a loop endless is noticed by its time.
-GRACE, FACTOR = 60.0, 10.0
+# Seconds of a processor beyond those of the tests on the unchanged tree, and how many times as slow
+# they may be: a change that makes a loop endless is noticed by its time.
+GRACE, FACTOR = 15, 4
+# A process that waits for ever uses no processor: times as many seconds on the clock.
+WAITING = 20
 
 # What notices a change in place of a test.
+TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)
 DIED, NO_TESTS = "the process of the tests died", "pytest could not start"
 
 
@@ -115,7 +119,7 @@ def run_tests(
     Args:
         tree: The copy.
         tests: Files or node ids.
-        limit: Seconds after which the process and all that it started are killed.
+        limit: Seconds of a processor after which the process is killed.
         but: Tests that are left out.
     """
     result = tree / ".mutate-result"
@@ -123,10 +127,12 @@ def run_tests(
     child = os.fork()
     if child == 0:
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
             _run_child(tree, [*tests, *(f"--deselect={test}" for test in but)], result)
         finally:
             os._exit(70)
-    if _wait(child, limit) is None:
+    status = _wait(child, WAITING * limit)
+    if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in TOO_LONG):
         return Outcome(None, timed_out=True)
     if not result.exists():
         return Outcome(DIED)
