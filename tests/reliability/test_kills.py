@@ -39,7 +39,7 @@ def run_and_kill(folder: Path, kind: str, words: list[str], chance: random.Rando
     limit = begin + chance.uniform(0.4, 1.1) * _TAKES.get(kind, _USUAL)
     with (
         open(_printed(folder, "out"), "wb") as out,
-        open(_printed(folder, "err").read_text(), "wb") as err,
+        open(_printed(folder, "err"), "wb") as err,
     ):
         process = start(folder, *words, stdout=out, stderr=err)
     if chance.random() < 0.5:
