@@ -12,7 +12,8 @@ ActivetestError             a problem and a hint; the command line prints both a
 │   └── UnknownMethod       no method has this name
 └── NotEstimable            what was asked for does not exist with the labels there are
 
-`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt` is a warning.
+`ValueError` is for programmers, `ActivetestError` for users. `CacheRebuilt` and `LargeCache` are
+warnings.
 """
 
 from collections.abc import Mapping
@@ -83,6 +84,10 @@ class CacheDamaged(StudyError):
 
 class CacheRebuilt(UserWarning):
     """The cache was damaged, and has been built again from the pool."""
+
+
+class LargeCache(UserWarning):
+    """The cache that is about to be written is large, or far larger than the pool."""
 
 
 class ChoiceError(ActivetestError):

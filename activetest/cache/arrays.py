@@ -48,6 +48,13 @@ class Arrays:
         begin = _write_header(file, shape, dtype)
         self._open[name] = _OpenArray(file, Lock(), begin, dtype, axis)
 
+    def count_bytes(self) -> int:
+        """What the values take when all are written, as far as their shapes are known."""
+        return sum(
+            int(np.prod(self.shapes[name], dtype=np.int64)) * array.dtype.itemsize
+            for name, array in self._open.items()
+        )
+
     def extend(self, name: str, values: Array) -> None:
         """Append rows to an array; for one thread."""
         self.write(name, self.shapes[name][0], values)

@@ -14,6 +14,7 @@ from activetest import atomic
 from activetest.cache.arrays import Arrays
 from activetest.cache.checked import Manifest
 from activetest.cache.design import Design, measure_pool
+from activetest.cache.space import check_space
 from activetest.errors import PoolError
 from activetest.item_statistics.defaults import STATISTICS, default_metrics
 from activetest.item_statistics.outcomes import right_and_wrong
@@ -60,13 +61,15 @@ _Result = tuple[RowCounts, list[Text]]
 def build_into(pool: Pool, folder: Path) -> None:
     """Write the cache of a pool to a folder, as a whole or not at all.
 
-    Raises PoolError for a value that cannot be right, OSError when it cannot be written.
+    Raises PoolError for a value that cannot be right, StorageError where the disk has no room for
+    it, OSError when it cannot be written.
     """
     design, values = measure_pool(pool)
     with atomic.replacing_folder(folder) as building:
         arrays = Arrays(building)
         try:
             _create_arrays(arrays, pool, design)
+            check_space(arrays, pool)
             counts = _write_rows(arrays, pool, design, values)
             _write_id_index(arrays, pool)
         finally:

@@ -11,6 +11,7 @@ import numpy as np
 from activetest.cache import components
 from activetest.cache.cache import Cache
 from activetest.cache.parts import FEATURES, Part, drafting_part, open_part
+from activetest.cache.space import check_space
 from activetest.nouns.rows import Array
 from activetest.parallel import BlockSum
 from activetest.pool.ids import hash_rows
@@ -82,6 +83,7 @@ def ensure_features(cache: Cache, pool: Pool) -> Part:
     with drafting_part(folder, origin) as draft:
         scale = measure_scale(pool)
         draft.arrays.create(FEATURES, (pool.rows, len(scale.centre)), np.float32)
+        check_space(draft.arrays, pool)
         for name in ("centre", "inverse"):
             draft.arrays.create(name, (0,), float)
             draft.arrays.extend(name, getattr(scale, name))

@@ -13,7 +13,7 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
-from activetest.errors import ActivetestError, CacheRebuilt
+from activetest.errors import ActivetestError, CacheRebuilt, LargeCache
 
 # One thread per worker of our own, whatever the user says: with several, sums would depend on how
 # many there are. numpy reads these once, when it is first imported; see parallel.one_blas_thread.
@@ -24,6 +24,8 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS)
 _INTERRUPTED = 130
+# Warnings that users are to read.
+_NOTICES = (CacheRebuilt, LargeCache)
 # The exit code of a mistake in this program: 1 would read as a gate that failed.
 BUG = 70
 
@@ -53,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Errors of the user become a problem and a hint, and 2."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", CacheRebuilt)
+            for notice in _NOTICES:
+                warnings.simplefilter("always", notice)
             warnings.showwarning = _show_warning
             code = app(args=arguments, prog_name="activetest", standalone_mode=False)
     except ActivetestError as error:
@@ -88,7 +91,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """One line for what a user has to know; where in the code it happened is for programmers."""
-    if issubclass(category, CacheRebuilt):
+    if issubclass(category, _NOTICES):
         streams.say(f"note: {message}")
     else:
         streams.say(warnings.formatwarning(message, category, filename, lineno, line).rstrip())

@@ -68,6 +68,21 @@ class Files:
             for found in self._found
         ]
 
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(found.size or 0 for found in self._found)
+
+    def measure_column(self, name: str) -> int:
+        """Bytes of a column when nothing is compressed, as the footers say."""
+        return sum(
+            chunk.total_uncompressed_size
+            for footer in self._footers.values()
+            for group in map(footer.row_group, range(footer.num_row_groups))
+            for chunk in map(group.column, range(group.num_columns))
+            if chunk.path_in_schema == name
+        )
+
     @cached_property
     def schema(self) -> pa.Schema:
         """Columns of the first file; those of the others are the same."""
