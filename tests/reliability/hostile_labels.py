@@ -109,7 +109,8 @@ def _make_valid(
     )
     writer.writeheader()
     for id, label in answers.items():
-        others = {column: chance.choice(TEXTS).replace("\x00", "") for column in columns}
+        # Some versions of csv do not quote the end of a line that is not theirs.
+        others = {column: chance.choice(TEXTS).replace("\r", "") for column in columns}
         writer.writerow(others | {"id": id, "label": label, "annotator": annotator})
     content = text.getvalue().encode(chance.choice(["utf-8", "utf-8-sig"]))
     return Hostile("valid", name, content, answers, annotator)
