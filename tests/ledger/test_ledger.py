@@ -142,6 +142,28 @@ def test_a_label_that_a_round_knew_is_remembered_when_taken_back(ledger):
     assert record.supplied == {"i1": 1}
 
 
+def test_every_write_takes_its_lock_before_it_reads(ledger):
+    """Two that read first and write then would each wait for the other."""
+    statements: list[str] = []
+    ledger._db.set_trace_callback(statements.append)
+    answers = [Answer("i3", "", LABELLED, "a")]
+    writes = [
+        lambda revision: ledger.restart(seed=1, fingerprint="b", revision=revision),
+        lambda revision: ledger.record_round(a_round(1, [3]), ["i3"], revision=revision),
+        lambda revision: ledger.add_answers(answers, source="file", revision=revision),
+        lambda revision: ledger.undo(),
+    ]
+    for write in writes:
+        revision = ledger.record().revision
+        statements.clear()
+        write(revision)
+        begins = [each for each in statements if each.startswith("BEGIN")]
+        assert begins[-1] == "BEGIN IMMEDIATE"
+    statements.clear()
+    ledger.record()
+    assert [each for each in statements if each.startswith("BEGIN")] == ["BEGIN DEFERRED"]
+
+
 def test_a_full_disk_is_a_storage_error_and_changes_nothing(ledger):
     draw(ledger, 1, 1, 2)
     before = ledger.record()

@@ -10,6 +10,8 @@ import pytest
 
 from activetest.errors import ChoiceError, LabelConflict, LabelError
 from activetest.labels.annotators import resolve_answers
+from activetest.ledger.ledger import Answer, Ledger
+from activetest.nouns.log import LABELLED
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -51,6 +53,41 @@ def test_a_dry_run_counts_and_writes_nothing(study, label_file):
     assert (done.new, done.dry_run) == (1, True)
     assert "nothing was written" in str(done)
     assert study.ledger.record() == before
+
+
+@pytest.mark.parametrize(
+    ("faster", "new", "unchanged"), [(("item-9", "owl"), 2, 0), (("item-1", "cat"), 1, 1)]
+)
+def test_who_loses_a_race_compares_again_and_writes(
+    study, label_file, monkeypatch, faster, new, unchanged
+):
+    """Another process adds answers after ours were compared with what is known."""
+    add = Ledger.add_answers
+
+    def add_second(ledger, answers, *, source, revision):
+        monkeypatch.setattr(Ledger, "add_answers", add)
+        id, label = faster
+        add(ledger, [Answer(id, "", LABELLED, label)], source="other.csv", revision=revision)
+        add(ledger, answers, source=source, revision=revision)
+
+    monkeypatch.setattr(Ledger, "add_answers", add_second)
+    done = ingest(study, label_file("item-1,cat", "item-2,dog"))
+    assert (done.new, done.unchanged) == (new, unchanged)
+    assert known(study) == {"item-1": "cat", "item-2": "dog"} | dict([faster])
+    assert str(undo(study)).startswith(f"taken back: {new} answer")
+
+
+def test_a_race_that_is_lost_to_a_contradiction_is_a_conflict(study, label_file, monkeypatch):
+    add = Ledger.add_answers
+
+    def add_second(ledger, answers, *, source, revision):
+        add(ledger, [Answer("item-2", "", LABELLED, "owl")], source="other", revision=revision)
+        add(ledger, answers, source=source, revision=revision)
+
+    monkeypatch.setattr(Ledger, "add_answers", add_second)
+    with pytest.raises(LabelConflict, match="'item-2' is labelled 'dog', and was labelled 'owl'"):
+        ingest(study, label_file("item-1,cat", "item-2,dog"))
+    assert known(study) == {"item-2": "owl"}
 
 
 def test_standard_input_is_a_file_like_any_other(study):
@@ -235,7 +272,7 @@ def test_a_class_is_no_word_for_no_label(other_study):
         (["1", "2", "3"], "+2.", "2"),
         (["1.0", "2.0", "3.0"], "2", "2.0"),
         (["2", "02", "3"], "02", "02"),
-        ([" cat", "dog\t", "cat"], "cat", "cat"),
+        ([" cat", "dog\t", "cow"], "cat", "cat"),
     ],
 )
 def test_a_label_equals_a_class_by_spelling_or_as_a_whole_number(
