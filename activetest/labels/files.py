@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
+from activetest.nouns.arguments import read_path
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 _STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
@@ -51,6 +52,15 @@ def read_labels(
     return merge_repeated(map(edit, rows) if edit else rows, name)
 
 
+def read_columns(path: str | Path) -> set[str]:
+    """The columns of a label file. Raises LabelError where it cannot be read."""
+    text = read_text(path, name_source(path))
+    lines = csv.reader(
+        io.StringIO(text, newline=""), delimiter=find_delimiter(text, ("id", "label"))
+    )
+    return {column.strip() for column in next((row for row in lines if row), [])}
+
+
 def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:
     """A function from a label to the code of its class; without classes, to its value.
 
@@ -70,6 +80,8 @@ def name_source(path: str | PathLike[str]) -> str:
 
 def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> str:
     """The whole file, without a byte-order mark. Raises LabelError where it cannot be read."""
+    if str(path) != "-":
+        path = read_path("labels", path, LabelError)
     try:
         content = _read_bytes(path, stdin)
     except FileNotFoundError as error:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from activetest import atomic
 from activetest.errors import PoolError
+from activetest.pool.files import find_local_path
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
@@ -80,7 +81,7 @@ def check_source(source: str) -> Path:
             f"{source} cannot be opened",
             hint="CSV and JSON lines are read from local files; remote pools are Parquet",
         )
-    path = Path(source).expanduser()
+    path = find_local_path(source)
     if not path.is_file():
         raise PoolError(
             f"there is no file {source}",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from activetest.errors import ChoiceError
+from activetest.nouns.arguments import check_path
 
 _EXPECTED = "a row for each predicted class, a column for each true one; the first ones name them"
 
@@ -76,6 +77,7 @@ def _read_mapping(
 
 def _read_text(path: str | Path) -> str:
     """The whole file, without a byte-order mark."""
+    check_path(path, ChoiceError)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:

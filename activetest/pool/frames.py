@@ -19,6 +19,7 @@ import pyarrow.types as kinds
 
 from activetest import atomic, catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
+from activetest.nouns.arguments import read_name
 from activetest.pool.convert import ROW_GROUP, write_parquet
 from activetest.pool.roles import reject_duplicates
 
@@ -150,7 +151,7 @@ def write_frame(
     Raises ChoiceError for another kind, where its package is not installed, and for values that
     make no column.
     """
-    if kind not in KINDS:
+    if read_name("kind", kind) not in KINDS:
         raise ChoiceError(f"no frame is called {kind!r}", hint=catalog.nearest(str(kind), KINDS))
     package = _load_package(kind)
     table = pa.table(

@@ -10,6 +10,7 @@ from activetest import catalog
 from activetest.bandits.arms import CONFUSION
 from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
+from activetest.nouns.arguments import LARGEST, show
 from activetest.nouns.choices import (
     AnnotatorMethod,
     Choices,
@@ -51,7 +52,7 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
             raise ChoiceError(f"there is no choice {key!r}", catalog.nearest(key, tuple(rules)))
         words, holds = rules[key]
         if not holds(value):
-            raise ChoiceError(f"{key} is {value!r}", f"it must be {words}")
+            raise ChoiceError(f"{key} is {show(value)}", f"it must be {words}")
     for field in fields(Choices):
         if field.name not in entries and field.default is MISSING:
             raise ChoiceError(f"{field.name} is missing", "restore the line that was there")
@@ -164,11 +165,12 @@ def _are_names(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and not LARGEST <= abs(value) < math.inf
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < LARGEST
 
 
 def _is_square(value: Any) -> bool:
@@ -179,8 +181,10 @@ def _is_square(value: Any) -> bool:
 
 
 def _is_schedule(value: Any) -> bool:
-    whole = isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0
-    return value in tuple(Refit) or whole
+    if not isinstance(value, str) or value in tuple(Refit):
+        return isinstance(value, str)
+    # Of more digits Python makes no number.
+    return value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0
 
 
 Rule = tuple[str, Callable[[Any], bool]]

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from os import PathLike
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from activetest.errors import LabelError
 from activetest.labels import files, values
 from activetest.labels.files import Edit, Label
+from activetest.nouns.arguments import read_path
 
 
 def read_label_source(
@@ -29,7 +29,7 @@ def read_label_source(
     different answers about one item by one annotator.
     """
     if isinstance(labels, str | PathLike):
-        path = "-" if labels == "-" else Path(labels)
+        path = "-" if labels == "-" else read_path("labels", labels, LabelError)
         return files.name_source(path), files.read_labels(path, stdin=stdin, edit=edit)
     # A label file needs none of this.
     from activetest.pool import frames

@@ -1,5 +1,6 @@
 """The settings that users give to a study and to simulations, sorted by who needs them."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from activetest import catalog
 from activetest.errors import ChoiceError
+from activetest.nouns.arguments import LARGEST, read_name, show
 from activetest.nouns.choices import (
     DECLARATIONS,
     ColumnChoices,
@@ -106,14 +108,25 @@ def _read_one(name: str, value: Any) -> Any:
         hint = "write it to a file, and give the path"
         hint += ", or give a mapping {predicted: {true: cost}}" if name == "costs" else ""
         raise ChoiceError(f"`{name}` is of type {type(value).__name__}", hint)
+    if not isinstance(value, str | int | float):
+        raise ChoiceError(f"`{name}` is {show(value)}", f"it must be {_describe_type(name)}")
+    if isinstance(value, str):
+        read_name(name, value)
+    elif LARGEST <= abs(value) < math.inf:
+        raise ChoiceError(f"`{name}` is {show(value)}", "it is too large")
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole and name in _NAMES_OF_VALUES:
         return str(value)
     kinds = _TYPES.get(DECLARATIONS[name].kind, str)
     if name in _CHECKED_HERE and (not isinstance(value, kinds) or isinstance(value, bool)):
-        words = {int: "a whole number", str: "a text"}.get(kinds, "a number")
-        raise ChoiceError(f"`{name}` is {value!r}", f"it must be {words}")
+        raise ChoiceError(f"`{name}` is {value!r}", f"it must be {_describe_type(name)}")
     return value
+
+
+def _describe_type(name: str) -> str:
+    """What a value must be, in words."""
+    kinds = _TYPES.get(DECLARATIONS[name].kind, str)
+    return {int: "a whole number", str: "a text"}.get(kinds, "a number")
 
 
 _TYPES: dict[Kind, Any] = {Kind.NUMBER: int | float, Kind.WHOLE: int}

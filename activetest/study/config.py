@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from activetest import atomic
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import Choices
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
@@ -30,8 +30,15 @@ def read_config(folder: Path) -> tuple[dict[str, Any], Choices]:
     path = folder / CONFIG
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ChoiceError(f"{path} is not UTF-8: {error}", "save it as UTF-8") from error
+    # Besides its own errors, of which that is one: numbers of more digits than Python reads.
+    except ValueError as error:
         raise ChoiceError(f"{path} is not TOML: {error}", "correct that line") from error
+    except RecursionError as error:
+        raise ChoiceError(f"{path} has too many brackets", "restore what was there") from error
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read: {error.strerror}", "check the file") from error
     pool = _check_pool(entries.get("pool"), path)
     if unknown := set(entries) - {"pool", "choices"}:
         raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")

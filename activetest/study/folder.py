@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from activetest.errors import StorageError, StudyError
+from activetest.nouns.arguments import find_working_directory, read_path
 
 FOLDER = ".activetest"
 CONFIG, LEDGER, CACHE, POOL = "study.toml", "ledger.db", "cache", "pool"
@@ -15,26 +16,50 @@ CONVERSION = "conversion"
 INSIDE = "study://"
 
 
-def is_study(folder: Path) -> bool:
-    """Whether a folder holds a study."""
-    return (folder / CONFIG).is_file()
+def is_study(folder: Path, *, damaged: bool = False) -> bool:
+    """Whether a folder holds a study, or with `damaged` what is left of one.
+
+    Raises StudyError for a folder that may not be read.
+    """
+    try:
+        return (folder / CONFIG).is_file() or (damaged and (folder / LEDGER).is_file())
+    except OSError as error:
+        raise StudyError(
+            f"{folder} cannot be read: {error.strerror}", "check its permissions"
+        ) from error
 
 
-def find_study(folder: str | Path | None = None) -> Path:
+def read_folder(folder: object = None, default: str | None = None) -> Path | None:
+    """The folder that was named, by an argument or else by ACTIVETEST_STUDY; else the default.
+
+    Raises StudyError for what is no path, and for a relative one where the working directory has
+    been removed.
+    """
+    if folder is None or (isinstance(folder, str) and not folder):
+        folder = os.environ.get("ACTIVETEST_STUDY") or default
+    if folder is None:
+        return None
+    path = read_path("folder", folder, StudyError)
+    if not path.is_absolute():
+        find_working_directory(StudyError)
+    return path
+
+
+def find_study(folder: str | Path | None = None, *, damaged: bool = False) -> Path:
     """The study folder that a path means, or the nearest one above the working directory.
 
-    Without a path, the environment variable ACTIVETEST_STUDY may name one. Raises StudyError when
-    there is no study.
+    Without a path, the environment variable ACTIVETEST_STUDY may name one. What counts as a study
+    is what is_study says. Raises StudyError when there is none.
     """
-    if folder := folder or os.environ.get("ACTIVETEST_STUDY"):
-        folder = Path(folder).absolute()
-        for candidate in (folder, folder / FOLDER):
-            if is_study(candidate):
+    if named := read_folder(folder):
+        named = named.absolute()
+        for candidate in (named, named / FOLDER):
+            if is_study(candidate, damaged=damaged):
                 return candidate
-        raise StudyError(f"there is no study in {folder}", "start one: `Study.create(pool)`")
-    here = Path.cwd()
+        raise StudyError(f"there is no study in {named}", "start one: `Study.create(pool)`")
+    here = find_working_directory(StudyError)
     for parent in (here, *here.parents):
-        if is_study(parent / FOLDER):
+        if is_study(parent / FOLDER, damaged=damaged):
             return parent / FOLDER
     raise StudyError(
         f"there is no study in {here} or above",

@@ -119,7 +119,7 @@ def init(
         study.check_pool_is_there()
         folder, given_pool = study.folder, study.uri
     else:
-        folder, study = _find_folder(read_folder(study_folder, FOLDER))
+        folder, study = _find_folder(read_folder(study_folder, FOLDER) or Path(FOLDER))
     # Whatever is recorded from here on may rest on what is about to change.
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)

@@ -131,8 +131,12 @@ class Batch:
     @overload
     def to_csv(self, *, spreadsheet: bool = False) -> str: ...
     @overload
-    def to_csv(self, path: str | Path, *, spreadsheet: bool = False) -> None: ...
-    def to_csv(self, path: str | Path | None = None, *, spreadsheet: bool = False) -> str | None:
+    def to_csv(
+        self, path: str | Path, *, spreadsheet: bool = False, force: bool = False
+    ) -> None: ...
+    def to_csv(
+        self, path: str | Path | None = None, *, spreadsheet: bool = False, force: bool = False
+    ) -> str | None:
         """CSV with a header, ready for the labels: as text, or written to a file.
 
         >>> print(study.next(2).to_csv(), end="")
@@ -145,11 +149,12 @@ class Batch:
         `spreadsheet` before such ids, too: `ingest` knows them with and without it. Numbers stay.
 
         A file appears whole or not at all. Raises LabelError when the file at `path` has labels
-        that the study does not know, StorageError when it cannot be written.
+        that the study does not know or is no batch, unless `force` is set; StorageError when it
+        cannot be written or belongs to the study.
         """
         batch = replace(self, spreadsheet=True) if spreadsheet else self
         if path is not None:
-            batch._save(path, "csv")
+            batch._save(path, "csv", force=force)
             return None
         header = map(neutralise_cell, self.columns)
         return _write_csv([header, *map(batch._write_cells, self.rows)])
@@ -157,8 +162,8 @@ class Batch:
     @overload
     def to_jsonl(self) -> str: ...
     @overload
-    def to_jsonl(self, path: str | Path) -> None: ...
-    def to_jsonl(self, path: str | Path | None = None) -> str | None:
+    def to_jsonl(self, path: str | Path, *, force: bool = False) -> None: ...
+    def to_jsonl(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
         """JSON lines, one object per item: as text, or written to a file as to_csv does.
 
         >>> print(study.next(2).to_jsonl(), end="")
@@ -166,7 +171,7 @@ class Batch:
         {"id": "digit-0920", "label": ""}
         """
         if path is not None:
-            self._save(path, "jsonl")
+            self._save(path, "jsonl", force=force)
             return None
         return "".join(_write_json(row) + "\n" for row in self.rows)
 
@@ -229,10 +234,10 @@ class Batch:
             shown = isinstance(value, str) and (name != "id" or self.spreadsheet)
             yield neutralise_cell(value) if shown else value
 
-    def _save(self, path: str | Path, format: str) -> None:
+    def _save(self, path: str | Path, format: str, *, force: bool) -> None:
         from activetest.study.next import save_batch
 
-        save_batch(self.study, Path(path), format, lambda: self)
+        save_batch(self.study, path, format, lambda: self, force=force)
 
 
 class Report(nouns.Report):

@@ -1,13 +1,13 @@
 """The study as Python sees it: every verb of the loop is a method."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
-from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
+from activetest.nouns.arguments import read_count, read_flag, read_name, read_names, read_number
 from activetest.nouns.choices import Choices
 from activetest.nouns.signature import with_settings
 from activetest.study.results import FORMATS, Batch, Report, Setup, Status
@@ -16,8 +16,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import RetractedFile
+    from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
     from activetest.study.stored import StoredStudy
+    from activetest.study.verify import Verification
 
 # What is slow to import is imported by the method that uses it.
 
@@ -55,13 +57,14 @@ class Study:
     'The model is wrong on 9 % of items (95 % confidence: 1 % to 32 %).'
     """
 
-    def __init__(self, folder: Path, setup: Setup | None = None) -> None:
+    def __init__(self, folder: Path, setup: Setup | None = None, *, damaged: bool = False) -> None:
         """The study in a folder that holds one; `Study.open` finds it."""
-        from activetest.study.stored import StoredStudy
-
-        # Before it is read: what changes meanwhile is seen the next time.
-        self._stamp = _stamp(folder)
-        self._stored, self._setup = StoredStudy.open(folder), setup
+        self._folder = folder
+        self._stored: StoredStudy | None = None
+        self._stamp: tuple[int, ...] | None = None
+        if not damaged:
+            self._current()
+        self._setup = setup
 
     @classmethod
     @with_settings()
@@ -113,7 +116,7 @@ class Study:
         return init(_check_pool(pool), folder, dry_run=True, **_check_names(settings))
 
     @classmethod
-    def open(cls, folder: str | Path | None = None) -> "Study":
+    def open(cls, folder: str | Path | None = None, *, damaged: bool = False) -> "Study":
         """The study in a folder.
 
         >>> at.Study.open("study").status().counts.labelled
@@ -123,6 +126,8 @@ class Study:
             folder: Of the study, or the folder that holds its `.activetest`. Default: the
                 environment variable ACTIVETEST_STUDY, else the nearest `.activetest` in the working
                 directory or above.
+            damaged: Open a study that cannot be read as well, for `verify` and
+                `export(rescue=True)`; the other methods raise what is wrong with it.
 
         Raises:
             StudyError: There is no study, or it is damaged.
@@ -130,7 +135,7 @@ class Study:
         """
         from activetest.study.folder import find_study
 
-        return cls(find_study(folder))
+        return cls(find_study(folder, damaged=damaged), damaged=damaged)
 
     @with_settings()
     def change(self, *, dry_run: bool = False, **settings: Any) -> Setup:
@@ -152,6 +157,7 @@ class Study:
         """
         from activetest.study.init import init
 
+        dry_run = read_flag("dry_run", dry_run)
         setup = init(None, self.folder, dry_run=dry_run, **_check_names(settings))
         if not dry_run:
             self._current()
@@ -168,6 +174,7 @@ class Study:
         path: str | Path | None = None,
         format: str = "csv",
         spreadsheet: bool = False,
+        force: bool = False,
     ) -> Batch:
         """The items to label next: the pending batch, or n new draws when nothing is pending.
 
@@ -187,19 +194,24 @@ class Study:
             format: Of the file: "csv" or "jsonl".
             spreadsheet: The CSV is for a spreadsheet: ids that it would run as formulas get an
                 apostrophe in front, as shown texts always do. `ingest` takes it away.
+            force: Replace the file at path also where it is no batch, or has labels that the study
+                does not know; never a file of the study, its pool or another input.
 
         Raises:
             ChoiceError: n is below one, a column cannot be shown, or a spreadsheet is to be JSON.
             PoolError: The pool has no such column.
             PoolChanged: The pool is not what it was.
-            LabelError: The file at path has labels that the study does not know.
-            StorageError: The file or the study cannot be written.
+            LabelError: The file at path has labels that the study does not know, or is no batch.
+            StorageError: The file or the study cannot be written, or the file belongs to the study.
         """
         from dataclasses import replace
 
         from activetest.study.next import next_batch, save_batch
 
-        if format not in FORMATS:
+        count = read_count("n", n, "it must be a whole number, for example 20")
+        columns, new = read_names("show", show), read_flag("new", new)
+        spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
+        if read_name("format", format) not in FORMATS:
             raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
         stored = self._current()
         if spreadsheet and format != "csv":
@@ -208,10 +220,10 @@ class Study:
             )
 
         def draw() -> Batch:
-            batch = next_batch(stored, _to_count(n), new=new, show=_to_names("show", show))
+            batch = next_batch(stored, count, new=new, show=columns)
             return replace(batch, spreadsheet=spreadsheet)
 
-        return draw() if path is None else save_batch(stored, Path(path), format, draw)
+        return draw() if path is None else save_batch(stored, path, format, draw, force=force)
 
     @_with_known_names
     def ingest(
@@ -256,11 +268,11 @@ class Study:
         return ingest(
             self._current(),
             given,
-            replace=replace,
-            dry_run=dry_run,
+            replace=read_flag("replace", replace),
+            dry_run=read_flag("dry_run", dry_run),
             map=map,
-            missing=_to_names("missing", missing),
-            as_is=as_is,
+            missing=read_names("missing", missing),
+            as_is=read_flag("as_is", as_is),
             stdin=stdin,
         )
 
@@ -323,16 +335,54 @@ class Study:
 
         return report(
             self._current(),
-            metrics=_to_names("metrics", metrics) or None,
-            groups=None if groups is None else _to_names("groups", groups),
-            differences=_to_names("differences", differences),
-            requirements=_to_names("require", require),
-            interval=interval,
-            simultaneous=simultaneous,
-            half_width=_to_number("half_width", half_width),
-            bound=_to_number("bound", bound),
-            estimators=_to_names("estimators", estimators) or None,
+            metrics=read_names("metrics", metrics) or None,
+            groups=None if groups is None else read_names("groups", groups),
+            differences=read_names("differences", differences),
+            requirements=read_names("require", require),
+            interval=None if interval is None else read_name("interval", interval),
+            simultaneous=read_flag("simultaneous", simultaneous),
+            half_width=None if half_width is None else read_number("half_width", half_width),
+            bound=None if bound is None else read_number("bound", bound),
+            estimators=read_names("estimators", estimators) or None,
         )
+
+    @_with_known_names
+    def verify(self, *, contains: str | None = None) -> "Verification":
+        """Check everything that is stored: the ledger and its chain, files of rounds, pool, cache.
+
+        >>> print(study.verify().checks[0])
+        ledger     ok: 3 rounds, 60 draws, 60 answers, 7 entries in the chain
+
+        Nothing is repaired. Opens a damaged study as well: `Study.open(folder, damaged=True)`.
+
+        Args:
+            contains: A hash of the ledger's chain that was noted down earlier, or its first eight
+                digits or more: whether the ledger still is that one, with more in it.
+
+        Raises:
+            ChoiceError: What is given is no such hash.
+        """
+        from activetest.study.verify import verify
+
+        return verify(self.folder, contains=contains)
+
+    @_with_known_names
+    def export(self, *, rescue: bool = False) -> "DrawLog":
+        """The log of draws: every draw with its probability, and every answer ever given.
+
+        >>> study.export().summary()
+        '60 draws, 60 answers that count, 0 that do not'
+
+        Args:
+            rescue: Read whatever can still be read of a damaged ledger; `problems` of the result
+                say what cannot. See `Study.open(folder, damaged=True)`.
+
+        Raises:
+            StudyError: The ledger is damaged; with rescue, nothing of it can be read.
+        """
+        from activetest.study.export import export
+
+        return export(self.folder, rescue=rescue)
 
     def status(self) -> Status:
         """How many items are drawn, labelled and pending, and what `next` would do.
@@ -351,7 +401,7 @@ class Study:
         >>> study.folder.name
         'study'
         """
-        return self._stored.folder
+        return self._folder
 
     @property
     def seed(self) -> int:
@@ -410,8 +460,9 @@ class Study:
         """The study as it is stored now: another program may have changed it."""
         from activetest.study.stored import StoredStudy
 
+        # Before it is read: what changes meanwhile is seen the next time.
         stamp = _stamp(self.folder)
-        if stamp is None or stamp != self._stamp:
+        if self._stored is None or stamp is None or stamp != self._stamp:
             self._stored, self._setup = StoredStudy.open(self.folder), None
             self._stamp = stamp
         return self._stored
@@ -430,33 +481,6 @@ def _stamp(folder: Path) -> tuple[int, ...] | None:
         return None
     # Answers change what is in the ledger, which a study reads anew each time.
     return config.st_mtime_ns, config.st_size, config.st_ino, ledger.st_dev, ledger.st_ino
-
-
-def _to_names(name: str, values: Any) -> tuple[str, ...]:
-    """One name or several, as a tuple. Raises ChoiceError for what is no text."""
-    if values is None:
-        return ()
-    found = (values,) if isinstance(values, str) or not isinstance(values, Iterable) else (*values,)
-    for value in found:
-        if not isinstance(value, str):
-            raise ChoiceError(f"`{name}` is {value!r}", "it must be a text, or several of them")
-    return found
-
-
-def _to_count(n: Any) -> int:
-    """A number of items. Raises ChoiceError for what is no whole number."""
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ChoiceError(f"`n` is {n!r}", "it must be a whole number, for example 20")
-    return index(n)
-
-
-def _to_number(name: str, value: Any) -> float | None:
-    """A number. Raises ChoiceError for what is none."""
-    if value is None:
-        return None
-    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
-        raise ChoiceError(f"`{name}` is {value!r}", "it must be a number")
-    return float(value)
 
 
 def _check_pool(pool: Any) -> Any:
