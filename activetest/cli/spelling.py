@@ -85,6 +85,7 @@ _NEXT = {
     "path": Parameter("--output"),
     "format": Parameter("--format"),
     "spreadsheet": Parameter("--spreadsheet", Takes.NOTHING),
+    "force": Parameter("--force", Takes.NOTHING),
 }
 _INGEST = {
     "labels": Parameter(""),
@@ -153,6 +154,8 @@ CALLS = {
     "study.undo": Call("activetest ingest", ending="--undo"),
     "study.report": Call("activetest report", _REPORT),
     "study.status": Call("activetest status"),
+    "study.verify": Call("activetest verify", {"contains": Parameter("--contains")}),
+    "study.export": Call("activetest export", {"rescue": Parameter("--rescue", Takes.NOTHING)}),
     "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
 }
 # Every setting and argument that has an option, by its name alone.

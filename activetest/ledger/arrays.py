@@ -98,6 +98,11 @@ def write_arrays(arrays: dict[str, Array], folder: Path) -> str:
     return path.name
 
 
+def check_arrays(folder: Path, name: str) -> None:
+    """Raises StudyError when the file of a round is missing or damaged."""
+    _read(folder, name)
+
+
 def _read(folder: Path, name: str) -> dict[str, Array]:
     """The arrays of a file. Raises StudyError when it is missing or damaged."""
     if not (isinstance(name, str) and _NAME.fullmatch(name)):

@@ -290,8 +290,7 @@ def read_table(db: sqlite3.Connection, name: str) -> list[tuple]:
     for column, (title, types) in zip(zip(*rows, strict=True), columns.items(), strict=False):
         if not set(map(type, column)) <= set(types):
             place = next(place for place, value in enumerate(column) if type(value) not in types)
-            where = f"{next(iter(columns))} {rows[place][0]!r}"
             raise UnreadableTable(
-                f"the {title} of {where} in the table {name} is no {types[0].__name__}"
+                f"the {title} in row {place + 1} of the table {name} is no {types[0].__name__}"
             )
     return rows

@@ -29,6 +29,7 @@ from activetest.ledger.contents import (
     is_refusal,
     read_contents,
 )
+from activetest.ledger.history import LoggedDraw, LoggedRow, list_rows
 from activetest.ledger.migrations import MIGRATIONS, migrate
 from activetest.ledger.rounds import (
     RoundParser,
@@ -311,6 +312,21 @@ class Ledger:
     def _arrays_folder(self) -> Path:
         """The folder of the surrogates' arrays."""
         return self.path.parent / "rounds"
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A transaction in which the file can be looked at, whatever is in it."""
+        with self._transaction("DEFERRED") as db:
+            yield db
+
+    def list_log(self) -> list[LoggedRow]:
+        """Every draw and every answer ever given, as rows for people."""
+        contents = self._read()
+        times = {each.number: each.time or "" for each in contents.rounds}
+        draws = [
+            LoggedDraw(each.id, each.round, each.prob, times[each.round]) for each in contents.draws
+        ]
+        return list_rows(draws, contents.files, contents.answers)
 
     @contextmanager
     def _write(self, revision: int) -> Iterator[tuple[sqlite3.Connection, Contents]]:

@@ -15,7 +15,7 @@ from activetest.errors import StudyError
 from activetest.ledger.migrations import MIGRATIONS
 
 # What SQLite keeps beside a database.
-_COMPANIONS = ("", "-journal", "-wal", "-shm")
+COMPANIONS = ("", "-journal", "-wal", "-shm")
 # The last bytes of a journal that names a file: the one of a transaction over several databases.
 _NAMES_A_FILE = bytes.fromhex("d9d505f920a163d7")
 # Tables that SQLite itself makes: whoever ran ANALYZE has them.
@@ -28,7 +28,7 @@ def check_files(path: Path) -> None:
 
     A link leads to another file, and a journal may name one.
     """
-    for suffix in _COMPANIONS:
+    for suffix in COMPANIONS:
         file = path.with_name(path.name + suffix)
         if file.is_symlink():
             raise StudyError(

@@ -1,0 +1,59 @@
+"""Everything that can be wrong with a ledger and the files of its rounds, listed."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from activetest.errors import StudyError
+from activetest.ledger.arrays import check_arrays
+from activetest.ledger.contents import Contents, read_contents
+from activetest.ledger.ledger import Ledger
+
+# Messages of SQLite about one file.
+_MOST = 20
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found.
+
+    contents  None where they cannot be read
+    problems  sentences about the ledger; none when all is well
+    files     sentences about the files of rounds
+    """
+
+    contents: Contents | None
+    problems: tuple[str, ...]
+    files: tuple[str, ...] = ()
+
+
+def inspect_ledger(path: Path) -> Inspection:
+    """Check the file by SQLite's own rules, its chain of hashes, and the files of its rounds."""
+    try:
+        ledger = Ledger(path)
+    except StudyError as error:
+        return Inspection(None, (error.problem,))
+    problems: list[str] = []
+    try:
+        with ledger.reading() as db:
+            try:
+                rows = db.execute(f"PRAGMA integrity_check({_MOST})").fetchall()
+                problems += [str(text) for (text,) in rows if text != "ok"]
+            except sqlite3.DatabaseError as error:
+                problems.append(str(error))
+            contents = read_contents(db)
+    except StudyError as error:
+        return Inspection(None, (*problems, error.problem))
+    problems += contents.list_problems()
+    return Inspection(contents, tuple(problems), tuple(_check_files(contents, path)))
+
+
+def _check_files(contents: Contents, path: Path) -> Iterator[str]:
+    """What is wrong with the files of rounds."""
+    names = {each.arrays: each.number for each in reversed(contents.rounds) if each.arrays}
+    for name, number in reversed(names.items()):
+        try:
+            check_arrays(path.parent / "rounds", name)
+        except StudyError as error:
+            yield f"{error.problem} (of round {number})"

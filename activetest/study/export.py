@@ -1,0 +1,133 @@
+"""The log of draws: every draw with its probability, and every answer ever given, as a table."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from activetest import atomic
+from activetest.errors import StorageError
+from activetest.study.folder import LEDGER, raising_storage_errors
+
+if TYPE_CHECKING:
+    from activetest.ledger.history import LoggedRow
+
+COLUMNS = (
+    *("id", "round", "probability", "label", "annotator", "status", "time", "source"),
+    *("superseded", "former_label", "former_status"),
+)
+
+
+@dataclass(frozen=True)
+class DrawLog:
+    """Every draw with its answers, in the order drawn, then the answers about other items.
+
+    rows      each with the fields of COLUMNS
+    problems  sentences about what could not be read of a damaged ledger, or is not as recorded
+    """
+
+    rows: "tuple[LoggedRow, ...]"
+    problems: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Number of rows.
+
+        >>> len(study.export())
+        60
+        """
+        return len(self.rows)
+
+    def __iter__(self) -> "Iterator[LoggedRow]":
+        """The rows.
+
+        >>> next(iter(study.export())).round
+        1
+        """
+        return iter(self.rows)
+
+    def summary(self) -> str:
+        """One line: how many rows of which sort.
+
+        >>> study.export().summary()
+        '60 draws, 60 answers that count, 0 that do not'
+        """
+        drawn = len({row.id for row in self.rows if row.round is not None})
+        counting = sum(bool(row.status) for row in self.rows)
+        past = sum(bool(row.superseded) for row in self.rows)
+        return f"{drawn:,} draws, {counting:,} answers that count, {past:,} that do not"
+
+    @overload
+    def to_csv(self) -> str: ...
+    @overload
+    def to_csv(self, path: str | Path) -> None: ...
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """CSV with a header: as text, or written to a file, whole or not at all.
+
+        >>> print(study.export().to_csv().splitlines()[0])
+        id,round,probability,label,annotator,status,time,source,superseded,former_label,former_status
+
+        It can be ingested by another study of the same pool: answers that do not count any more
+        stand in columns that are left alone there. Raises StorageError where the file is there
+        already or cannot be written.
+        """
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(self.rows)
+        if path is None:
+            return text.getvalue()
+        _write_new(Path(path), text.getvalue())
+        return None
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """A frame of the rows; empty texts are missing values.
+
+        >>> study.export().to_frame("pyarrow").column_names[:3]
+        ['id', 'round', 'probability']
+
+        kind  "pandas", "polars" or "pyarrow"
+
+        Raises ChoiceError for another kind, and where its package is not installed.
+        """
+        from activetest.pool.frames import write_frame
+
+        types: dict[str, type] = dict.fromkeys(COLUMNS, str)
+        types |= {"round": int, "probability": float}
+        columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        for row in self.rows:
+            for name, value in zip(COLUMNS, row, strict=True):
+                columns[name].append(None if value == "" else value)
+        return write_frame(columns, kind, types=types)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<DrawLog: {self.summary()}>"
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises StorageError where it is, or cannot be written."""
+    if path.is_file() and path.stat().st_size:
+        raise StorageError(f"{path} is there already", "write to another file, or remove this one")
+    with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", newline="")
+            return
+        with atomic.replacing_file(path.resolve(), durable=True) as building:
+            building.write_text(text, encoding="utf-8", newline="")
+
+
+def export(folder: Path, *, rescue: bool = False) -> DrawLog:
+    """The log of the study in a folder; with `rescue`, whatever of it can still be read.
+
+    Raises StudyError for a damaged ledger; with `rescue` where nothing can be read.
+    """
+    if rescue:
+        from activetest.ledger.rescue import rescue_rows
+
+        rescued = rescue_rows(folder / LEDGER)
+        return DrawLog(tuple(rescued.rows), rescued.problems)
+    from activetest.ledger.ledger import Ledger
+
+    return DrawLog(tuple(Ledger(folder / LEDGER).list_log()))

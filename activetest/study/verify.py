@@ -1,0 +1,160 @@
+"""Is everything in a study as it was written? Each part is checked, and what is wrong named."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from activetest.errors import ActivetestError, ChoiceError
+from activetest.safe_text import escape_controls
+from activetest.study.folder import CACHE, CONFIG, LEDGER
+
+# Digits of a hash that name an entry of the chain.
+_FEWEST_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Check:
+    """One part of a study: what was found, and what is wrong with it."""
+
+    part: str
+    found: str
+    problems: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """A line for the part, or one for each problem."""
+        texts = [f"damaged: {problem}" for problem in self.problems] or [self.found]
+        return "\n".join(f"{self.part:<10} {escape_controls(text)}" for text in texts)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The parts of a study, each checked.
+
+    head    hash of the last entry of the ledger's chain, which covers everything before it; None
+            where the ledger cannot be read
+    checks  of the ledger, the files of rounds, study.toml, the pool and the cache
+    """
+
+    head: str | None
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is damaged.
+
+        >>> study.verify().passed
+        True
+        """
+        return not any(check.problems for check in self.checks)
+
+    def to_json(self) -> str:
+        """The result as a JSON document.
+
+        >>> import json
+        >>> json.loads(study.verify().to_json())["passed"]
+        True
+        """
+        checks = [asdict(check) for check in self.checks]
+        return json.dumps({"passed": self.passed, "head": self.head, "checks": checks}, indent=2)
+
+    def __str__(self) -> str:
+        """A line for each part, and the head of the chain."""
+        lines = [*map(str, self.checks)]
+        return "\n".join([*lines, f"{'head':<10} {self.head}"] if self.head else lines)
+
+    def __repr__(self) -> str:
+        """One line."""
+        damaged = [check.part for check in self.checks if check.problems]
+        return f"<Verification: {'damaged: ' + ', '.join(damaged) if damaged else 'ok'}>"
+
+
+def verify(folder: Path, *, contains: str | None = None) -> Verification:
+    """Check everything that is stored in a study's folder, and the pool. Repairs nothing.
+
+    contains  a hash of the chain that was noted down earlier, or its first 8 digits or more
+
+    Raises ChoiceError for what is no such hash.
+    """
+    if contains is not None:
+        contains = contains.strip().lower()
+        if len(contains) < _FEWEST_DIGITS or set(contains) - set("0123456789abcdef"):
+            raise ChoiceError(
+                f"`contains={contains!r}` is no hash of the chain",
+                f"give at least {_FEWEST_DIGITS} of its hexadecimal digits",
+            )
+    from activetest.ledger.inspection import inspect_ledger
+
+    ledger = inspect_ledger(folder / LEDGER)
+    hashes = [entry.hash.hex() for entry in ledger.contents.entries] if ledger.contents else []
+    checks = [Check("ledger", _count_contents(ledger.contents), ledger.problems)]
+    if ledger.contents:
+        files = len({each.arrays for each in ledger.contents.rounds if each.arrays})
+        checks.append(Check("rounds", f"ok: {files:,} files of parameters", ledger.files))
+    if contains and not any(each.startswith(contains) for each in hashes):
+        problem = f"no entry of the chain has the hash {contains}"
+        checks.append(Check("chain", "", (f"{problem}: the ledger was another one then",)))
+    elif contains:
+        checks.append(Check("chain", f"ok: {contains} is in it"))
+    checks += _check_files(folder)
+    checks.append(
+        Check("pool", "not compared: the ledger says which pool it was")
+        if ledger.problems
+        else _check_pool(folder)
+    )
+    return Verification(hashes[-1] if hashes else None, tuple(checks))
+
+
+def _count_contents(contents: object) -> str:
+    """What a ledger holds, in numbers."""
+    from activetest.ledger.contents import Contents
+
+    if not isinstance(contents, Contents):
+        return ""
+    counts = (
+        f"{len(contents.rounds):,} rounds",
+        f"{len(contents.draws):,} draws",
+        f"{len(contents.answers):,} answers",
+        f"{len(contents.entries):,} entries in the chain",
+    )
+    return f"ok: {', '.join(counts)}"
+
+
+def _check_files(folder: Path) -> Iterator[Check]:
+    """study.toml and the cache."""
+    from activetest.cache.cache import list_damage
+    from activetest.study.config import read_config
+
+    try:
+        read_config(folder)
+    except (ActivetestError, OSError) as error:
+        yield Check(CONFIG, "", (_describe(error),))
+    else:
+        yield Check(CONFIG, "ok")
+    damaged = list_damage(folder / CACHE)
+    kept = "it is built again from the pool when it is needed"
+    problems = tuple(f"{name}; {kept}" for name in damaged or ())
+    found = "none: the next command builds it" if damaged is None else "ok"
+    yield Check("cache", found, problems)
+
+
+def _check_pool(folder: Path) -> Check:
+    """Whether the pool is the one that the study was made for."""
+    from activetest.cache.build import compute_fingerprint
+    from activetest.study.stored import StoredStudy
+
+    try:
+        study = StoredStudy.open(folder)
+        pool = study.open_pool()
+        pool.check()
+        now, _ = compute_fingerprint(pool)
+    except (ActivetestError, OSError) as error:
+        return Check("pool", "", (_describe(error),))
+    if now != study.ledger.fingerprint:
+        problem = f"{study.pool_name} is not the pool this study was made for"
+        return Check("pool", "", (f"{problem}: its ids or outputs differ",))
+    return Check("pool", f"ok: {study.ledger.rows:,} items, fingerprint {now}")
+
+
+def _describe(error: Exception) -> str:
+    return error.problem if isinstance(error, ActivetestError) else str(error)
