@@ -26,7 +26,7 @@ _PARTS = 10
 
 
 def allocate_draws(
-    log: Log, cache: PoolView, choices: Choices, *, seed: int, number: int, count: int = 1
+    log: Log, cache: PoolView, choices: Choices, *, seed: int, number: int, count: int
 ) -> tuple[Allocation, Array]:
     """The allocation of a round of `count` draws, and (N,) each row's probability in the first.
 

@@ -105,7 +105,7 @@ def measured(folder: Path, task: str, metric: str, repeats: int) -> list[float]:
     free = find_free_items(log, cache.size)
 
     def choice() -> np.ndarray:
-        return allocate_draws(log, cache, choices, seed=study.seed, number=2)[1]
+        return allocate_draws(log, cache, choices, seed=study.seed, number=2, count=1)[1]
 
     def draw() -> None:
         strength = np.where(free, choice(), 0.0)

@@ -115,6 +115,15 @@ def test_where_a_metric_is_not_defined_the_reason_is_said(pool):
 # --- what the surrogate and the labels say about a variance
 
 
+@pytest.mark.parametrize("name", ["error", "f1[dog]"])
+def test_what_is_known_leaves_no_variance_to_expect(pool, truth, name):
+    sample, metric = of(pool, drawn(pool, truth, SIZE - 10, 10), name)
+    estimated = estimate.estimate_metric(sample, metric, "doubly-robust").estimate
+    assert estimated.exact
+    assert estimated.model_variance == 0
+    assert estimated.variance[0, 0] == 0
+
+
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize("name", ["error", "f1[dog]", "log-loss", "mcc"])
 def test_the_variance_that_the_surrogate_expects(pool, truth, name, group):

@@ -314,6 +314,10 @@ def test_members_that_are_asked_about_a_few_alike_items_say_what_they_say_about_
     monkeypatch.setattr(estimate, "_MEMBER_ROWS", 6)
     few = estimate.impute_unknown(evidence, pool, seed=2)
     assert asked == [6]
+    if surrogate == "model":
+        # Its members are all the same: what is left is the labels, drawn from the round's numbers.
+        chance = make_generator(2, 2, "posterior").standard_normal(whole.posterior.shape)
+        assert whole.posterior == approx(whole.mean + (54 * 0.8 * 0.2) ** 0.5 * chance, rel=1e-4)
     assert few.mean == approx(whole.mean)
     assert few.posterior == approx(whole.posterior, rel=1e-4)
     assert whole.posterior.std() > 0.5

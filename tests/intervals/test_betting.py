@@ -160,7 +160,7 @@ def test_with_everything_drawn_it_is_the_truth():
     stats = np.array([1.0, 0, 0, 1, 0])
     increments = build_increments(stats, np.full(5, 0.3), np.full(5, 0.2), range(5))
     found = betting.interval(increments, 0.95, low=0.4, high=0.4)
-    assert (found.lower, found.upper, found.method) == (0.4, 0.4, "exact")
+    assert (found.lower, found.upper, found.method, found.variance) == (0.4, 0.4, "exact", 0)
 
 
 @pytest.mark.parametrize("seed", range(5))

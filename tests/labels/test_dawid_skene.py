@@ -56,6 +56,15 @@ def test_the_posterior_means_what_it_says():
         assert abs(gap) < 4 * error + 0.01
 
 
+def test_a_thousand_answers_about_an_item_are_no_less_than_a_few():
+    """Their probability is below the smallest number: only its logarithm can be kept."""
+    crowd = 1500
+    labels = np.concatenate([np.arange(crowd) % 5 == 0, np.arange(crowd) % 5 > 0]).astype(int)
+    items, annotators = np.repeat([0, 1], crowd), np.tile(np.arange(crowd), 2)
+    found = fit_dawid_skene(items, annotators, labels, (2, crowd, 2))
+    assert found.posterior == approx(np.eye(2), abs=1e-9)
+
+
 def test_with_one_answer_per_item_the_answers_are_taken_as_they_are():
     rng = np.random.default_rng(2)
     labels = rng.choice(3, 50, p=[0.9, 0.08, 0.02])

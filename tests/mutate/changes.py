@@ -57,6 +57,9 @@ KEYWORDS = {"dtype", "encoding", "strict", "copy", "check", "stacklevel", "hint"
 # Fields of a node that are no behaviour: types, decorators and what is said when something fails.
 SKIPPED = {"annotation", "returns", "decorator_list", "type_params", "exc", "cause"}
 
+# The lines of what is run when a module is imported: any test of the module may notice a change.
+AT_IMPORT = (0, 0)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -223,17 +226,20 @@ def walk_places(node: ast.AST, function: str, lines: tuple[int, int]) -> Iterato
             if is_type_checking(child) or isinstance(child, ast.Import | ast.ImportFrom):
                 continue
             within, around = function, lines
-            if isinstance(child, ast.stmt):
-                around = header_lines(child)
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 within = f"{function}.{child.name}".lstrip(".")
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                # Its defaults are computed at import, and used wherever it runs.
+                around = child.body[0].lineno, child.end_lineno or child.lineno
+            elif isinstance(child, ast.stmt) and lines != AT_IMPORT:
+                around = header_lines(child)
             yield Place(child, node, field, position if listed else None, within, around)
             yield from walk_places(child, within, around)
 
 
 def list_places(tree: ast.Module) -> list[Place]:
     """All places of a module."""
-    return list(walk_places(tree, "", (1, 1)))
+    return list(walk_places(tree, "", AT_IMPORT))
 
 
 def show_change(node: ast.AST, other: ast.AST) -> tuple[str, str]:
@@ -250,7 +256,7 @@ def find_changes(source: str, file: str) -> list[Change]:
     for index, place in enumerate(list_places(ast.parse(source))):
         for kind, other in enumerate(change_node(place.node)):
             before, after = show_change(place.node, other)
-            line = getattr(place.node, "lineno", place.lines[0])
+            line = getattr(place.node, "lineno", getattr(place.parent, "lineno", place.lines[0]))
             found = (file, place.function or "module", line, place.lines, before, after)
             key = Change(*found, index, kind).key
             changes.append(Change(*found, index, kind, counts.get(key, 0)))

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutate.changes import Change, apply_change
+from tests.mutate.changes import AT_IMPORT, Change, apply_change
 from tests.mutate.coverage_map import CoverageMap, group_by_file
 
 # What is slow to import and none of ours: a forked process finds it imported.
@@ -240,13 +240,8 @@ class Runner:
         """The tests of a change, in groups."""
         if self.coverage is None:
             return [dict.fromkeys(self.tests, 10.0)]
-        in_function = change.function != "module" and change.lines[1] > 1
-        tests = self.coverage.find_tests(
-            self.tree, change.file, change.lines if in_function else None
-        )
-        if not tests:
-            # A line that is run at import: defaults, constants, heads of functions.
-            tests = self.coverage.find_tests(self.tree, change.file, None)
+        lines = None if change.lines == AT_IMPORT else change.lines
+        tests = self.coverage.find_tests(self.tree, change.file, lines)
         return order_tests(change.file, tests, self.budget)
 
     def test_change(self, change: Change) -> dict:

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.reporting import confusion
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -35,6 +36,25 @@ def test_the_confusion_posterior_counts_true_labels(begin_study, label_draws):
     rest = (cats.n_pool - cats.n_labeled) * (cats.n_labeled + 1 / 3) / (cats.n_labeled + 1)
     exact = (cats.n_labeled + rest) / cats.n_pool
     assert cell(after, "dog", "cat").estimate == pytest.approx(exact)
+
+
+def test_of_many_classes_the_most_frequent_mistakes_are_listed(
+    begin_study, label_draws, monkeypatch
+):
+    study = begin_study(question="estimate", metric="confusion")
+    label_draws(study, 45, lambda row, predicted: 1 if predicted == 0 else predicted)
+    whole = report(study).assessment.confusion
+    assert whole.complete and len(whole.cells) == 9
+    monkeypatch.setattr(confusion, "_WHOLE", 2)
+    monkeypatch.setattr(confusion, "_MISTAKES", 3)
+    some = report(study).assessment.confusion
+    assert not some.complete
+    mistakes = [cell for cell in whole.cells if cell.truth != cell.predicted]
+    largest = sorted((cell.estimate for cell in mistakes), reverse=True)[:3]
+    assert [cell.estimate for cell in some.cells] == pytest.approx(largest)
+    assert (some.cells[0].truth, some.cells[0].predicted) == ("dog", "cat")
+    monkeypatch.setattr(confusion, "_WHOLE", 3)
+    assert report(study).assessment.confusion.complete
 
 
 def test_labels_outside_the_classes_have_a_row(folder, label_file):

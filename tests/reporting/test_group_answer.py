@@ -64,6 +64,8 @@ def test_groups_have_the_posterior_of_their_beta_binomials(begin_study, label_dr
         assert found.upper == pytest.approx((right + rest.ppf(0.975)) / size, abs=1.01 / size)
         assert found.method == "posterior"
         values[value] = (right + np.arange(size - right - wrong + 1)) / size, rest
+        # Of two groups one is the worst: the other is not among the worst.
+        assert found.p_among_worst == found.p_worst == pytest.approx(1 - found.p_best, abs=0.2)
     (barn, of_barn), (tree, of_tree) = values["barn"], values["tree"]
     apart = np.subtract.outer(barn, tree)
     less = (apart < -1e-12) + (np.abs(apart) <= 1e-12) / 2

@@ -15,6 +15,7 @@ from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.rounds.fit import find_free_items, make_generator
 from activetest.sampling import between_groups, plan
 from activetest.simulation.simulate import answered
+from tests.makers import build_table
 
 SIZE = 60
 IDENTIFY = Choices(
@@ -200,6 +201,24 @@ def test_a_batch_is_spread_as_its_later_labels_will_want_it(pool):
     assert shares(1).sum() == pytest.approx(1)
     assert shares(40).sum() == pytest.approx(1)
     assert shares(40).min() > shares(1).min() + 0.1
+
+
+@pytest.mark.parametrize(("groups", "samples"), [(2, 1000), (131, 1000), (300, 436)])
+def test_of_many_groups_there_are_fewer_posterior_samples(tmp_path, monkeypatch, groups, samples):
+    """As many as make 2^17 numbers, and at most 1000."""
+    columns = {"id": range(600), "pred": ["yes", "no"] * 300}
+    columns["place"] = [f"p{row % groups}" for row in range(600)]
+    pool = build_table(tmp_path, columns, groups=("place",))
+    seen = []
+
+    def watch(playing, allocate, samples, count, rng):
+        seen.append((samples, count))
+        return np.full(len(playing.arms.size), 1 / groups)
+
+    monkeypatch.setattr(between_groups, "_allocate_batch", watch)
+    choices = replace(IDENTIFY, groups=("place",))
+    between_groups.allocate_draws(Log.empty(), pool, choices, seed=1, number=1, count=7)
+    assert seen == [(samples, 7)]
 
 
 def test_groups_that_were_chosen_whole_are_even_however_they_are_judged(pool, play):

@@ -30,6 +30,12 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     assert status(study)[1].startswith("the budget of 4 labels is used up; next shows the 2")
 
 
+def test_the_rounds_are_those_of_the_last_draw(study):
+    next_batch(study, 3)
+    next_batch(study, 1, new=True)
+    assert status(study)[0].rounds == 2
+
+
 def test_a_pool_that_is_used_up_is_said_to_be(study, label_file):
     ingest(study, label_file(*(f"item-{row},cat" for row in range(40))))
     assert status(study)[1].startswith("nothing is left to draw")

@@ -303,6 +303,15 @@ def test_the_signature_of_simulate_names_what_it_takes():
     assert "Default: optimal and uniform." in inspect.getdoc(at.simulate)
 
 
+def test_names_inside_a_method_are_none_of_its_arguments(face):
+    """A local variable of a method is as unknown a keyword as any other."""
+    for name, local in (("next", "draw"), ("report", "report"), ("next", "self")):
+        method = vars(Study)[name].__wrapped__.__code__
+        assert local in method.co_varnames
+        with pytest.raises(ChoiceError, match=f"no argument '{local}' of study.{name}"):
+            getattr(face, name)(**{local: 1})
+
+
 def test_a_mistyped_argument_of_a_method_is_answered_with_the_right_one(face):
     for call, wrong, right in (
         (face.report, "metric", "metrics"),
