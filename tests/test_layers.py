@@ -21,12 +21,14 @@ FLOORS = [
     {"rounds", "bandits", "cache", "surrogates", "metrics"},
     {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
-    {"nouns", "catalog", "parallel", "atomic", "safe_text"},
+    {"nouns", "catalog", "parallel", "atomic", "overwrite", "safe_text"},
     {"errors", "locks"},
 ]
 
 # The modules that may lie loose at the top of the package.
-LOOSE = {"__init__", "__main__", "errors", "locks", "catalog", "parallel", "atomic", "safe_text"}
+LOOSE = {"__init__", "__main__", "errors", "locks", "catalog", "parallel"} | {
+    *("atomic", "overwrite", "safe_text")
+}
 
 # Folders of tests that are no room: what holds across rooms, and programs that measure it.
 NO_ROOMS = {"benchmarks", "guarantees", "mutate", "reliability"}

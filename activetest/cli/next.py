@@ -37,6 +37,9 @@ def next_items(
         bool,
         Option("--spreadsheet", help="Put an apostrophe before ids that a spreadsheet would run."),
     ] = False,
+    force: Annotated[
+        bool, Option("--force", help="Let -o replace a file that is no batch without answers.")
+    ] = False,
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
@@ -46,7 +49,7 @@ def next_items(
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
     settings = {"new": new, "show": columns, "format": format, "spreadsheet": spreadsheet}
-    draw = partial(Study.open(study).next, path=file, **settings)
+    draw = partial(Study.open(study).next, path=file, force=force, **settings)
     batch = draw() if count is None else replace(draw(count), requested=count)
     if batch.rows and not file:
         streams.write(batch.to(format))

@@ -13,6 +13,12 @@ EXAMPLES = (
     "activetest simulate pool.parquet --labels key.csv --budget 50,100",
     "activetest simulate pool.parquet --labels key.csv --power 1,4 --plot a.svg",
 )
+# Files that are only read, and what messages call them.
+_FILES = {
+    "train": "the file of training rows",
+    "other_models": "the file of other models",
+    "costs": "the file of costs",
+}
 # Pictures are told apart by their endings: other commas belong to a name.
 _BETWEEN_PICTURES = re.compile(r"(?<=\.svg|\.png),", re.IGNORECASE)
 
@@ -99,6 +105,14 @@ def simulate(
         "FILE,...",
         section=Section.ADVANCED,
     ) = None,
+    force: Annotated[
+        bool,
+        Option(
+            "--force",
+            help="Let --plot replace a file that simulate has not drawn.",
+            rich_help_panel=Section.ADVANCED.value.capitalize(),
+        ),
+    ] = False,
     format: options.output_format(section=Section.ADVANCED) = "text",
     **choices: Any,
 ) -> None:
@@ -114,8 +128,10 @@ def simulate(
 
     renderer = options.load_format(format, "simulation")
     pictures = [Path(part) for text in plot or () for part in _BETWEEN_PICTURES.split(text)]
+    inputs = {"the pool": pool, "the answer key": labels, "the file of finished runs": save}
+    inputs |= {what: choices.get(name) for name, what in _FILES.items()}
     for path in pictures:
-        figure.check(path)
+        figure.check(path, inputs=inputs, force=force)
     own = {
         "budgets": options.read_numbers("--budget", budget, int) if budget else None,
         "estimators": options.split_names(estimator),
@@ -148,7 +164,7 @@ def simulate(
     # Numbers first: a disk that is full by now must not take them along.
     streams.write(renderer.simulation(rows), styled=True)
     for path in pictures:
-        figure.draw(rows, path)
+        figure.draw(rows, path, inputs=inputs, force=force)
 
 
 COMMAND = simulate

@@ -1,6 +1,7 @@
 """The command simulate: what it takes, and what it prints."""
 
 import json
+import re
 
 import pytest
 
@@ -158,3 +159,32 @@ def test_an_interrupt_says_how_many_runs_are_kept(folder, write_pool, capsys, mo
     with pytest.raises(KeyboardInterrupt):
         main(words)
     assert capsys.readouterr() == ("", "")
+
+
+def test_neither_a_picture_nor_saved_runs_take_the_place_of_anything_else(words, folder, capsys):
+    pytest.importorskip("matplotlib")
+    init = ["init", "pool.parquet", "--seed", "1"]
+    assert main(init) == 0
+    (folder / "mine.svg").write_text("<svg/>")
+    (folder / "mine.jsonl").write_text('{"activetest": "my notes"}')
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    for option, place, problem in (
+        ("--plot", "mine.svg", "mine.svg is there already, and is no picture.*--force"),
+        ("--plot", ".activetest/curves.svg", "curves.svg is inside the study .*, and is never"),
+        ("--save", "mine.jsonl", "mine.jsonl is not a saved simulation"),
+        ("--save", "key.csv", "key.csv is the answer key, and is never written over"),
+        ("--save", ".activetest/runs.jsonl", "runs.jsonl is inside the study .*, and is never"),
+        ("--save", "pool.parquet", "pool.parquet is the pool, and is never written over"),
+    ):
+        for force in ([], ["--force"]):
+            if place == "mine.svg" and force:
+                continue
+            assert main([*words, option, place, *force]) == 2
+            out, err = capsys.readouterr()
+            assert re.search(problem, err, re.DOTALL) and not out
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    words += ["--workers", "1", "--estimator", "iid", "--metric", "error"]
+    assert main([*words, "--plot", "mine.svg", "--force"]) == 0
+    assert main([*words, "--plot", "mine.svg", "--save", "runs.jsonl"]) == 0
+    assert main([*words, "--plot", "mine.svg", "--save", "runs.jsonl"]) == 0

@@ -220,7 +220,7 @@ def test_the_command_reads_what_the_call_says(settings):
 OF_THE_COMMAND_LINE = {
     "report": {"--format", "--verbose"},
     "status": {"--format"},
-    "simulate": {"--format", "--plot"},
+    "simulate": {"--force", "--format", "--plot"},
 }
 
 

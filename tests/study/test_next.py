@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
@@ -16,6 +18,7 @@ from activetest.study.next import Batch, next_batch, save_batch
 from activetest.study.stored import StoredStudy
 
 ROOT = Path(__file__).parents[2]
+PATH = {"PYTHONPATH": str(ROOT)}
 
 
 def ids(batch: Batch) -> list[str]:
@@ -168,18 +171,80 @@ def test_a_file_that_is_no_open_batch_is_not_overwritten(kind, study, folder):
     path = folder / "work.csv"
     path.write_bytes(FILLED[kind])
     drawn = len(study.ledger.record().draws)
-    with pytest.raises(LabelError):
+    with pytest.raises(LabelError) as raised:
         save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    assert str(path) in raised.value.problem and "`force=True`" in raised.value.hint
     assert path.read_bytes() == FILLED[kind]
     assert len(study.ledger.record().draws) == drawn
+    batch = save_batch(study, path, "csv", lambda: next_batch(study, 2), force=True)
+    assert path.read_text() == batch.to_csv()
 
 
 def test_neither_the_pool_nor_the_ledger_is_overwritten(study, pool_file):
     for path in (Path(pool_file), study.folder / "ledger.db", study.folder / "study.toml"):
         before = path.read_bytes()
-        with pytest.raises(LabelError, match="no batch that can be replaced"):
-            save_batch(study, path, "csv", lambda: next_batch(study, 2))
+        for force in (False, True):
+            with pytest.raises(StorageError, match="is never written over"):
+                save_batch(study, path, "csv", lambda: next_batch(study, 2), force=force)
         assert path.read_bytes() == before
+    assert draws(study) == []
+
+
+@pytest.mark.parametrize("key", ["train", "other_models", "costs"])
+def test_no_file_that_was_given_to_the_study_is_overwritten(folder, write_pool, key):
+    write_pool(folder / "pool.parquet", 40)
+    pool = pq.read_table(folder / "pool.parquet")
+    (folder / "costs.csv").write_text("predicted,cat,dog,owl\ncat,0,5,1\ndog,1,0,1\nowl,1,1,0\n")
+    label = pa.array(["cat", "dog"] * 20)
+    pq.write_table(pool.append_column("label", label), folder / "train.parquet")
+    others = pool.select(["id"]).append_column("surrogate_prob_0", pa.array([[0.5, 0.5, 0.0]] * 40))
+    pq.write_table(others, folder / "others.parquet")
+    name = {"train": "train.parquet", "other_models": "others.parquet", "costs": "costs.csv"}[key]
+    init("pool.parquet", seed=1, **{key: name})
+    study, before = StoredStudy.open(), (folder / name).read_bytes()
+    for force in (False, True):
+        with pytest.raises((LabelError, StorageError)) as raised:
+            save_batch(study, name, "csv", lambda: next_batch(study, 2), force=force)
+    assert "is the file of" in raised.value.problem
+    assert (folder / name).read_bytes() == before and draws(study) == []
+
+
+def test_labels_that_were_ingested_and_have_changed_since_are_not_overwritten(study, label_file):
+    batch = next_batch(study, 2)
+    path = label_file(f"{ids(batch)[0]},cat")
+    ingest(study, path)
+    path.write_text(f"{path.read_text()}{ids(batch)[1]},dog\n")
+    for force in (False, True):
+        with pytest.raises((LabelError, StorageError)) as raised:
+            save_batch(study, path, "csv", lambda: next_batch(study, 2), force=force)
+    assert "a label file that was ingested" in raised.value.problem
+    assert path.read_text().endswith("dog\n")
+
+
+def test_a_column_that_is_not_of_the_pool_is_somebodys_work(study, folder):
+    path = folder / "batch.csv"
+    save_batch(study, path, "csv", lambda: next_batch(study, 2, show=("place", "x1")))
+    save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    for filled in ("id,label,notes\nitem-1,,look again\n", '{"id": "item-1", "notes": "no"}\n'):
+        path.write_text(filled)
+        with pytest.raises(LabelError, match="has a column 'notes'|no batch"):
+            save_batch(study, path, "csv", lambda: next_batch(study, 2))
+        assert path.read_text() == filled
+    save_batch(study, path, "csv", lambda: next_batch(study, 2), force=True)
+
+
+def test_what_a_killed_next_left_is_swept(study, folder):
+    code = (
+        "import os, signal\nfrom activetest.study import next as verb\n"
+        "verb.next_batch = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from activetest.study.study import Study\nStudy.open().next(2, path='batch.csv')\n"
+    )
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code], cwd=folder, env=os.environ | PATH, check=False)
+        assert len(list(folder.glob(".batch.csv.activetest-*.tmp"))) == 1
+    (study.folder / ".cache.activetest-0badcafe.tmp").mkdir()
+    save_batch(study, folder / "batch.csv", "csv", lambda: next_batch(study, 2))
+    assert not list(folder.rglob("*.tmp"))
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])

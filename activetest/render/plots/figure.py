@@ -4,14 +4,14 @@ Active Testing (Kossen 2021), Fig. 4, 6 and A.3; matplotlib comes with the extra
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activetest import atomic
+from activetest import atomic, overwrite
 from activetest.errors import ChoiceError
 from activetest.render._words import plain
 from activetest.render.plots.curves import (
@@ -24,6 +24,10 @@ from activetest.render.plots.curves import (
 )
 
 FORMATS = (".svg", ".png")
+# What a picture states of who drew it, as matplotlib writes it, and how far from its beginning.
+_CREATOR = "activetest"
+_MARKERS = (b"<dc:title>activetest</dc:title>", b"tEXtSoftware\0activetest")
+_LONGEST_HEAD = 4096
 _INK, _FAINT = "#333333", "#D9D9D9"
 # Bands of more strategies than this would cover each other.
 _MOST_BANDS = 4
@@ -58,8 +62,16 @@ _STYLE = {
 _TITLE = {"loc": "left", "fontsize": 9, "fontweight": "bold", "parse_math": False}
 
 
-def check(path: str | Path) -> None:
-    """Raises ChoiceError where no picture can be written there, before hours of simulation."""
+def check(
+    path: str | Path, *, inputs: Mapping[str, object] | None = None, force: bool = False
+) -> None:
+    """Raises ChoiceError where no picture can be written there, before hours of simulation.
+
+    inputs  {what it is: address} of what is only read
+    force   replace a file that is no earlier picture of draw
+
+    Raises StorageError for a file of a study or an input.
+    """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise ChoiceError(
@@ -67,6 +79,7 @@ def check(path: str | Path) -> None:
         )
     if not path.parent.is_dir():
         raise ChoiceError(f"there is no folder {path.parent}", "make it first")
+    overwrite.check_target(path, _check_marker, inputs=inputs or {}, force=force)
     _check_writable(path)
     try:
         import matplotlib  # noqa: F401
@@ -75,6 +88,17 @@ def check(path: str | Path) -> None:
             "pictures need matplotlib, which is not installed",
             'python -m pip install "activetest[report]"',
         ) from error
+
+
+def _check_marker(path: Path) -> None:
+    """Raises ChoiceError for a file that draw has not written."""
+    with open(path, "rb") as file:
+        beginning = file.read(_LONGEST_HEAD)
+    if not any(marker in beginning for marker in _MARKERS):
+        raise ChoiceError(
+            f"{path} is there already, and is no picture that simulate has drawn",
+            "name another file, or replace it: `force=True`",
+        )
 
 
 def _check_writable(path: Path) -> None:
@@ -95,13 +119,19 @@ def _check_writable(path: Path) -> None:
         ) from error
 
 
-def draw(results: Sequence[dict], path: str | Path) -> None:
+def draw(
+    results: Sequence[dict],
+    path: str | Path,
+    *,
+    inputs: Mapping[str, object] | None = None,
+    force: bool = False,
+) -> None:
     """Write one row of panels per metric: mean and median squared error, and relative cost.
 
     The format is the path's suffix. Bands are one standard error of the mean, and the quarter of
-    errors on each side of the median. Raises as check does, and OSError.
+    errors on each side of the median. Takes and raises what check does, and raises OSError.
     """
-    check(path)
+    check(path, inputs=inputs, force=force)
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -115,13 +145,13 @@ def draw(results: Sequence[dict], path: str | Path) -> None:
         for title, row, three in zip(titles, rows, panels, strict=True):
             _draw_row(three, plain(title), row)
         kind = Path(path).suffix.lower()[1:]
-        dated = {"Date": None} if kind == "svg" else {"Software": None}
+        marked = {"Date": None, "Creator": _CREATOR} if kind == "svg" else {"Software": _CREATOR}
         # The file that a link points to is replaced, not the link.
         writing = atomic.replacing_file(Path(path).resolve())
         with warnings.catch_warnings(), writing as building:
             # Letters that no installed font has are boxes in a PNG; viewers of an SVG have fonts.
             warnings.filterwarnings("ignore", "Glyph")
-            figure.savefig(building, format=kind, dpi=180, facecolor="white", metadata=dated)
+            figure.savefig(building, format=kind, dpi=180, facecolor="white", metadata=marked)
 
 
 def _lay_out(figure_of: type, rows: Sequence[Sequence[Curve]]) -> tuple:

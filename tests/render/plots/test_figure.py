@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, StorageError
 from activetest.render.plots import figure as _plots
 from activetest.render.plots.curves import _COLORS, curves, legible, move_apart, round_numbers
 
@@ -206,9 +206,36 @@ def test_looking_whether_a_picture_can_be_written_changes_nothing(tmp_path):
     pytest.importorskip("matplotlib")
     _plots.check(tmp_path / "new.png")
     (tmp_path / "old.png").write_text("before")
-    _plots.check(tmp_path / "old.png")
+    _plots.check(tmp_path / "old.png", force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["old.png"]
     assert (tmp_path / "old.png").read_text() == "before"
+
+
+@pytest.mark.parametrize("name", ["curves.svg", "curves.PNG"])
+def test_only_a_picture_of_simulate_is_replaced(tmp_path, results, name):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / name
+    path.touch()
+    _plots.draw(results, path)
+    first = path.read_bytes()
+    _plots.draw(results, path)
+    assert path.read_bytes() == first
+    for mine in (b"<svg></svg>", first.replace(b"activetest", b"my program"), b"notes"):
+        path.write_bytes(mine)
+        with pytest.raises(ChoiceError, match=f"{name} is there already") as raised:
+            _plots.draw(results, path)
+        assert "`force=True`" in raised.value.hint and path.read_bytes() == mine
+    _plots.draw(results, path, force=True)
+    assert path.read_bytes() == first
+
+
+def test_no_input_becomes_a_picture(tmp_path):
+    (tmp_path / "key.png").write_text("id,label")
+    for force in (False, True):
+        with pytest.raises(StorageError, match="is the answer key, and is never written over"):
+            _plots.check(
+                tmp_path / "key.png", inputs={"the answer key": tmp_path / "key.png"}, force=force
+            )
 
 
 def test_without_matplotlib_the_hint_says_what_to_install(tmp_path, monkeypatch):
