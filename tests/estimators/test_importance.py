@@ -56,7 +56,13 @@ def test_its_bias_shrinks_with_the_number_of_draws_as_its_theory_says():
 
     biases = [bias(count) for count in (2, 4, 8)]
     assert abs(biases[0]) > abs(biases[1]) > abs(biases[2]) > 0
-    assert biases[1] / biases[2] == approx(2, rel=0.2)
+    # Of a ratio a / b of means: (a var b / b^3 - cov(a, b) / b^2) / n, and 1 / n^2 taken off.
+    weights = 1 / PROBS
+    a, b = PROBS @ (LOSSES * weights), PROBS @ weights
+    variance = PROBS @ weights**2 - b**2
+    covariance = PROBS @ (LOSSES * weights**2) - a * b
+    leading = a * variance / b**3 - covariance / b**2
+    assert 2 * 8 * biases[2] - 4 * biases[1] == approx(leading, rel=0.03)
 
 
 @pytest.mark.parametrize("name", ["lure", "doubly-robust", "naive"])

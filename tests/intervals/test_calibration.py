@@ -183,9 +183,15 @@ def test_a_bin_that_no_draw_fell_into_is_as_noisy_as_its_claim_makes_it():
 def test_rounding_outside_a_bin_is_no_draw_in_it():
     """A surrogate of single precision expects a claim of next to nothing where there is none."""
     estimated = study(TEN, CLAIMS, CLAIMS, draws=100, seed=6)
-    rounded = replace(estimated, guess=np.where(estimated.guess == 0, 1e-8, estimated.guess))
-    one, other = (calibration.interval(each, 0.95) for each in (estimated, rounded))
-    assert (other.lower, other.upper) == approx((one.lower, one.upper), abs=1e-5)
+    one, rounded, drawn = (
+        calibration.interval(
+            replace(estimated, guess=np.where(estimated.guess == 0, least, estimated.guess)), 0.95
+        )
+        for least in (0.0, 0.9e-6, 1.1e-6)
+    )
+    assert (rounded.lower, rounded.upper) == approx((one.lower, one.upper), abs=1e-5)
+    # A millionth is a claim.
+    assert drawn.variance != approx(one.variance, rel=1e-3)
 
 
 def test_errors_that_no_draw_has_met_yet_leave_doubt():

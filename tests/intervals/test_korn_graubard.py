@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pytest import approx
-from scipy.stats import binomtest, norm, t
+from scipy.stats import beta, binomtest, norm, t
 
 from activetest.intervals import korn_graubard
 from activetest.nouns.estimate import Estimate
@@ -120,6 +120,22 @@ def test_the_variance_of_uniform_draws_is_that_of_the_answered_ones():
     assert korn_graubard.interval(replace(answered, minority_count=0), 0.95).variance == approx(
         uniform
     )
+
+
+@pytest.mark.parametrize("draws", [100, 130])
+def test_a_share_within_a_deviation_of_a_bound_counts_as_no_more_draws_than_it_shows(draws):
+    """While labels of the rarer kind are few: the larger of the draws and m (1 - m) / v."""
+    mean, rare = 0.002, 5
+    uniform = mean * (1 - mean) / draws
+    variance = (rare * 0.003**2 + (20 - rare) * uniform) / 20
+    one = estimate(mean, 0.003**2, draws=draws, rare=rare)
+    size = max(draws, mean * (1 - mean) / variance)
+    # One deviation away from the bound it would be more.
+    assert size < variance**0.5 * (1 - variance**0.5) / variance
+    size *= (norm.ppf(0.025) / t.ppf(0.025, one.freedom)) ** 2
+    hits = mean * size
+    exact = beta.ppf(0.025, hits, size - hits + 1), beta.ppf(0.975, hits + 1, size - hits)
+    assert ends(one) == approx(exact)
 
 
 def test_the_size_is_at_most_the_answered_draws_where_no_label_is_of_the_rarer_kind():

@@ -224,6 +224,9 @@ def test_regression_reports_its_own_metrics(folder, label_file):
         ids = [row["id"] for row in next_batch(study, 15).rows]
         ingest(study, label_file(*(f"{item},{truth[int(item)]}" for item in ids)))
     shown = report(study, metrics=("rmse", "mse", "mae", "bias"))
+    ids = [row["id"] for row in next_batch(study, 240).rows]
+    ingest(study, label_file(*(f"{item},{truth[int(item)]}" for item in ids)))
+    known = report(study, metrics=("rmse", "mse", "mae", "bias"))
     for metric, value in (
         ("rmse", np.sqrt(np.mean((2 * x - truth) ** 2))),
         ("mse", np.mean((2 * x - truth) ** 2)),
@@ -232,10 +235,13 @@ def test_regression_reports_its_own_metrics(folder, label_file):
     ):
         found = estimate_row(shown, metric)
         assert found.lower < value < found.upper
-        assert found.estimate == pytest.approx(value, rel=0.25)
+        assert found.upper - found.lower < value if metric != "bias" else 0.35
+        # Of 300 labels the values are exact.
+        assert estimate_row(known, metric).estimate == pytest.approx(value)
     # A residual surrogate that has learned the offset predicts what was never labelled.
+    error = 0.3 / 60**0.5
     assert estimate_row(shown, "bias", "ase").estimate == pytest.approx(
-        np.mean(2 * x - truth), abs=0.1
+        np.mean(2 * x - truth), abs=2.5 * error
     )
 
 
