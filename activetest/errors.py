@@ -16,8 +16,12 @@ ActivetestError             a problem and a hint; the command line prints both a
 warnings.
 """
 
+import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class ActivetestError(Exception):
@@ -83,7 +87,7 @@ class CacheDamaged(StudyError):
 
 
 class CacheRebuilt(UserWarning):
-    """The cache was damaged, and has been built again from the pool."""
+    """The cache was damaged or may not be written, and has been built again from the pool."""
 
 
 class LargeCache(UserWarning):
@@ -100,3 +104,31 @@ class UnknownMethod(ChoiceError):
 
 class NotEstimable(ActivetestError):
     """What was asked for does not exist with the labels there are."""
+
+
+def explain_refusal(error: OSError, path: object, remedy: str) -> tuple[str, str]:
+    """The problem and the hint of what a file system refuses, by what it was to do: read or write.
+
+    path    what was written
+    remedy  the hint where it may not be written
+    """
+    reason = error.strerror or str(error)
+    if error.errno in _FULL:
+        return f"cannot write {path}: {reason}", "free some space"
+    if isinstance(error, PermissionError) and _is_unreadable(error.filename):
+        return f"cannot read {os.fsdecode(error.filename)}: {reason}", "see who may read it"
+    return f"cannot write {path}: {reason}", remedy
+
+
+def _is_unreadable(path: object) -> bool:
+    """Whether a path is there and may not be read, or is in a folder that may not be entered."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        return False
+    # As the program may, and not as whoever started it may.
+    effective = os.access in os.supports_effective_ids
+    folder = os.path.dirname(os.path.abspath(path))
+    while not os.path.lexists(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    if not os.access(folder, os.X_OK, effective_ids=effective):
+        return True
+    return os.path.lexists(path) and not os.access(path, os.R_OK, effective_ids=effective)

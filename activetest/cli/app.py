@@ -13,7 +13,7 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
-from activetest.errors import ActivetestError, CacheRebuilt, LargeCache
+from activetest.errors import ActivetestError, CacheRebuilt, LargeCache, explain_refusal
 
 # One thread per worker of our own, whatever the user says: with several, sums would depend on how
 # many there are. numpy reads these once, when it is first imported; see parallel.one_blas_thread.
@@ -70,9 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno not in _REFUSED:
             raise
         where = error.filename or "the disk"
-        return streams.fail(
-            f"cannot write {where}: {error.strerror}", "free some space, or see who may"
-        )
+        return streams.fail(*explain_refusal(error, where, "free some space, or see who may"))
     except SystemExit:
         # The reader of the help, or of what a shell completes, has gone: nobody is left to tell.
         streams.discard_output()

@@ -51,6 +51,8 @@ _HINT = (
 # What parsing raises for content that no round has left.
 _UNPARSABLE = (IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
+_REMEDY = "free some space, or see who may write there"
+
 
 class LedgerMoved(Exception):
     """The ledger has changed since it was read: whatever was computed from it is out of date."""
@@ -127,11 +129,15 @@ class Ledger:
                 raise StudyError(f"{path} is not a ledger", "restore it from a backup")
             check_schema(db, path, version)
         if version < len(MIGRATIONS):
-            with self._transaction("IMMEDIATE") as db:
-                try:
-                    migrate(db)
-                except _UNPARSABLE as error:
-                    raise self._call_damaged(f"it cannot be read: {error}") from error
+            try:
+                self._migrate()
+            except StorageError as error:
+                if not _is_forbidden(error.__cause__):
+                    raise
+                self._db = _copy_to_memory(self._db)
+                self._migrate()
+                # What is written there would be lost.
+                self._db.execute("PRAGMA query_only = ON")
         self._seen: tuple[int, Contents] | None = None
         self._record: Record | None = None
 
@@ -360,9 +366,17 @@ class Ledger:
     def _call_damaged(self, problem: str) -> StudyError:
         return StudyError(f"{self.path} is damaged: {problem}", _HINT)
 
+    def _migrate(self) -> None:
+        """Bring a file of an earlier version up to date."""
+        with self._transaction("IMMEDIATE") as db:
+            try:
+                migrate(db)
+            except _UNPARSABLE as error:
+                raise self._call_damaged(f"it cannot be read: {error}") from error
+
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:
-        with _raising_study_errors(self.path):
+        with _raising_study_errors(self.path, "read" if kind == "DEFERRED" else "write"):
             self._db.execute(f"BEGIN {kind}")
             try:
                 yield self._db
@@ -412,7 +426,7 @@ def _find_supplied(contents: Contents) -> dict[str, int | None]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    with _raising_study_errors(path):
+    with _raising_study_errors(path, "read"):
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         # FULL leaves out the folder that held the journal: a power cut would take a commit back.
         db.execute("PRAGMA synchronous = EXTRA")
@@ -420,13 +434,31 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
+def _copy_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:
+    """A copy of a file that may only be read, which can be brought up to date for reading."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    db.backup(copy)
+    db.close()
+    restrict(copy)
+    return copy
+
+
+def _is_forbidden(error: BaseException | None) -> bool:
+    """Whether a file, or the folder that its journal would be in, may only be read."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @contextmanager
-def _raising_study_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into a StudyError; a broken constraint is a bug and passes through."""
+def _raising_study_errors(path: Path, action: str = "write") -> Iterator[None]:
+    """Turn SQLite's errors into a StudyError; a broken constraint is a bug and passes through.
+
+    action  what is done with the file: "read" or "write"
+    """
     try:
         yield
     except UnreadableTable as error:
@@ -436,7 +468,7 @@ def _raising_study_errors(path: Path) -> Iterator[None]:
             raise
         if not is_refusal(error):
             raise StudyError(f"{path} is damaged: {error}", _HINT) from error
+        remedy = "see who may read it" if action == "read" else _REMEDY
         raise StorageError(
-            f"cannot write {path}: {error}",
-            "free some space, or see who may write there; nothing that was recorded is lost",
+            f"cannot {action} {path}: {error}", f"{remedy}; nothing that was recorded is lost"
         ) from error

@@ -1,12 +1,11 @@
 """The folder of a study: where it is, how it is recognised, and what the file system may refuse."""
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from activetest.errors import StorageError, StudyError
+from activetest.errors import StorageError, StudyError, explain_refusal
 from activetest.nouns.arguments import find_working_directory, read_path
 
 FOLDER = ".activetest"
@@ -85,15 +84,11 @@ def resolve_address(address: str, folder: Path) -> str:
 def raising_storage_errors(
     path: Path, *, remedy: str = "choose another `folder`, one you may write to"
 ) -> Iterator[None]:
-    """Turn what the file system refuses while `path` is written into a StorageError.
+    """Turn what the file system refuses while `path` is written, or read, into a StorageError.
 
     remedy  its hint, unless there is no space
     """
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        raise StorageError(
-            f"cannot write {path}: {error.strerror or error}",
-            "free some space" if full else remedy,
-        ) from error
+        raise StorageError(*explain_refusal(error, path, remedy)) from error

@@ -174,7 +174,11 @@ def _check_batch(study: StoredStudy | None, path: Path) -> None:
     known = {(answer.id, answer.annotator) for answer in answers}
     rows, columns = _read_batch(path)
     unknown = [
-        row for row in rows if row.status != PENDING and (row.id, row.annotator) not in known
+        row
+        for row in rows
+        if row.status != PENDING
+        # A batch for a spreadsheet has other ids.
+        and not known & {(id, row.annotator) for id in (row.id, restore_cell(row.id))}
     ]
     if unknown:
         raise LabelError(

@@ -1,6 +1,9 @@
 """A study on disk: which pool, which choices, which ledger, and a cache that can be rebuilt."""
 
+import errno
 import os
+import tempfile
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,7 +16,7 @@ import numpy as np
 from activetest import atomic, locks
 from activetest.cache import cache as caches
 from activetest.cache.cache import Cache
-from activetest.errors import PoolError, StorageError, StudyError
+from activetest.errors import CacheRebuilt, PoolError, StorageError, StudyError
 from activetest.labels.annotators import (
     DAWID_SKENE,
     InferredLabels,
@@ -42,6 +45,9 @@ from activetest.study.folder import (
 from activetest.study.frames import name_pool
 from activetest.study.restart import finish_restart, prepare_restart
 
+# How a file system says that a folder may only be read.
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
 
 class StoredStudy:
     """One study.
@@ -63,6 +69,7 @@ class StoredStudy:
         self.ledger = ledger
         self.seed = ledger.seed
         self._held: set[Path] = set()
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     @staticmethod
     def create(
@@ -222,12 +229,35 @@ class StoredStudy:
         """
         with raising_storage_errors(self.folder):
             pool = self._open_sound_pool()
-            expected = self.ledger.fingerprint
-            cache = caches.ensure_cache(pool, self.folder / CACHE, expected=expected)
-            if auxiliary:
-                cache = self.attach_auxiliary(cache, pool)
+            try:
+                cache = self._ensure_cache(pool, self.folder / CACHE, auxiliary=auxiliary)
+            except OSError as error:
+                if error.errno not in _FORBIDDEN:
+                    raise
+                cache = self._ensure_temporary_cache(pool, auxiliary=auxiliary)
             cache.reopen = partial(self.cache, auxiliary=auxiliary)
             return cache
+
+    def _ensure_cache(self, pool: Pool, place: Path, *, auxiliary: bool) -> Cache:
+        cache = caches.ensure_cache(pool, place, expected=self.ledger.fingerprint)
+        return self.attach_auxiliary(cache, pool) if auxiliary else cache
+
+    def _ensure_temporary_cache(self, pool: Pool, *, auxiliary: bool) -> Cache:
+        """A cache of a study that may only be read, among the system's temporary files.
+
+        It is removed with this object. Warns with CacheRebuilt when it is built.
+        """
+        if self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(
+                prefix="activetest-", ignore_cleanup_errors=True
+            )
+            warnings.warn(
+                f"{self.folder} may not be written: a cache of its pool is built in "
+                f"{self._temporary.name}, and removed afterwards",
+                CacheRebuilt,
+                stacklevel=3,
+            )
+        return self._ensure_cache(pool, Path(self._temporary.name) / CACHE, auxiliary=auxiliary)
 
     def _open_sound_pool(self) -> Pool:
         """As open_pool; before a cache is built from it, a damaged conversion is made again."""

@@ -1,0 +1,171 @@
+"""Studies and pools that may only be read."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.cli.app import main
+from activetest.errors import CacheRebuilt, PoolError, StorageError, StudyError
+from activetest.study.study import Study
+from tests import makers
+from tests.older_ledgers import rewrite_ledger
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "geteuid"), reason="permissions are another matter on this system"
+)
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def as_nobody() -> Iterator[None]:
+    """Do without the rights of root, if this is root: permissions count."""
+    if os.geteuid():
+        yield
+        return
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@pytest.fixture
+def place(monkeypatch) -> Iterator[Path]:
+    """A working directory that everybody may enter."""
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    folder = Path(tempfile.mkdtemp(prefix="activetest-tests-"))
+    folder.chmod(0o755)
+    monkeypatch.chdir(folder)
+    yield folder
+    protect(folder, folders=0o755, files=0o644)
+    shutil.rmtree(folder)
+
+
+def protect(folder: Path, *, folders: int = 0o555, files: int = 0o444) -> None:
+    """Set the permissions of a folder and of everything in it."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(folders if path.is_dir() else files)
+
+
+@pytest.fixture(params=["pool.parquet", "pool.csv"])
+def labelled(place, request) -> Path:
+    """The folder of a study of a pool in a folder `data`, with eight labels."""
+    (place / "data").mkdir()
+    table = pq.read_table(makers.write_pool(place / "data" / "pool.parquet", 60))
+    pyarrow.csv.write_csv(table, place / "data" / "pool.csv")
+    protect(place / "data")
+    study = Study.create(f"data/{request.param}", "study", groups="place", seed=1)
+    answers = "".join(f"{id},cat\n" for id in study.next(8).ids)
+    (place / "labels.csv").write_text(f"id,label\n{answers}")
+    # Whatever is imported late is imported now: others may not be allowed to read this Python.
+    assert main(["ingest", "labels.csv", "--study", "study"]) == 0
+    for words in ([], ["--format", "json"], ["--require", "nonsense"]):
+        assert main(["report", "--study", "study", *words]) in (0, 2)
+    return place / "study"
+
+
+def read_report(capsys) -> dict:
+    """The report as anybody gets it."""
+    capsys.readouterr()
+    with as_nobody():
+        assert main(["report", "--study", "study", "--format", "json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+
+def test_a_study_needs_no_right_to_write_in_the_folder_of_its_pool(labelled, capsys):
+    stored = Study.open("study")._stored
+    pool = Path(stored.uri).relative_to(labelled.parent)
+    labelled.parent.chmod(0o777)
+    with as_nobody():
+        with pytest.raises(PermissionError):
+            (labelled.parent / "data" / "new").touch()
+        assert main(["init", str(pool), "--study", "other", "--seed", "1"]) == 0
+        assert main(["next", "-n", "3", "--study", "other"]) == 0
+        assert main(["report", "--study", "other"]) == 0
+    names = sorted(path.name for path in (labelled.parent / "data").iterdir())
+    assert names == ["pool.csv", "pool.parquet"]
+
+
+def test_a_report_needs_no_right_to_write(labelled, capsys):
+    expected = read_report(capsys)
+    protect(labelled)
+    before = {path: path.stat().st_mtime_ns for path in labelled.parent.rglob("*")}
+    assert read_report(capsys) == expected
+    with as_nobody():
+        assert main(["status", "--study", "study"]) == 0
+        assert Study.open("study").report(differences="place").estimates
+        study = Study.open("study")
+        with pytest.raises(StorageError, match=r"cannot write .*ledger\.db"):
+            study.next(3)
+        with pytest.raises(StorageError, match=r"cannot write .*ledger\.db"):
+            study.undo()
+    assert before == {path: path.stat().st_mtime_ns for path in labelled.parent.rglob("*")}
+
+
+def test_a_cache_that_may_not_be_written_is_built_elsewhere_and_this_is_said(labelled, capsys):
+    expected = read_report(capsys)
+    shutil.rmtree(labelled / "cache")
+    protect(labelled)
+    assert read_report(capsys) == expected
+    with as_nobody():
+        assert main(["report", "--study", "study"]) == 0
+        said = capsys.readouterr().err
+        assert f"note: {labelled} may not be written: a cache of its pool is built in" in said
+        place = Path(said.split("is built in ")[1].split(",")[0])
+        with pytest.warns(CacheRebuilt) as caught:
+            study = Study.open("study")
+            assert study.report().to_json() == study.report().to_json()
+        assert len(caught) == 1
+    assert not place.exists() and not (labelled / "cache").exists()
+
+
+def test_an_older_ledger_that_may_only_be_read_is_brought_up_to_date_in_memory(labelled, capsys):
+    expected = read_report(capsys)
+    rewrite_ledger(labelled / "ledger.db", 4)
+    protect(labelled)
+    content = (labelled / "ledger.db").read_bytes()
+    assert read_report(capsys) == expected
+    with as_nobody():
+        study = Study.open("study")
+        assert study.status().counts.labelled == 8
+        with pytest.raises(StorageError, match="cannot write"):
+            study.undo()
+    assert (labelled / "ledger.db").read_bytes() == content
+
+
+def test_what_may_not_be_read_is_not_called_unwritable(labelled, capsys):
+    unreadable = [labelled / "ledger.db", labelled / "study.toml", labelled]
+    for path in unreadable:
+        mode = path.stat().st_mode
+        path.chmod(0)
+        with as_nobody():
+            with pytest.raises((StudyError, PermissionError)):
+                Study.open("study").status()
+            assert main(["status", "--study", "study"]) == 2
+        said = capsys.readouterr().err
+        assert "cannot write" not in said and str(path) in said and "read" in said
+        path.chmod(mode)
+    with as_nobody():
+        assert main(["status", "--study", "study"]) == 0
+
+
+def test_a_pool_that_may_not_be_read_is_not_called_unwritable(labelled, capsys):
+    pool = Path(Study.open("study")._stored.uri)
+    os.utime(pool, (1, 1))
+    pool.chmod(0)
+    with as_nobody():
+        assert main(["report", "--study", "study"]) == 2
+        said = capsys.readouterr().err
+        assert "cannot write" not in said and "may not be read" in said and pool.name in said
+        with pytest.raises(PoolError):
+            Study.open("study").report()
