@@ -22,6 +22,7 @@ import pytest
 
 import activetest as at
 from activetest.cli import pages
+from activetest.study.stored import StoredStudy
 from tests import makers
 from tests.reliability.audit import watching
 from tests.reliability.hostile_labels import Canary
@@ -143,6 +144,17 @@ def test_arrays_of_rounds_are_not_written_through_a_link(work, elsewhere, capsys
     assert run_here(work, "next", "--n", "2") == 2
     assert "is a link" in capsys.readouterr().err
     assert take_snapshot(work) == before
+
+
+@links
+def test_a_restart_that_is_a_link_takes_no_file_from_where_it_leads(work, elsewhere):
+    ledger = StoredStudy.open(work / STUDY).ledger
+    numbers = {"seed": ledger.seed, "fingerprint": ledger.fingerprint}
+    (elsewhere / "ledger.json").write_text(json.dumps(numbers))
+    (work / STUDY / "restart").symlink_to(elsewhere)
+    before = list_content(elsewhere)
+    assert set(run_verbs(work)) == {0}
+    assert list_content(elsewhere) == before
 
 
 @pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "[]", '{"seed": 1}', "\xff"])
