@@ -131,13 +131,13 @@ def play_trials(scene: Path, seeds: range) -> int:
 
 
 def test_a_damaged_cache_changes_no_answer(scene, count_trials):
-    assert play_trials(scene, range(6)) >= 3
-    count_trials("damaged caches, five verbs each", 6)
+    assert play_trials(scene, range(4)) >= 2
+    count_trials("damaged caches, five verbs each", 4)
 
 
 @pytest.mark.slow
 def test_hundreds_of_damaged_caches_change_no_answer(scene, count_trials):
-    assert play_trials(scene, range(6, 406)) >= 200
+    assert play_trials(scene, range(4, 404)) >= 200
     count_trials("damaged caches, five verbs each", 400)
 
 
