@@ -1,9 +1,12 @@
 """What the tests of this folder share: counts of what was tried, and a table of them at the end."""
 
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from tests.reliability.forks import Server
 
 _PREFIX = "trials: "
 
@@ -19,6 +22,15 @@ def count_trials(record_property) -> Callable[..., None]:
     yield add
     for what, number in counts.items():
         record_property(f"{_PREFIX}{what}", number)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Server]:
+    """The program that forks processes of activetest."""
+    if not hasattr(os, "fork"):
+        pytest.skip("only POSIX forks")
+    with Server() as server:
+        yield server
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

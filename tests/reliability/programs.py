@@ -8,25 +8,26 @@ from pathlib import Path
 
 from activetest.cli.app import main
 from activetest.study.stored import StoredStudy
+from tests.reliability.forks import ROOT
 
-ROOT = Path(__file__).parents[2]
 STUDY = ".activetest"
 
 
-def start(folder: Path, *words: str, **options) -> subprocess.Popen:
-    """A process of the program in a folder; options as for Popen."""
-    environment = {name: value for name, value in os.environ.items() if name != "ACTIVETEST_STUDY"}
-    environment |= {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "activetest", *words]
-    return subprocess.Popen(command, cwd=folder, env=environment, **options)
+class Started:
+    """A process that starts from nothing: `python -m activetest` in a folder."""
 
+    def __init__(self, folder: Path, *words: str) -> None:
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+        environment.pop("ACTIVETEST_STUDY", None)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        command = [sys.executable, "-m", "activetest", *words]
+        self._process = subprocess.Popen(command, cwd=folder, env=environment, **pipes)
+        self.poll, self.kill = self._process.poll, self._process.kill
 
-def run(folder: Path, *words: str, **options) -> tuple[int, str, str]:
-    """Exit code, output and messages of a process in a folder."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = start(folder, *words, **pipes, **options)
-    out, err = process.communicate()
-    return process.returncode, out, err
+    def communicate(self) -> tuple[int, str, str]:
+        """Exit code, below zero for a signal, output and messages, once it has ended."""
+        texts = self._process.communicate()
+        return self._process.returncode, *texts
 
 
 def run_here(folder: Path, *words: str) -> int:

@@ -8,15 +8,14 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests import makers
-from tests.reliability.programs import STUDY, find_leftovers, run, run_here, take_snapshot
-
-resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
+from tests.reliability.programs import STUDY, find_leftovers, run_here, take_snapshot
 
 # The smallest amount in which a file system gives space away.
 PAGE = 4096
@@ -65,10 +64,10 @@ def prepare(folder: Path, command: str) -> None:
         shutil.rmtree(folder / STUDY / "cache")
 
 
-def try_with(folder: Path, command: str, after: tuple, **options) -> bool:
+def try_with(run: Callable, folder: Path, command: str, after: tuple) -> bool:
     """Whether a command succeeds that has too little space; checks what it leaves."""
     before = take_snapshot(folder)
-    code, _, messages = run(folder, *COMMANDS[command], **options)
+    code, _, messages = run(folder, *COMMANDS[command])
     left = take_snapshot(folder)
     if code == 0:
         assert left == after
@@ -105,27 +104,24 @@ def scene(tmp_path, monkeypatch):
     return make
 
 
-def limit_files(size: int) -> dict:
-    """Options of a process whose files cannot grow beyond a size."""
-    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
-
-
 @pytest.mark.parametrize(("command", "size"), [("next -o", 0), ("ingest", 8192)])
-def test_files_that_cannot_grow_lose_nothing(scene, command, size, count_trials):
+def test_files_that_cannot_grow_lose_nothing(scene, forks, command, size, count_trials):
     folder, after = scene(command)
-    assert not try_with(folder, command, after, **limit_files(size))
+    assert not try_with(partial(forks.run, size=size), folder, command, after)
     check_repetition(folder, command, after)
     count_trials("files that cannot grow")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_files_that_cannot_grow_at_any_size_lose_nothing(scene, command, tmp_path, count_trials):
+def test_files_that_cannot_grow_at_any_size_lose_nothing(
+    scene, forks, command, tmp_path, count_trials
+):
     folder, after = scene(command)
     for pages in AMOUNTS:
         work = tmp_path / "work"
         shutil.copytree(folder, work)
-        done = try_with(work, command, after, **limit_files(pages * PAGE))
+        done = try_with(partial(forks.run, size=pages * PAGE), work, command, after)
         check_repetition(work, command, after)
         count_trials("files that cannot grow")
         shutil.rmtree(work)
@@ -166,14 +162,14 @@ def fill(place: Path, pages: int) -> Path:
     reason="only root can mount a small disk",
 )
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_full_disk_loses_nothing(scene, command, tmp_path, count_trials):
+def test_a_full_disk_loses_nothing(scene, forks, command, tmp_path, count_trials):
     folder, after = scene(command)
     with mounted(tmp_path / "disk", 1024) as disk:
         for pages in AMOUNTS:
             work = disk / "work"
             shutil.copytree(folder, work)
             filler = fill(disk, pages)
-            done = try_with(work, command, after)
+            done = try_with(forks.run, work, command, after)
             filler.unlink()
             check_repetition(work, command, after)
             count_trials("full disks")

@@ -10,6 +10,7 @@ import hashlib
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,31 +18,29 @@ import pytest
 from tests import makers
 from tests.reliability.programs import (
     STUDY,
+    Started,
     find_leftovers,
     run_here,
-    start,
     take_snapshot,
 )
 
 # Seconds that each kind of command took when it was not killed, and before that is known.
 _TAKES: dict[str, float] = {}
-_USUAL = 1.0
+_USUAL = 0.3
 # What a process that is killed tells who waits for it.
 KILLED = -9
 
 
-def run_and_kill(folder: Path, kind: str, words: list[str], chance: random.Random) -> int:
-    """The exit code of a process that is killed at some moment, unless it was faster.
+def run_and_kill(
+    start: Callable, folder: Path, kind: str, words: list[str], chance: random.Random
+) -> tuple[int, str, str]:
+    """Exit code and texts of a process that is killed at some moment, unless it was faster.
 
     Half of the processes are killed when they write, the others at any time.
     """
     begin = time.monotonic()
-    limit = begin + chance.uniform(0.4, 1.1) * _TAKES.get(kind, _USUAL)
-    with (
-        open(_printed(folder, "out"), "wb") as out,
-        open(_printed(folder, "err"), "wb") as err,
-    ):
-        process = start(folder, *words, stdout=out, stderr=err)
+    limit = begin + chance.uniform(0, 1.1) * _TAKES.get(kind, _USUAL)
+    process = start(folder, *words)
     if chance.random() < 0.5:
         before = _list_files(folder)
         while process.poll() is None and _list_files(folder) == before:
@@ -50,15 +49,10 @@ def run_and_kill(folder: Path, kind: str, words: list[str], chance: random.Rando
     while process.poll() is None and time.monotonic() < limit:
         time.sleep(0.0002)
     process.kill()
-    code = process.wait()
-    if code != KILLED:
+    ended = process.communicate()
+    if ended[0] != KILLED:
         _TAKES[kind] = time.monotonic() - begin
-    return code
-
-
-def _printed(folder: Path, name: str) -> Path:
-    """The file with what the last process in a folder has printed: `out` or `err`."""
-    return folder.with_name(f"{folder.name}.{name}")
+    return ended
 
 
 def _list_files(folder: Path) -> list[tuple[str, int]]:
@@ -106,10 +100,15 @@ def label_of(id: str) -> str:
     return ("cat", "dog", "owl")[hashlib.sha256(id.encode()).digest()[0] % 3]
 
 
-@pytest.fixture
-def pair(tmp_path, monkeypatch) -> tuple[Path, Path]:
-    """Two folders with the same pool and the same study."""
+@pytest.fixture(autouse=True)
+def no_other_study(monkeypatch) -> None:
+    """The environment names no study."""
     monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+
+
+@pytest.fixture
+def pair(tmp_path) -> tuple[Path, Path]:
+    """Two folders with the same pool and the same study."""
     folders = tmp_path / "killed", tmp_path / "undisturbed"
     for folder in folders:
         folder.mkdir()
@@ -131,7 +130,7 @@ def pair(tmp_path, monkeypatch) -> tuple[Path, Path]:
     return folders
 
 
-def kill_commands(pair: tuple[Path, Path], kills: int, seed: int) -> int:
+def kill_commands(start: Callable, pair: tuple[Path, Path], kills: int, seed: int) -> int:
     """Give commands until so many were killed, and compare; the number of those killed."""
     folder, undisturbed = pair
     chance = random.Random(seed)
@@ -144,15 +143,15 @@ def kill_commands(pair: tuple[Path, Path], kills: int, seed: int) -> int:
             write_labels(each, before[0], number)
         assert run_here(undisturbed, *words) == 0
         after = take_snapshot(undisturbed)
-        code = run_and_kill(folder, kind, words, chance)
+        code, out, err = run_and_kill(start, folder, kind, words, chance)
         left = take_snapshot(folder)
-        assert code in (0, KILLED), _printed(folder, "err").read_text()
+        assert code in (0, KILLED), err
         killed += code == KILLED
         assert left in (before, after), f"half of {words} happened"
         assert code == KILLED or left == after, f"{words} was done, and is not there"
         if kind.startswith("next"):
             drawn = {draw.id for draw in left[0].draws}
-            shown = _printed(folder, "out").read_text().splitlines(keepends=True)[1:]
+            shown = out.splitlines(keepends=True)[1:]
             whole = {line.split(",")[0] for line in shown if line.endswith("\n")}
             assert whole - {""} <= drawn, "items were shown that are not recorded"
         # Again, unless it would be done twice.
@@ -176,19 +175,21 @@ def compare_reports(pair: tuple[Path, Path], capsys) -> None:
     assert texts[0] == texts[1] and '"n_labeled"' in texts[0]
 
 
-def test_kills_lose_nothing(pair, count_trials, capsys):
-    count_trials("kills of commands", kill_commands(pair, 3, seed=0))
+def test_kills_lose_nothing(pair, forks, count_trials, capsys):
+    count_trials("kills of commands", kill_commands(forks.start, pair, 4, seed=0))
     compare_reports(pair, capsys)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 13))
-def test_many_kills_lose_nothing(pair, seed, count_trials, capsys):
-    count_trials("kills of commands", kill_commands(pair, 30, seed=seed))
+def test_many_kills_lose_nothing(pair, forks, seed, count_trials, capsys):
+    """Some of the processes start from nothing, as those of users do."""
+    starting = Started if seed % 6 == 0 else forks.start
+    count_trials("kills of commands", kill_commands(starting, pair, 30, seed=seed))
     compare_reports(pair, capsys)
 
 
-def kill_inits(folder: Path, kills: int, seed: int) -> int:
+def kill_inits(start: Callable, folder: Path, kills: int, seed: int) -> int:
     """Begin studies of a CSV file until so many were killed; the number of those killed."""
     chance = random.Random(seed)
     pool = folder / "pool.csv"
@@ -209,8 +210,8 @@ def kill_inits(folder: Path, kills: int, seed: int) -> int:
             begun = take_snapshot(undisturbed)
             assert run_here(undisturbed, "next", "--n", "3") == 0
             drawn = take_snapshot(undisturbed)
-        code = run_and_kill(work, "init", words, chance)
-        assert code in (0, KILLED), _printed(work, "err").read_text()
+        code, _, err = run_and_kill(start, work, "init", words, chance)
+        assert code in (0, KILLED), err
         killed += code == KILLED
         left = take_snapshot(work)
         assert left in ((), begun)
@@ -223,13 +224,12 @@ def kill_inits(folder: Path, kills: int, seed: int) -> int:
     return killed
 
 
-def test_a_killed_init_is_repeated(tmp_path, count_trials, monkeypatch):
-    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
-    count_trials("kills of init", kill_inits(tmp_path, 2, seed=0))
+def test_a_killed_init_is_repeated(tmp_path, forks, count_trials):
+    count_trials("kills of init", kill_inits(forks.start, tmp_path, 3, seed=0))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 5))
-def test_many_killed_inits_are_repeated(tmp_path, seed, count_trials, monkeypatch):
-    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
-    count_trials("kills of init", kill_inits(tmp_path, 20, seed=seed))
+def test_many_killed_inits_are_repeated(tmp_path, forks, seed, count_trials):
+    starting = Started if seed == 4 else forks.start
+    count_trials("kills of init", kill_inits(starting, tmp_path, 20, seed=seed))

@@ -2,14 +2,13 @@
 
 import random
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests import makers
-from tests.reliability.programs import STUDY, find_leftovers, run_here, start, take_snapshot
+from tests.reliability.programs import STUDY, Started, find_leftovers, run_here, take_snapshot
 
 
 def begin(folder: Path) -> None:
@@ -65,11 +64,10 @@ def check_processes(tmp_path: Path, count: int) -> None:
     folder, again = tmp_path / "at once", tmp_path / "in turn"
     begin(folder)
     commands = make_commands(folder, count)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    processes = [start(folder, *words, **pipes) for words in commands]
+    processes = [Started(folder, *words) for words in commands]
     outcomes = [process.communicate() for process in processes]
-    for words, process, (_, messages) in zip(commands, processes, outcomes, strict=True):
-        assert process.returncode == 0, f"{words}: {messages}"
+    for words, (code, _, messages) in zip(commands, outcomes, strict=True):
+        assert code == 0, f"{words}: {messages}"
     record = take_snapshot(folder)[0]
     assert len({draw.id for draw in record.draws}) == len(record.draws)
     # What was shown is recorded, and each batch is one round.
@@ -77,7 +75,7 @@ def check_processes(tmp_path: Path, count: int) -> None:
         number: {draw.id for draw in record.draws if draw.round == number}
         for number in {draw.round for draw in record.draws}
     }
-    for words, (out, _) in zip(commands, outcomes, strict=True):
+    for words, (_, out, _) in zip(commands, outcomes, strict=True):
         if "--new" in words:
             shown = {line.split(",")[0] for line in out.splitlines()[1:]}
             assert len(shown) == 3 and shown in batches.values()

@@ -26,7 +26,7 @@ from activetest.study.stored import StoredStudy
 from tests import makers
 from tests.reliability.audit import watching
 from tests.reliability.hostile_labels import Canary
-from tests.reliability.programs import ROOT, STUDY, run, run_here, take_snapshot
+from tests.reliability.programs import ROOT, STUDY, Started, run_here, take_snapshot
 
 VERBS = (
     ["status"],
@@ -340,7 +340,7 @@ def test_looking_at_a_study_calls_no_address_that_it_names(work):
     with listening() as (port, calls):
         where = f"s3://k:s@bucket/pool.parquet?endpoint_override=http%3A%2F%2F127.0.0.1%3A{port}"
         edit_config(work, "uri", json.dumps(where))
-        code, _, messages = run(work, "status")
+        code, _, messages = Started(work, "status").communicate()
         assert code == 0, messages
         time.sleep(0.3)
         assert calls == []
