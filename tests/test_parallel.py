@@ -2,11 +2,15 @@
 
 import threading
 import time
+from functools import reduce
 from operator import add
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from activetest.parallel import map_reduce
+from activetest import parallel
+from activetest.parallel import BlockSum, map_reduce, one_blas_thread
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7, None])
@@ -58,3 +62,40 @@ def test_only_a_few_results_exist_at_once():
 
     map_reduce(range(50), make, combine, workers=2)
     assert most <= 6
+
+
+def test_a_sum_over_blocks_does_not_depend_on_who_added_which_of_them_first():
+    values = (10.0 ** np.random.default_rng(1).uniform(-8, 8, 23)).tolist()
+    blocks = [BlockSum.of(number, value) for number, value in enumerate(values)]
+    totals = set()
+    for cut in range(1, 22):
+        for other in range(cut + 1, 23):
+            runs = [blocks[:cut], blocks[cut:other], blocks[other:]]
+            first, second, third = (reduce(add, run) for run in runs)
+            totals |= {(first + second + third).total, (first + (second + third)).total}
+    assert len(totals) == 1
+    np.testing.assert_allclose(totals.pop(), sum(values))
+
+
+def blas_threads() -> set[int]:
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_linear_algebra_has_one_thread_until_the_last_block_ends(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with threadpool_limits(2, user_api="blas"):
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert blas_threads() == {1}
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2} and not parallel._limited
+
+
+def test_where_the_environment_allows_one_thread_nothing_is_done(monkeypatch):
+    for library in parallel.BLAS_THREADS:
+        monkeypatch.setenv(library, "1")
+    with threadpool_limits(2, user_api="blas"), one_blas_thread():
+        assert blas_threads() == {2}

@@ -174,15 +174,16 @@ def test_the_shell_completes_commands_and_options():
     assert program(env=asked).stdout == "--require\n"
 
 
-def test_libraries_of_linear_algebra_get_one_thread_unless_the_user_says_otherwise():
+def test_libraries_of_linear_algebra_get_one_thread_whatever_the_user_says():
+    """Sums of several threads would depend on how many there are."""
     code = "import activetest.cli.app, os; print(os.environ['OPENBLAS_NUM_THREADS'])"
-    for given, wanted in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+    for given in ({}, {"OPENBLAS_NUM_THREADS": "3"}):
         env = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")} | given
         done = subprocess.run(
             [sys.executable, "-c", code], env=env | {"PYTHONPATH": str(ROOT)},
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        assert done.stdout.strip() == wanted
+        assert done.stdout.strip() == "1"
 
 
 @pytest.mark.parametrize("words", [["next"], ["status"], ["--help"], ["--version"]])

@@ -1,0 +1,58 @@
+"""Rows of files in blocks that do not depend on how the files were written."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.pool import pool as pools
+from activetest.pool.files import Files
+from activetest.pool.pool import Pool
+
+ROWS = 1000
+
+
+def write_files(folder, groups: int, parts: int = 1) -> Files:
+    """A thousand rows in so many files, with so many rows in a row group."""
+    folder.mkdir(exist_ok=True)
+    words = pa.array([f"w{row % 7}" for row in range(ROWS)]).dictionary_encode()
+    table = pa.table({"id": range(ROWS), "word": words, "pair": [[r, -r] for r in range(ROWS)]})
+    for part in range(parts):
+        size = -(-ROWS // parts)
+        piece = table.slice(part * size, size)
+        pq.write_table(piece, folder / f"{part}.parquet", row_group_size=groups)
+    return Files(str(folder))
+
+
+@pytest.mark.parametrize(("groups", "parts"), [(ROWS, 1), (7, 1), (64, 1), (100, 3), (333, 2)])
+@pytest.mark.parametrize(("start", "stop"), [(0, None), (128, 512), (640, None), (960, 1000)])
+def test_blocks_end_where_their_numbers_say(groups, parts, start, stop, tmp_path):
+    files = write_files(tmp_path / "pool", groups, parts)
+    assert files.rows == ROWS
+    blocks = list(files.blocks(["word", "id", "pair"], 64, start=start, stop=stop))
+    ends = [*range(start, stop or ROWS, 64), stop or ROWS]
+    assert [at for at, _ in blocks] == ends[:-1]
+    assert [batch.num_rows for _, batch in blocks] == np.diff(ends).tolist()
+    ids = [id for _, batch in blocks for id in batch.column("id").to_pylist()]
+    assert ids == list(range(start, stop or ROWS))
+    words = [word for _, batch in blocks for word in batch.column("word").to_pylist()]
+    assert words == [f"w{id % 7}" for id in ids]
+    pairs = [pair for _, batch in blocks for pair in batch.column("pair").to_pylist()]
+    assert pairs == [[id, -id] for id in ids]
+
+
+@pytest.mark.parametrize("groups", [300_000, 1_000, 65_536, 70_000])
+def test_runs_of_strips_cover_every_row_once(groups, tmp_path, monkeypatch):
+    monkeypatch.setattr(pools, "_RUN_BLOCKS", 1)
+    rows = 300_000
+    pred = np.arange(rows) % 2
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"pred": pred}), path, row_group_size=groups)
+    pool = Pool.open(path)
+    strips = list(pool.strips())
+    assert [strip.start for strip in strips] == list(range(0, rows, 65_536))
+    assert [strip.number for strip in strips] == list(range(5))
+    runs = pool._split_runs(65_536)
+    assert (len(runs) >= 4) == (groups < rows) and all(start % 65_536 == 0 for start, _ in runs)
+    seen = pool.map_strips(lambda strip: [(strip.start, strip.batch.num_rows)], list.__add__)
+    assert seen == [(strip.start, strip.batch.num_rows) for strip in strips]
