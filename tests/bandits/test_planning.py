@@ -93,6 +93,8 @@ def test_labelling_everything_is_enough():
 def test_groups_that_tie_are_decided_once_all_is_labelled():
     """With one label missing in each of two alike groups, most futures end in a tie."""
     assert 1 <= forecast(arms([6, 6], [0, 0], [7, 7]), level=0.999) <= 2
+    # Decided after all four that are missing, and not before the first: half of them.
+    assert forecast(arms([6, 6], [0, 0], [8, 8]), level=0.999) == 2
 
 
 def test_labels_go_where_there_is_room_and_none_is_left_over():

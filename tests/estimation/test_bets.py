@@ -7,8 +7,9 @@ import pytest
 from pytest import approx
 
 from activetest.errors import NotEstimable
+from activetest.estimation import bets
 from activetest.estimation.anytime import compute_increments_at
-from activetest.estimation.samples import collect_evidence
+from activetest.estimation.samples import Group, collect_evidence
 from activetest.item_statistics import specification
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
@@ -226,14 +227,38 @@ def test_a_started_round_counts_as_far_as_it_is_answered(pool, truth):
 
 def test_chunks_and_many_values_at_once_change_nothing(pool, truth, monkeypatch):
     study, metric = Study(pool, truth, ERROR).draw(4).draw(4), metric_of(pool, "f1[dog]")
-    one = [study.bets(metric, 1, value) for value in (0.2, 0.9)]
+    values = (0.1, 0.2, 0.5, 0.7, 0.9)
+    one = [study.bets(metric, 1, value) for value in values]
     monkeypatch.setattr(pool, "chunks", lambda: [(0, 5), (5, 6), (6, 12)])
     evidence = collect_evidence(study.log, pool, ERROR, [metric], seed=1)
-    other = compute_increments_at(evidence, pool, metric, evidence.groups[1], (0.2, 0.9), seed=1)
+    other = compute_increments_at(evidence, pool, metric, evidence.groups[1], values, seed=1)
     for before, after in zip(one, other, strict=True):
         for name in ("value", "low", "high", "offset", "least", "most"):
             # The surrogate's expectations are in single precision: their last digit may differ.
             assert getattr(after, name) == approx(getattr(before, name), rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("declined", [False, True])
+def test_rows_are_alike_where_every_statistic_depends_on_the_prediction_alone(pool, declined):
+    """The range over all labels of 0.5 + 2 error - 3 brier, row by row; without brier, by class."""
+    rows = pool.rows(0, SIZE)
+    error, brier = (metric_of(pool, name).statistics[0] for name in ("error", "brier"))
+    nobody = np.zeros((1, 0))
+    weights = np.array([[0.5, 2.0, -3.0]])
+    tested = bets.TestedMean(Group("", SIZE), (error, brier), weights, nobody, nobody)
+    ends, kinds = bets._Sums(tested, 3, declined).by_kind(rows)
+    assert kinds is None
+    labels = np.tile([0.0, 1.0, 2.0], (SIZE, 1))
+    table = 0.5 + 2 * error.value(rows.outputs, labels) - 3 * brier.value(rows.outputs, labels)
+    if declined:
+        # What cannot be answered is worth nothing.
+        table = np.hstack([table, np.zeros((SIZE, 1))])
+    assert ends[:, 0] == approx(np.stack([table.min(axis=1), table.max(axis=1)]), rel=1e-5)
+    alone = bets.TestedMean(Group("", SIZE), (error,), weights[:, :2], nobody, nobody)
+    ends, kinds = bets._Sums(alone, 3, declined).by_kind(rows)
+    assert (kinds == rows.outputs.pred).all()
+    low = 0.0 if declined else 0.5
+    assert ends[:, 0] == approx(np.array([[low] * 3, [2.5] * 3]))
 
 
 @pytest.mark.parametrize("called", [["cat", "dog"], ["cat"]], ids=["two classes", "one class"])

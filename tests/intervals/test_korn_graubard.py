@@ -138,6 +138,15 @@ def test_a_share_within_a_deviation_of_a_bound_counts_as_no_more_draws_than_it_s
     assert ends(one) == approx(exact)
 
 
+def test_with_twenty_labels_of_the_rarer_kind_the_share_counts_as_one_deviation_away():
+    """0.002 with a deviation of 0.003 is as many draws as 0.003 would be."""
+    one = estimate(0.002, 0.003**2, draws=100, rare=20)
+    size = 0.003 * 0.997 / 0.003**2 * (norm.ppf(0.025) / t.ppf(0.025, one.freedom)) ** 2
+    hits = 0.002 * size
+    exact = beta.ppf(0.025, hits, size - hits + 1), beta.ppf(0.975, hits + 1, size - hits)
+    assert ends(one) == approx(exact)
+
+
 def test_the_size_is_at_most_the_answered_draws_where_no_label_is_of_the_rarer_kind():
     """Clopper and Pearson's limit without a hit, 1 - tail^(1 / n), at what Student's t leaves."""
     whole = estimate(0.0, 0.0, draws=100, rare=0)

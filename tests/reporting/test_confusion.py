@@ -36,6 +36,18 @@ def test_the_confusion_posterior_counts_true_labels(begin_study, label_draws):
     rest = (cats.n_pool - cats.n_labeled) * (cats.n_labeled + 1 / 3) / (cats.n_labeled + 1)
     exact = (cats.n_labeled + rest) / cats.n_pool
     assert cell(after, "dog", "cat").estimate == pytest.approx(exact)
+    total = 0.0
+    for column in after.columns:
+        # A Dirichlet-multinomial for the rest, with one prior label over three classes.
+        size, known = column.n_pool, column.n_labeled
+        rest, strength = size - known, known + 1
+        for each in after.cells:
+            if each.predicted == column.predicted:
+                share = (each.estimate * size - known) / rest if each.estimate > 0.5 else None
+                share = (1 / 3) / strength if share is None else share
+                spread = rest * share * (1 - share) * (strength + rest) / (strength + 1)
+                total += size * spread / size**2
+    assert report(study).assessment.rmse == pytest.approx((total / 90) ** 0.5)
 
 
 def test_of_many_classes_the_most_frequent_mistakes_are_listed(
