@@ -8,7 +8,8 @@ import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from types import SimpleNamespace
+from typing import Any, BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
 from activetest.nouns.arguments import read_path
@@ -59,6 +60,15 @@ def read_columns(path: str | Path) -> set[str]:
         io.StringIO(text, newline=""), delimiter=find_delimiter(text, ("id", "label"))
     )
     return {column.strip() for column in next((row for row in lines if row), [])}
+
+
+def write_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV whose lines end with a line feed; a cell with a carriage return is quoted."""
+    lines: list[str] = []
+    # Some versions of the module quote it only where it ends lines.
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    writer.writerows(rows)
+    return "".join(f"{line[:-2]}\n" for line in lines)
 
 
 def make_label_encoder(classes: Sequence[str]) -> Callable[[str], float]:

@@ -1,7 +1,5 @@
 """The log of draws: every draw with its probability, and every answer ever given, as a table."""
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from activetest import atomic
 from activetest.errors import StorageError
+from activetest.labels.files import write_csv
+from activetest.safe_text import neutralise_cell
 from activetest.study.folder import LEDGER, raising_storage_errors
 
 if TYPE_CHECKING:
@@ -72,13 +72,10 @@ class DrawLog:
         stand in columns that are left alone there. Raises StorageError where the file is there
         already or cannot be written.
         """
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(self.rows)
+        text = write_csv([COLUMNS, *map(_write_cells, self.rows)])
         if path is None:
-            return text.getvalue()
-        _write_new(Path(path), text.getvalue())
+            return text
+        _write_new(Path(path), text)
         return None
 
     def to_frame(self, kind: str = "pandas") -> Any:
@@ -104,6 +101,12 @@ class DrawLog:
     def __repr__(self) -> str:
         """One line."""
         return f"<DrawLog: {self.summary()}>"
+
+
+def _write_cells(row: "LoggedRow") -> Iterator[Any]:
+    """The cells of a row: texts that no spreadsheet runs; ids as they are, for label tools."""
+    for name, value in zip(COLUMNS, row, strict=True):
+        yield neutralise_cell(value) if isinstance(value, str) and name != "id" else value
 
 
 def _write_new(path: Path, text: str) -> None:

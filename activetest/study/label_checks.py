@@ -42,8 +42,8 @@ def make_normaliser(cache: Cache) -> Callable[[str], str]:
 def make_restorer(cache: Cache, edit: Edit) -> Edit:
     """An edit of rows that takes the apostrophe away that stands before a cell for spreadsheets.
 
-    It does so only where the pool knows the id, or the class, without the apostrophe and not with
-    it. Raises LabelError for an id that the pool knows with and without it.
+    An id keeps it unless the pool knows the id without it, and a label that is a class with it.
+    Raises LabelError for an id that the pool knows with and without it.
 
     edit  what is done with the row afterwards
     """
@@ -60,9 +60,9 @@ def make_restorer(cache: Cache, edit: Edit) -> Edit:
                     "give the labels of these two as a mapping: `study.ingest(labels)`",
                 )
             row = row._replace(id=id) if restored >= 0 else row
-        if label != row.label and find_class(row.label) is None and find_class(label) is not None:
+        if find_class(row.label) is None:
             row = row._replace(label=label)
-        return edit(row)
+        return edit(row._replace(annotator=restore_cell(row.annotator)))
 
     return restore
 

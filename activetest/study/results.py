@@ -1,13 +1,12 @@
 """What the methods of a study return: light to import, and readable in a notebook."""
 
-import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from activetest.labels.files import write_csv
 from activetest.nouns import report as nouns
 from activetest.nouns.choices import Choices, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
@@ -157,7 +156,7 @@ class Batch:
             batch._save(path, "csv", force=force)
             return None
         header = map(neutralise_cell, self.columns)
-        return _write_csv([header, *map(batch._write_cells, self.rows)])
+        return write_csv([header, *map(batch._write_cells, self.rows)])
 
     @overload
     def to_jsonl(self) -> str: ...
@@ -367,14 +366,6 @@ class Status(NamedTuple):
         from activetest.render.notebook import html
 
         return html.status(self.counts, self.sentence)
-
-
-def _write_csv(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV, whose lines end with a line feed; a cell with a carriage return is quoted."""
-    lines: list[str] = []
-    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
-    writer.writerows(rows)
-    return "".join(f"{line[:-2]}\n" for line in lines)
 
 
 def _write_json(row: dict[str, Any]) -> str:

@@ -269,3 +269,19 @@ def test_a_frame_of_a_batch_for_a_spreadsheet_is_read_like_the_file(formulas):
     assert formulas.ingest([{"id": "=1+1", "label": "-1"}]).new == 1
     with pytest.raises(LabelError, match="not in the pool"):
         formulas.ingest([{"id": "'plain", "label": "+"}])
+
+
+def test_an_export_runs_nowhere_and_says_the_same_to_another_study(formulas, folder):
+    rows = [{"id": "@a", "label": "+", "annotator": "=1+1"}]
+    rows += [{"id": "-3.5", "label": "-1", "annotator": "'=2"}, {"id": "\r=1", "label": "+"}]
+    formulas.ingest(rows)
+    header, *cells = read_cells(formulas.export().to_csv())
+    columns = dict(zip(header, zip(*cells, strict=True), strict=True))
+    assert columns["label"] == ("'+", "-1", "'+")
+    assert columns["annotator"] == ("'=1+1", "'=2", "")
+    assert columns["id"] == ("@a", "-3.5", "\r=1")
+    (folder / "log.csv").write_bytes(formulas.export().to_csv().encode())
+    other = Study.create("pool.parquet", "other", seed=2)
+    assert other.ingest("log.csv").new == 3
+    found = [study._stored.ledger.record().answers for study in (formulas, other)]
+    assert found[0] == found[1]
