@@ -42,7 +42,7 @@ def test_a_number_is_one_in_python_and_has_the_digits_0_to_9_alone(text):
     if number is not None:
         assert number == float(text) and text.strip().isascii() and "_" not in text
     if whole is not None:
-        assert number == whole
+        assert number == float(whole)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,16 @@ def test_codes_stand_for_classes_in_their_order():
     codes, classes = list("1122"), ["a", "b", "c"]
     assert guess(codes, classes, list("bbcc")) == {"1": "b", "2": "c"}
     assert guess(codes, classes, list("aabb")) == {"1": "a", "2": "b"}
+
+
+def test_names_from_a_to_z_stand_for_codes_where_predictions_tell_nothing():
+    assert guess(["so", "no", "yes"], ["0", "1", "2"], ["0"] * 3) == {
+        "no": "0",
+        "so": "1",
+        "yes": "2",
+    }
+    assert guess(["so", "no"], ["0", "1", "2"], ["0"] * 2) is None
+    assert guess(["so", "no", "7"], ["0", "1", "2"], ["0"] * 3) is None
 
 
 def test_predictions_decide_only_where_another_order_fits_much_worse():

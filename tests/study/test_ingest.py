@@ -202,8 +202,9 @@ def test_labels_of_a_regression_pool_are_numbers(other_study, label_file):
     for label in ("cat", "nan", "inf", "1,5"):
         with pytest.raises(LabelError):
             ingest(study, label_file(f"3,{label}"))
-    with pytest.raises(LabelError, match="'1e100' of id '3' is too large"):
-        ingest(study, label_file("3,1e100"))
+    for label in ("1e100", "-1e100"):
+        with pytest.raises(LabelError, match=f"'{label}' of id '3' is too large"):
+            ingest(study, label_file(f"3,{label}"))
 
 
 def test_labels_outside_the_predicted_classes_are_simply_wrong(other_study, label_file):
@@ -387,6 +388,10 @@ def test_a_closed_pool_shows_the_likely_mapping_too(study, label_file):
         ingest(study, path, as_is=True)
     assert error.value.mapping == {"0": "cat", "1": "dog", "2": "owl"}
     assert ingest(study, path, map=error.value.mapping).new == 12
+    with pytest.raises(LabelError) as error:
+        ingest(study, label_file("item-0,Cat"))
+    assert error.value.hint == "did you mean 'cat'? the classes are cat, dog, owl"
+    assert error.value.mapping == {}
 
 
 def test_rows_without_ids_have_ids_that_no_other_program_makes(other_study, label_file):
