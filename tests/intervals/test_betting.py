@@ -293,6 +293,16 @@ def test_what_is_known_for_certain_decides_even_at_the_threshold(known, word):
     assert verdict(few, 0.5, at_least=False, low=known, high=known).word == opposite
 
 
+@pytest.mark.parametrize(("short", "word"), [(0.9e-12, "pass"), (1.1e-12, "undecided")])
+def test_what_is_known_may_miss_the_threshold_by_a_rounding_error(short, word):
+    few = uniform([0, 1, 0, 1])
+    assert verdict(few, 0.5, low=0.5 - short).word == word
+    assert verdict(few, 0.5, at_least=False, high=0.5 + short).word == word
+    # Of a threshold of 8 the error may be eight times as large.
+    large = replace(few, most=np.full(4, 10.0))
+    assert verdict(large, 8.0, low=8 - 8 * short, high=20.0).word == word
+
+
 def test_draws_that_rule_out_both_sides_at_once_fail_the_gate():
     """What is known contradicts itself: no mean is at least 0.8 and at most 0.2."""
     torn = uniform([1.0, 0.0, 1.0])

@@ -104,6 +104,22 @@ def test_its_variance_and_ends_are_those_of_a_sum_of_squares_of_normals(right):
     assert found.lower == approx(max(max(value, 0) - half, 0))
 
 
+def test_declined_items_leave_the_error_over_those_that_can_be_answered():
+    """One more mean says how many those are: of half of the pool, gaps and shares are halves."""
+    one = estimate([0.3, 0.5, 0.6], draws=60, seed=3)
+    answered = np.full((60, 1), 0.5)
+    halved = replace(
+        one,
+        mean=np.append(one.mean / 2, 0.5),
+        terms=np.hstack([one.terms / 2, answered]),
+        guess=np.hstack([one.guess, answered]),
+    )
+    # Gaps are over the answered items, and shares are of the whole pool.
+    assert calibration_squared.remove_bias(halved) == approx(
+        2 * calibration_squared.remove_bias(one)
+    )
+
+
 def test_the_draws_inside_limit_the_degrees_of_freedom():
     """Seven draws inside have six; where there are fewer than three, two."""
     one = estimate([0.3, 0.5, 0.6], draws=60, seed=3)

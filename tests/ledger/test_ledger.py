@@ -142,6 +142,10 @@ def test_a_label_that_a_round_knew_is_remembered_when_taken_back(ledger):
     assert record.supplied == {"i1": 1}
 
 
+def test_a_writer_waits_a_minute_for_another(ledger):
+    assert ledger._db.execute("PRAGMA busy_timeout").fetchone() == (60_000,)
+
+
 def test_every_write_takes_its_lock_before_it_reads(ledger):
     """Two that read first and write then would each wait for the other."""
     statements: list[str] = []

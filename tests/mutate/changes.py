@@ -225,6 +225,8 @@ def walk_places(node: ast.AST, function: str, lines: tuple[int, int]) -> Iterato
                 continue
             if is_type_checking(child) or isinstance(child, ast.Import | ast.ImportFrom):
                 continue
+            if isinstance(child, ast.keyword) and child.arg in KEYWORDS:
+                continue
             within, around = function, lines
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 within = f"{function}.{child.name}".lstrip(".")

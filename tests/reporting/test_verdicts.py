@@ -122,6 +122,19 @@ def test_an_interval_that_few_labels_cannot_make_reliable_decides_nothing(begin_
     assert (gate.verdict, gate.method, gate.reason) == ("pass", "exact", None)
 
 
+@pytest.mark.parametrize("interval", ["anytime", "fixed"])
+def test_once_everything_is_known_the_value_decides(begin_study, label_draws, interval):
+    study = begin_study()
+    label_draws(study, 90)
+    value = report(study).estimates[0].estimate
+    assert value == approx(1 / 3)
+    for op, sign in (("<=", 1), (">=", -1)):
+        for shift, word in ((0.0, "pass"), (0.01, "pass"), (-0.01, "fail")):
+            (gate,) = judge(study, f"error{op}{value + sign * shift}", interval=interval)
+            assert gate.verdict == word
+            assert (gate.estimate, gate.lower, gate.upper) == approx((value,) * 3)
+
+
 def test_a_group_is_judged_once_ten_of_its_draws_are_labelled(begin_study, label_draws):
     study = begin_study(groups=("place",))
     seen = set()
