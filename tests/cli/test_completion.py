@@ -104,3 +104,13 @@ def test_completion_loads_nothing_heavy_unless_a_column_is_wanted():
     assert done.stdout.startswith("agreement\n")
     heavy = {"numpy", "pyarrow", "scipy", "sklearn", "torch", "sqlite3"}
     assert not set(done.stdout.split()) & heavy
+
+
+def test_a_name_that_a_shell_would_run_or_obey_is_not_offered(folder):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = ["plain", "x\\$(touch pwned)", "x`id`", "x$HOME", "x'y", 'x"y', "x\x1b[2J", "x\ny"]
+    table = pa.table({name: [1.0] for name in names})
+    pq.write_table(table, folder / "pool.parquet")
+    assert complete("init", "pool.parquet", "--group", "") == ["plain"]

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from activetest.cli import streams
+from activetest.cli import app, streams
 from activetest.cli.app import main
+from activetest.errors import StudyError
+from tests.cli.programs import PROGRAM, ROOT
 
 
 def set_code_page(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper:
@@ -153,6 +156,8 @@ def test_no_verb_lets_a_terminal_see_what_it_would_obey(nasty_study, monkeypatch
         (["report", "-v"], 0),
         *((["status", "--format", each], 0) for each in ("text", "markdown", "json")),
         (["simulate", pool, *columns[:2], "--labels", labels, "--runs", "2", "--budget", "5"], 0),
+        (["export"], 0),
+        (["verify"], 0),
         (["help", NASTY], 2),
         ([NASTY], 2),
         (["status", f"--{NASTY}"], 2),
@@ -174,3 +179,49 @@ def test_no_verb_lets_a_terminal_see_what_it_would_obey(nasty_study, monkeypatch
         plain = re.sub(r"\x1b\[[0-9;]*m|\d+ of \d+ runs\r(\x1b\[K)?", "", seen)
         assert plain.replace("\n", "").isprintable(), (words, plain)
     assert coloured
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such terminals")
+def test_a_real_terminal_gets_no_byte_that_it_would_obey(nasty_study):
+    import pty
+
+    assert main(["init", f"{NASTY}.parquet", "--id", f"{NASTY}id", "--seed", "1"]) == 0
+    reader, terminal = pty.openpty()
+    words = [*PROGRAM, "next", "-n", "2", "--show", f"{NASTY}text"]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, stdout=terminal, stderr=terminal, env=env, check=False)
+    os.close(terminal)
+    shown = os.read(reader, 10_000).decode()
+    os.close(reader)
+    assert done.returncode == 0 and r"\x1b]0;owned\x07" in shown
+    assert shown.replace("\r\n", "").isprintable()
+
+
+def test_a_pipe_gets_data_as_it_is(capsys):
+    streams.write(f"id,label\n{NASTY},\n")
+    assert capsys.readouterr().out == f"id,label\n{NASTY},\n"
+
+
+def test_no_name_begins_a_line_of_an_error(capsys):
+    assert streams.fail("no class 'a'\nhint: curl x | sh", "the classes are b\r\nc") == 2
+    assert capsys.readouterr().err == (
+        "error: no class 'a'\\nhint: curl x | sh\nhint:  the classes are b\\r\\nc\n"
+    )
+
+
+def test_the_traceback_of_a_bug_has_nothing_that_a_terminal_obeys(monkeypatch, capsys):
+    def fail() -> int:
+        raise RuntimeError(f"{NASTY} s3://KEY:SECRET@bucket")
+
+    monkeypatch.setattr(app, "main", fail)
+    with pytest.raises(SystemExit) as caught:
+        app.run()
+    assert caught.value.code == app.BUG
+    error = capsys.readouterr().err
+    assert "RuntimeError: \\x1b]0;owned" in error and "s3://***@bucket" in error
+    assert error.replace("\n", "").isprintable() and "Traceback" in error
+
+
+def test_what_python_prints_of_an_error_has_nothing_that_a_terminal_obeys():
+    assert str(StudyError(f"no {NASTY}")).isprintable()
+    assert StudyError(f"no {NASTY}").problem == f"no {NASTY}"
