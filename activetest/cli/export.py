@@ -14,21 +14,26 @@ EXAMPLES = ("activetest export -o log.csv", "activetest export --rescue -o rescu
 def export(
     output: Annotated[
         Path | None,
-        Option("-o", "--output", metavar="FILE", help="New file, instead of standard output."),
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="New file to write to, instead of standard output.",
+        ),
     ] = None,
     rescue: Annotated[
         bool, Option("--rescue", help="Read what can still be read of a damaged ledger.")
     ] = False,
+    force: Annotated[bool, Option("--force", help="Let -o replace a file that is there.")] = False,
     study: options.Folder = None,
 ) -> None:
     """Print the log of draws: probabilities, labels and times, as CSV."""
     from activetest.study.study import Study
 
-    log = Study.open(study, damaged=rescue).export(rescue=rescue)
     file = None if output is None or str(output) == "-" else output
-    if file:
-        log.to_csv(file)
-    else:
+    opened = Study.open(study, damaged=rescue)
+    log = opened.export(rescue=rescue, path=file, force=force)
+    if not file:
         streams.write(log.to_csv())
     for problem in log.problems:
         streams.say(f"damaged: {to_commands(problem)}")

@@ -109,6 +109,11 @@ _REPORT = {
     "half_width": Parameter("--half-width"),
     "bound": Parameter("--bound"),
 }
+_EXPORT = {
+    "rescue": Parameter("--rescue", Takes.NOTHING),
+    "path": Parameter("--output"),
+    "force": Parameter("--force", Takes.NOTHING),
+}
 _SIMULATE = {
     "pool": Parameter(""),
     "key": Parameter("--labels"),
@@ -155,7 +160,7 @@ CALLS = {
     "study.report": Call("activetest report", _REPORT),
     "study.status": Call("activetest status"),
     "study.verify": Call("activetest verify", {"contains": Parameter("--contains")}),
-    "study.export": Call("activetest export", {"rescue": Parameter("--rescue", Takes.NOTHING)}),
+    "study.export": Call("activetest export", _EXPORT),
     "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
 }
 # Every setting and argument that has an option, by its name alone.

@@ -5,9 +5,9 @@ from typing import Annotated
 from typer import Option
 
 from activetest.cli import options, streams
+from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import to_commands
 
-FORMATS = ("text", "json")
 EXAMPLES = ("activetest verify", "activetest verify --contains 4f1c9a0b")
 
 
@@ -20,7 +20,6 @@ def verify(
             help="Check that the ledger still is the one that had this hash, with more in it.",
         ),
     ] = None,
-    format: options.one_value("Output format.", "--format", FORMATS, type=str) = "text",
     study: options.Folder = None,
 ) -> int:
     """Check that everything stored is as it was written.
@@ -29,10 +28,9 @@ def verify(
     """
     from activetest.study.study import Study
 
-    options.check_format(FORMATS, format)
     found = Study.open(study, damaged=True).verify(contains=contains)
-    streams.write_lines(to_commands(str(found)) if format == "text" else found.to_json())
-    return 0 if found.passed else 2
+    streams.write_lines(to_commands(str(found)))
+    return ExitCode(0 if found.passed else 2)
 
 
 COMMAND = verify

@@ -101,9 +101,9 @@ def _opening_copy(path: Path) -> Iterator[sqlite3.Connection]:
             header = content.read(32)
             size, pages = (int.from_bytes(header[at]) for at in (slice(16, 18), slice(28, 32)))
             # 65,536 does not fit into two bytes.
-            wanted = (2**16 if size == 1 else size) * pages
-            if path.stat().st_size < wanted <= 2 * path.stat().st_size + _PADDING:
-                content.truncate(wanted)
+            stated = (2**16 if size == 1 else size) * pages
+            if path.stat().st_size < stated <= 2 * path.stat().st_size + _PADDING:
+                content.truncate(stated)
         db = sqlite3.connect(copy, isolation_level=None)
         with closing(db):
             restrict(db)
@@ -121,7 +121,7 @@ def _read(
     """The rows of a table that can be read; what cannot is added to the problems."""
     query = f"SELECT rowid, {', '.join(columns)} FROM {table} NOT INDEXED WHERE rowid >= ?"
     rows: list[tuple] = []
-    lost: list[str] = []
+    gaps: list[str] = []
     reason, first = "", -_LARGEST
     while first < _LARGEST:
         try:
@@ -134,10 +134,10 @@ def _read(
             reason = reason or str(error)
         first = rows[-1][0] + 1 if rows else 1
         after = _find_readable(db, query, first)
-        lost.append(f"{first} to {after - 1}" if after < _LARGEST else f"{first} and beyond")
+        gaps.append(f"{first} to {after - 1}" if after < _LARGEST else f"{first} and beyond")
         first = after
-    if lost:
-        where = ", ".join(lost[:5]) + " and more" * (len(lost) > 5)
+    if gaps:
+        where = ", ".join(gaps[:5]) + " and more" * (len(gaps) > 5)
         count = f"{len(rows):,} rows were read"
         problems.append(f"the table {table}: rows {where} cannot be read ({reason}); {count}")
     return [row[1:] for row in rows]

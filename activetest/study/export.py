@@ -1,13 +1,14 @@
 """The log of draws: every draw with its probability, and every answer ever given, as a table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from activetest import atomic
-from activetest.errors import StorageError
+from activetest import atomic, overwrite
+from activetest.errors import ActivetestError, StorageError
 from activetest.labels.files import write_csv
+from activetest.nouns.arguments import read_path
 from activetest.safe_text import neutralise_cell
 from activetest.study.folder import LEDGER, raising_storage_errors
 
@@ -26,10 +27,12 @@ class DrawLog:
 
     rows      each with the fields of COLUMNS
     problems  sentences about what could not be read of a damaged ledger, or is not as recorded
+    folder    of the study, no file of which is written over
     """
 
     rows: "tuple[LoggedRow, ...]"
     problems: tuple[str, ...] = ()
+    folder: Path | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         """Number of rows.
@@ -61,21 +64,22 @@ class DrawLog:
     @overload
     def to_csv(self) -> str: ...
     @overload
-    def to_csv(self, path: str | Path) -> None: ...
-    def to_csv(self, path: str | Path | None = None) -> str | None:
+    def to_csv(self, path: str | Path, *, force: bool = False) -> None: ...
+    def to_csv(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
         """CSV with a header: as text, or written to a file, whole or not at all.
 
         >>> print(study.export().to_csv().splitlines()[0])
         id,round,probability,label,annotator,status,time,source,superseded,former_label,former_status
 
         It can be ingested by another study of the same pool: answers that do not count any more
-        stand in columns that are left alone there. Raises StorageError where the file is there
-        already or cannot be written.
+        stand in columns that are left alone there. With `force` a file that is there is replaced,
+        unless it is the study's. Raises StorageError where the file is there already or cannot be
+        written.
         """
         text = write_csv([COLUMNS, *map(_write_cells, self.rows)])
         if path is None:
             return text
-        _write_new(Path(path), text)
+        _write_file(read_path("path", path, StorageError), text, self.folder, force=force)
         return None
 
     def to_frame(self, kind: str = "pandas") -> Any:
@@ -109,16 +113,36 @@ def _write_cells(row: "LoggedRow") -> Iterator[Any]:
         yield neutralise_cell(value) if isinstance(value, str) and name != "id" else value
 
 
-def _write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises StorageError where it is, or cannot be written."""
-    if path.is_file() and path.stat().st_size:
-        raise StorageError(f"{path} is there already", "write to another file, or remove this one")
+def _write_file(path: Path, text: str, folder: Path | None, *, force: bool) -> None:
+    """Write a file as a whole or not at all. Raises StorageError where it may not be written."""
+    inputs = _find_inputs(folder) if folder else {}
+    overwrite.check_target(path, _refuse, inputs=inputs, study=folder, force=force)
     with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8", newline="")
             return
+        # The file that a link points to is replaced, not the link.
         with atomic.replacing_file(path.resolve(), durable=True) as building:
             building.write_text(text, encoding="utf-8", newline="")
+
+
+def _refuse(path: Path) -> None:
+    """A log that is there may have been worked on."""
+    raise StorageError(
+        f"{path} is there already", "write to another file, or replace it: `force=True`"
+    )
+
+
+def _find_inputs(folder: Path) -> dict[str, object]:
+    """What the study reads; nothing where study.toml is damaged."""
+    from activetest.study import config
+
+    try:
+        pool, _ = config.read_config(folder)
+    except (ActivetestError, OSError):
+        return {}
+    addresses = config.resolve_addresses(pool, folder)
+    return {f"a file of the study ({key})": address for key, address in addresses.items()}
 
 
 def export(folder: Path, *, rescue: bool = False) -> DrawLog:
@@ -130,7 +154,7 @@ def export(folder: Path, *, rescue: bool = False) -> DrawLog:
         from activetest.ledger.rescue import rescue_rows
 
         rescued = rescue_rows(folder / LEDGER)
-        return DrawLog(tuple(rescued.rows), rescued.problems)
+        return DrawLog(tuple(rescued.rows), rescued.problems, folder)
     from activetest.ledger.ledger import Ledger
 
-    return DrawLog(tuple(Ledger(folder / LEDGER).list_log()))
+    return DrawLog(tuple(Ledger(folder / LEDGER).list_log()), folder=folder)

@@ -59,7 +59,7 @@ class Study:
 
     def __init__(self, folder: Path, setup: Setup | None = None, *, damaged: bool = False) -> None:
         """The study in a folder that holds one; `Study.open` finds it."""
-        self._folder = folder
+        self._folder = folder.absolute()
         self._stored: StoredStudy | None = None
         self._stamp: tuple[int, ...] | None = None
         if not damaged:
@@ -367,7 +367,9 @@ class Study:
         return verify(self.folder, contains=contains)
 
     @_with_known_names
-    def export(self, *, rescue: bool = False) -> "DrawLog":
+    def export(
+        self, *, rescue: bool = False, path: str | Path | None = None, force: bool = False
+    ) -> "DrawLog":
         """The log of draws: every draw with its probability, and every answer ever given.
 
         >>> study.export().summary()
@@ -376,13 +378,20 @@ class Study:
         Args:
             rescue: Read whatever can still be read of a damaged ledger; `problems` of the result
                 say what cannot. See `Study.open(folder, damaged=True)`.
+            path: A CSV file that the log is written to as well.
+            force: Replace a file that is there, unless it is the study's.
 
         Raises:
             StudyError: The ledger is damaged; with rescue, nothing of it can be read.
+            StorageError: The file is there already, or cannot be written.
         """
         from activetest.study.export import export
 
-        return export(self.folder, rescue=rescue)
+        force = read_flag("force", force)
+        log = export(self.folder, rescue=read_flag("rescue", rescue))
+        if path is not None:
+            log.to_csv(path, force=force)
+        return log
 
     def status(self) -> Status:
         """How many items are drawn, labelled and pending, and what `next` would do.

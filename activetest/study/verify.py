@@ -1,8 +1,7 @@
 """Is everything in a study as it was written? Each part is checked, and what is wrong named."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from activetest.errors import ActivetestError, ChoiceError
@@ -47,16 +46,6 @@ class Verification:
         True
         """
         return not any(check.problems for check in self.checks)
-
-    def to_json(self) -> str:
-        """The result as a JSON document.
-
-        >>> import json
-        >>> json.loads(study.verify().to_json())["passed"]
-        True
-        """
-        checks = [asdict(check) for check in self.checks]
-        return json.dumps({"passed": self.passed, "head": self.head, "checks": checks}, indent=2)
 
     def __str__(self) -> str:
         """A line for each part, and the head of the chain."""
