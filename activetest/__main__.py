@@ -1,6 +1,10 @@
 """The program: `activetest`, and `python -m activetest`."""
 
 import signal
+import sys
+
+# As in cli.exit_codes, which may be what cannot be imported.
+_BUG = 70
 
 
 def run() -> None:
@@ -9,8 +13,14 @@ def run() -> None:
     if handler is signal.default_int_handler:
         # Until commands can be interrupted tidily: nothing is there yet that has to be tidied up.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from activetest.cli.app import run as run_command
+    try:
+        from activetest.cli.app import run as run_command
+    except BaseException:
+        # Python itself would end with 1, as for a gate that failed.
+        import traceback
 
+        traceback.print_exc()
+        sys.exit(_BUG)
     signal.signal(signal.SIGINT, handler)
     run_command()
 

@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, TextIO
 
 import typer
@@ -13,6 +14,7 @@ from typer import Option
 
 from activetest import __version__
 from activetest.cli import formatter, streams
+from activetest.cli.exit_codes import BUG, ExitCode
 from activetest.errors import ActivetestError, CacheRebuilt, LargeCache, explain_refusal
 
 # One thread per worker of our own, whatever the user says: with several, sums would depend on how
@@ -26,8 +28,6 @@ _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, 
 _INTERRUPTED = 130
 # Warnings that users are to read.
 _NOTICES = (CacheRebuilt, LargeCache)
-# The exit code of a mistake in this program: 1 would read as a gate that failed.
-BUG = 70
 
 app = typer.Typer(
     cls=formatter.Group,
@@ -71,13 +71,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         where = error.filename or "the disk"
         return streams.fail(*explain_refusal(error, where, "free some space, or see who may"))
-    except SystemExit:
+    except SystemExit as error:
+        if not _is_expected(error):
+            raise RuntimeError(f"a command left with {error.code!r}") from error
         # The reader of the help, or of what a shell completes, has gone: nobody is left to tell.
         streams.discard_output()
         return 0
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
-    return code or 0
+    if code not in (0, None) and not isinstance(code, ExitCode):
+        # Only a command itself says that a gate failed: no library that it calls.
+        raise RuntimeError(f"a command ended with {code!r}")
+    return int(code or 0)
+
+
+def _is_expected(error: SystemExit) -> bool:
+    """Whether the parser leaves like this: words for a shell are complete, or a pipe is closed."""
+    return "_ACTIVETEST_COMPLETE" in os.environ or isinstance(error.__context__, BrokenPipeError)
 
 
 def _show_warning(
@@ -98,17 +108,20 @@ def _show_warning(
 def run() -> None:
     """The program `activetest`. An exception that nobody foresaw is no verdict: see BUG."""
     try:
+        streams.replace_closed()
         streams.use_utf8()
-        sys.exit(main())
-    except SystemExit:
-        raise
+        code = main()
     except BaseException as error:
         if not _is_interrupt(error):
-            _report_bug()
+            # Whatever goes wrong while it is printed, too.
+            with suppress(BaseException):
+                _report_bug()
             sys.exit(BUG)
         # Dying of the signal tells the shell what happened; an exit code would mean something else.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
+    else:
+        sys.exit(code)
 
 
 def _report_bug() -> None:
@@ -122,5 +135,7 @@ def _report_bug() -> None:
 def _is_interrupt(error: BaseException | None) -> bool:
     """Whether an interrupt is behind an error: imports may wrap it in another one."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
+        if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
+            return True
         error = error.__cause__ or error.__context__
     return error is not None

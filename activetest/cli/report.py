@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from activetest.cli import completion, options, streams
+from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import translate_report
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Interval
@@ -111,7 +112,7 @@ def report(
     repeated = extent and streams.have_one_reader()
     if finished.gates and not repeated:
         streams.say(count_verdicts(finished.gates))
-    return finished.exit_code
+    return ExitCode(finished.exit_code)
 
 
 def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:

@@ -5,12 +5,21 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from typing import TextIO
 
 from activetest.errors import StorageError
 from activetest.safe_text import escape_controls, mask_secrets
 
 # What this program itself writes to a terminal beside text: a colour or a weight.
 _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def replace_closed() -> None:
+    """What is written to a stream that was closed before this program began goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
 
 
 def use_utf8() -> None:
@@ -41,6 +50,11 @@ def write(text: str, *, styled: bool = False) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
+    except UnicodeEncodeError as error:
+        raise StorageError(
+            f"standard output cannot hold {error.object[error.start]!r}: it is {error.encoding}",
+            "nothing is lost: set PYTHONIOENCODING=utf-8, and run the command again",
+        ) from error
     except OSError as error:
         discard_output()
         problem = f"cannot write to standard output: {error.strerror}"
@@ -48,13 +62,21 @@ def write(text: str, *, styled: bool = False) -> None:
 
 
 def write_lines(text: str) -> None:
-    """Lines to standard output; whatever is in a name, a terminal obeys none of it."""
-    write(f"{_escape(mask_secrets(text))}\n")
+    """Lines to standard output; whatever is in a name, a terminal obeys none of it.
+
+    Characters that standard output cannot hold are written as Python writes them.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    lines = _escape(mask_secrets(text)).encode(encoding, "backslashreplace").decode(encoding)
+    write(f"{lines}\n")
 
 
 def say(text: str) -> None:
-    """Lines to standard error, as of write_lines."""
-    print(_escape(mask_secrets(text)), file=sys.stderr)
+    """Lines to standard error, as of write_lines. Whether somebody reads them changes nothing."""
+    try:
+        print(_escape(mask_secrets(text)), file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.__stderr__)
 
 
 def have_one_reader() -> bool:
@@ -95,8 +117,13 @@ def _write_mapping(mapping: Mapping[str, str]) -> str:
 
 def discard_output() -> None:
     """Nobody reads standard output any more: what is still written goes nowhere."""
-    if sys.__stdout__ is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    _discard(sys.__stdout__)
+
+
+def _discard(stream: TextIO | None) -> None:
+    """What is still written to a stream goes nowhere."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _escape(text: str) -> str:

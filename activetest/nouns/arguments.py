@@ -61,9 +61,11 @@ def read_names(name: str, values: Any) -> tuple[str, ...]:
         return ()
     several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
     found = tuple(values) if several else (values,)
-    if not all(isinstance(value, str) for value in found):
-        raise ChoiceError(f"`{name}` is {show(values)}", "it must be a text, or several of them")
-    return tuple(read_name(name, value) for value in found)
+    for value in found:
+        if not isinstance(value, str):
+            raise ChoiceError(f"`{name}` is {show(value)}", "it must be a text, or several of them")
+        read_name(name, value)
+    return found
 
 
 def read_path(name: str, value: Any, error: type[ActivetestError] = ChoiceError) -> Path:

@@ -250,7 +250,7 @@ def test_a_report_takes_one_name_or_several(face):
         ({"require": "error"}, ChoiceError, "error"),
         ({"require": [None]}, ChoiceError, "`require` is None"),
         ({"interval": "wide"}, ChoiceError, "wide"),
-        ({"interval": 3}, ChoiceError, "no interval 3"),
+        ({"interval": 3}, ChoiceError, "`interval` is 3"),
         ({"half_width": "small"}, ChoiceError, "`half_width` is 'small'"),
         ({"bound": True}, ChoiceError, "`bound` is True"),
         ({"estimators": "best"}, UnknownMethod, "best"),
