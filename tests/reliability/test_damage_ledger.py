@@ -93,7 +93,7 @@ def open_copy(whole: at.Study, folder: Path, content: bytes) -> at.Study:
 @pytest.mark.parametrize(
     "trials", [range(40), pytest.param(range(40, 1040), marks=pytest.mark.slow)], ids=str
 )
-def test_no_damage_gives_other_numbers_or_a_traceback(whole, tmp_path, trials):
+def test_no_damage_gives_other_numbers_or_a_traceback(whole, tmp_path, trials, count_trials):
     content = (whole.folder / "ledger.db").read_bytes()
     # The pool is looked for beside the study.
     shutil.copytree(whole.folder.parent, tmp_path / "copy")
@@ -114,5 +114,6 @@ def test_no_damage_gives_other_numbers_or_a_traceback(whole, tmp_path, trials):
             assert not verified.passed
         log = attempt(lambda: study.export(rescue=True))  # noqa: B023
         assert isinstance(log, StudyError) or log.to_csv()
+    count_trials("damaged ledgers, all verbs each", len(trials))
     # Most of the file is used: most damage is met.
-    assert refused > 3 * len(trials)
+    assert refused > 2 * len(trials)

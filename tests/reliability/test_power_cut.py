@@ -80,7 +80,7 @@ def count(folder: Path, name: str) -> int:
     return json.loads(run(folder, "status", "--format", "json"))["counts"][name]
 
 
-def test_what_is_done_survives(disk, write_pool, monkeypatch):
+def test_what_is_done_survives(disk, write_pool, monkeypatch, count_trials):
     work = disk / "new" / "folders"
     work.mkdir(parents=True)
     write_pool(work / "pool.parquet", 40)
@@ -90,6 +90,7 @@ def test_what_is_done_survives(disk, write_pool, monkeypatch):
     monkeypatch.setenv("ACTIVETEST_STUDY", "deep/er/study")
     with after_a_power_cut(disk) as copy:
         assert count(copy / inside, "drawn") == 0
+    count_trials("power cuts")
     for number in range(1, 6):
         run(work, "next", "--n", "4", "-o", f"batch-{number}.csv")
         with after_a_power_cut(disk) as copy:
@@ -101,3 +102,4 @@ def test_what_is_done_survives(disk, write_pool, monkeypatch):
         run(work, "ingest", f"batch-{number}.csv")
         with after_a_power_cut(disk) as copy:
             assert count(copy / inside, "labelled") == 4 * number
+        count_trials("power cuts", 2)
