@@ -1,9 +1,8 @@
 """activetest next, as a command."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -48,9 +47,15 @@ def next_items(
     options.check_format(FORMATS, format)
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
-    settings = {"new": new, "show": columns, "format": format, "spreadsheet": spreadsheet}
-    draw = partial(Study.open(study).next, path=file, force=force, **settings)
-    batch = draw() if count is None else replace(draw(count), requested=count)
+    settings: dict[str, Any] = {
+        "new": new,
+        "show": columns,
+        "format": format,
+        "spreadsheet": spreadsheet,
+    }
+    settings |= {"path": file, "force": force}
+    draw = Study.open(study).next
+    batch = draw(**settings) if count is None else replace(draw(count, **settings), requested=count)
     if batch.rows and not file:
         streams.write(batch.to(format))
     summary = to_commands(batch.summary())

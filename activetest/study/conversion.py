@@ -148,7 +148,9 @@ def _is_there(folder: Path, source: _Source) -> bool:
 
 
 def _read_source(folder: Path) -> _Source | None:
-    """What source.json states; None where it is missing or damaged."""
+    """What source.json states; None where it is missing or damaged, and where a link leads."""
+    if folder.is_symlink():
+        return None
     try:
         found = json.loads((folder / _SOURCE).read_text(encoding="utf-8"))
         name, size, time, content = found["converted"]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from activetest import atomic
 from activetest.cache.cache import Cache
 from activetest.errors import LabelConflict, LabelError
 from activetest.labels import files
@@ -125,6 +126,7 @@ def ingest(
         if changed and not replace:
             raise _describe_conflict(changed, known, rows, source, cache)
         if (new or changed) and not dry_run:
+            atomic.remove_leftovers(study.folder)
             try:
                 study.ledger.add_answers(new + changed, source=source, revision=record.revision)
             except LedgerMoved:

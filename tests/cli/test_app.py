@@ -358,3 +358,19 @@ def test_a_bug_is_no_verdict(folder):
     assert "Traceback" in done.stderr
     assert done.stderr.endswith("the study holds all that was reported as done\n")
     assert done.stdout == ""
+
+
+def test_a_file_that_is_no_batch_is_replaced_by_force_only(folder, write_pool, capsys):
+    write_pool(folder / "pool.parquet", 20)
+    (folder / "notes.txt").write_text("what I know")
+    assert main(["init", "pool.parquet", "--seed", "1"]) == 0
+    capsys.readouterr()
+    assert main(["next", "-n", "2", "-o", "notes.txt"]) == 2
+    error = capsys.readouterr().err
+    assert "notes.txt is there already" in error and "replace it: --force" in error
+    assert (folder / "notes.txt").read_text() == "what I know"
+    assert main(["next", "-n", "2", "-o", "notes.txt", "--force"]) == 0
+    assert (folder / "notes.txt").read_text().startswith("id,label\n")
+    for path in ("pool.parquet", ".activetest/ledger.db", ".activetest/new.csv"):
+        assert main(["next", "-o", path, "--force"]) == 2
+        assert f"error: {path} is " in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import pickle
 import zipfile
 
@@ -98,3 +99,11 @@ def test_an_array_that_is_not_there_is_named_and_can_be_asked_about(tmp_path):
     assert "trees" not in params and params.get("trees") is None
     with pytest.raises(StudyError, match=r"npz does not hold 'trees'"):
         params["trees"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there, locks are tried by other means")
+def test_what_a_killed_process_left_among_the_files_goes(tmp_path):
+    write_arrays(GIVEN, tmp_path / "rounds")
+    (tmp_path / "rounds" / f".{'0' * 32}.npz.activetest-0badcafe.tmp").write_bytes(b"half")
+    write_arrays({"one": np.array(8)}, tmp_path / "rounds")
+    assert [path.suffix for path in (tmp_path / "rounds").iterdir()] == [".npz"] * 2

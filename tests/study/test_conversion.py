@@ -10,7 +10,7 @@ import pytest
 
 from activetest import atomic, locks
 from activetest.cli.app import main
-from activetest.errors import PoolChanged, PoolError
+from activetest.errors import PoolChanged, PoolError, StorageError
 from activetest.pool import convert
 from activetest.study import conversion
 from activetest.study.init import init
@@ -177,6 +177,17 @@ def test_source_json_names_no_file_elsewhere(pool, conversions, folder):
     stated.write_text(json.dumps(written | {"converted": ["../../mine.parquet", 4, 0, "x"]}))
     next_batch(StoredStudy.open(), 3)
     assert (folder / "mine.parquet").read_text() == "mine" and conversions == ["pool.csv"] * 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere links need a permission")
+def test_a_folder_of_conversions_that_is_a_link_is_not_followed(pool, folder):
+    init("pool.csv", seed=1)
+    name, place = kept().name, StoredStudy.open().folder / "conversion"
+    place.rename(folder / "elsewhere")
+    place.symlink_to(folder / "elsewhere")
+    with pytest.raises((StorageError, NotADirectoryError)):
+        StoredStudy.open().cache()
+    assert parts(folder / "elsewhere") == sorted([name, "source.json"])
 
 
 def test_a_pool_that_is_gone_is_missing_as_any_other(pool, folder):
