@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.mutate.changes import Change, choose_changes, find_changes
@@ -232,21 +232,22 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{done}/{len(wanted)} survived: {describe(change, result)}", flush=True)
             elif done % 20 == 0:
                 print(f"{done}/{len(wanted)}", flush=True)
-        gone = [key for key in equivalent if not is_present(tree, key)]
-        for key in gone:
+        for key in list_gone(tree, [key for key in equivalent if key.partition(" ")[0] in files]):
             print(f"equivalent.txt names a change that is no more: {key}", file=sys.stderr)
         return min(1, print_summary(changes, results, equivalent))
 
 
-def is_present(tree: Path, key: str) -> bool:
-    """Whether a change of equivalent.txt can still be made."""
-    file = tree / key.partition(" ")[0]
-    if not file.is_file():
-        return False
-    relative = str(file.relative_to(tree))
-    return any(
-        change.key == key for change in find_changes(file.read_text(encoding="utf-8"), relative)
-    )
+def list_gone(tree: Path, keys: Iterable[str]) -> list[str]:
+    """The changes among these that can no longer be made, because the code has changed."""
+
+    def is_present(key: str) -> bool:
+        file = key.partition(" ")[0]
+        path = tree / file
+        return path.is_file() and any(
+            change.key == key for change in find_changes(path.read_text(encoding="utf-8"), file)
+        )
+
+    return [key for key in keys if not is_present(key)]
 
 
 if __name__ == "__main__":

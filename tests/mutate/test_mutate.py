@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutate.__main__ import list_gone, read_equivalent
 from tests.mutate.changes import apply_change, choose_changes, find_changes
 from tests.mutate.runner import order_tests
 
@@ -141,6 +142,14 @@ def list_changes(code: str) -> set[str]:
 )
 def test_a_piece_of_code_has_these_changes(code, expected):
     assert list_changes(code) == expected
+
+
+def test_changes_that_nobody_could_see_are_few_have_a_reason_and_can_be_made():
+    equivalent = read_equivalent()
+    assert all(len(reason) > 10 for reason in equivalent.values())
+    assert len(equivalent) < 40
+    assert list_gone(ROOT, equivalent) == []
+    assert list_gone(ROOT, ["activetest/rounds/race.py draw_by_race: 6 -> 8"])
 
 
 def test_every_change_can_be_made_and_has_a_name_of_its_own():
