@@ -242,7 +242,12 @@ def _create_folder(path: Path) -> tuple[Path, int]:
                 raise
             continue
         if locks.try_lock(handle) is not False and locks.is_at(handle, building / _MARKER):
-            os.write(handle, _TEXT)
+            try:
+                os.write(handle, _TEXT)
+            except OSError:
+                os.close(handle)
+                shutil.rmtree(building, ignore_errors=True)
+                raise
             return building, handle
         os.close(handle)
         shutil.rmtree(building, ignore_errors=True)

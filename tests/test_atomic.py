@@ -1,6 +1,7 @@
 """Files and folders appear whole or not at all, and what killed processes left is removed."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -443,3 +444,15 @@ def test_a_created_folder_and_those_above_it_are_on_the_disk(tmp_path, calls):
         *(("sync", "new"), ("place", "study")),
         *(("sync", "above"), ("sync", tmp_path.name)),
     ]
+
+
+def test_a_temporary_folder_that_cannot_be_marked_goes(tmp_path, monkeypatch):
+    """A full disk may have room for a name and none for what is in the file."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(os, "write", refuse)
+    with pytest.raises(OSError, match="no space"), atomic.replacing_folder(tmp_path / "folder"):
+        pass
+    assert names(tmp_path) == []
