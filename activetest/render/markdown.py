@@ -26,6 +26,8 @@ _APART = re.compile(
     r"((?<!\w)@(?=\w)|@(?=[\w.\\-]*\.\w)|:(?=//)|(?<=\bwww)\.|#(?=\d)|\$|:(?=[\w+\\-]+:))",
     re.IGNORECASE,
 )
+# Without any of these nothing has to stand apart, which most cells of numbers show at once.
+_SUSPECT = re.compile(r"[@:#$]|www", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -162,4 +164,4 @@ def _size(text: str) -> int:
 def _escape(text: str) -> str:
     """Text that reads as it is: no name opens a cell, a tag, an emphasis, a formula or a link."""
     marked = _OPENING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", words.plain(text)))
-    return _APART.sub(r"<span>\1</span>", marked)
+    return _APART.sub(r"<span>\1</span>", marked) if _SUSPECT.search(marked) else marked

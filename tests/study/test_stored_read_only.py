@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid"), reason="permissions are another matter on this system"
 )
 NOBODY = 65534
+# Of both kinds, where the second is converted.
+BOTH = pytest.mark.parametrize("labelled", ["pool.parquet", "pool.csv"], indirect=True)
 
 
 @contextlib.contextmanager
@@ -57,14 +59,16 @@ def protect(folder: Path, *, folders: int = 0o555, files: int = 0o444) -> None:
         path.chmod(folders if path.is_dir() else files)
 
 
-@pytest.fixture(params=["pool.parquet", "pool.csv"])
+@pytest.fixture
 def labelled(place, request) -> Path:
     """The folder of a study of a pool in a folder `data`, with eight labels."""
     (place / "data").mkdir()
     table = pq.read_table(makers.write_pool(place / "data" / "pool.parquet", 60))
     pyarrow.csv.write_csv(table, place / "data" / "pool.csv")
     protect(place / "data")
-    study = Study.create(f"data/{request.param}", "study", groups="place", seed=1)
+    study = Study.create(
+        f"data/{getattr(request, 'param', 'pool.parquet')}", "study", groups="place", seed=1
+    )
     answers = "".join(f"{id},cat\n" for id in study.next(8).ids)
     (place / "labels.csv").write_text(f"id,label\n{answers}")
     # Whatever is imported late is imported now: others may not be allowed to read this Python.
@@ -82,6 +86,7 @@ def read_report(capsys) -> dict:
         return json.loads(capsys.readouterr().out)
 
 
+@BOTH
 def test_a_study_needs_no_right_to_write_in_the_folder_of_its_pool(labelled, capsys):
     stored = Study.open("study")._stored
     pool = Path(stored.uri).relative_to(labelled.parent)
@@ -96,6 +101,7 @@ def test_a_study_needs_no_right_to_write_in_the_folder_of_its_pool(labelled, cap
     assert names == ["pool.csv", "pool.parquet"]
 
 
+@BOTH
 def test_a_report_needs_no_right_to_write(labelled, capsys):
     expected = read_report(capsys)
     protect(labelled)
