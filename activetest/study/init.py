@@ -309,7 +309,7 @@ def _clear_unfinished(folder: Path) -> None:
     with raising_storage_errors(folder):
         handle = os.open(folder, os.O_RDONLY)
     try:
-        if locks.try_lock(handle) is True and locks.is_at(handle, folder):
+        if locks.try_lock(handle) is True:
             parts = list(folder.iterdir())
             for part in parts if all(map(_is_unfinished, parts)) else ():
                 shutil.rmtree(part, ignore_errors=True)
