@@ -7,7 +7,12 @@ import pytest
 
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
-from activetest.rounds.fit import find_reusable_round, get_surrogate
+from activetest.rounds.fit import (
+    find_reusable_round,
+    fit_surrogate,
+    get_surrogate,
+    make_generator,
+)
 from activetest.sampling import plan
 from tests.makers import label_items, play_rounds
 
@@ -65,6 +70,19 @@ def test_a_surrogate_in_use_says_what_it_said(pool):
     log = played(pool, seldom, 3)
     again = get_surrogate(log, pool, seldom, seed=1)
     assert again.params() == log.history[0].params
+
+
+def test_a_surrogate_is_fitted_with_the_random_numbers_of_the_next_round(pool, monkeypatch):
+    """A report after two rounds shows the surrogate that the third would have."""
+    log, numbers = played(pool, CHOICES, 2), []
+
+    def watch(log, cache, choices, *, rng):
+        numbers.append(rng.random())
+        return fit_surrogate(log, cache, choices, rng=rng)
+
+    monkeypatch.setattr("activetest.rounds.fit.fit_surrogate", watch)
+    get_surrogate(log, pool, CHOICES, seed=5)
+    assert numbers == [make_generator(5, 3, "fit").random()]
 
 
 def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
