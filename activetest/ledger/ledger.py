@@ -44,6 +44,8 @@ from activetest.safe_text import escape_controls
 
 # Seconds to wait for the lock. A writer holds it for milliseconds.
 PATIENCE = 60.0
+# Bytes of a page: a round of 2 KB would take up a page of SQLite's usual size for itself.
+_PAGE = 8192
 _HINT = (
     "`study.verify()` lists what is damaged: restore ledger.db from a backup, or save what can "
     "still be read with `study.export(rescue=True)`"
@@ -146,6 +148,7 @@ class Ledger:
         """A new ledger for a pool of `rows` items."""
         db = _connect(path)
         with _raising_study_errors(path):
+            db.execute(f"PRAGMA page_size = {_PAGE}")
             db.execute("BEGIN IMMEDIATE")
             migrate(db)
             time = _now()

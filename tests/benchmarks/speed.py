@@ -1,6 +1,7 @@
-"""What learned surrogates cost: next on a million rows, and a label against a loop of one by one.
+"""What learned surrogates cost, a label against a loop of one by one, and many rounds.
 
-    python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--repeats 3]
+    python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--rounds 900]
+        [--repeats 3]
 
 First, `next --n 10` with forest and ensemble on FOLDER/pool-ROWS-lists.parquet (made unless it is
 there; see loop.py), against one scan of its columns and the bare prediction of such a model over
@@ -10,11 +11,18 @@ a process of its own.
 Then, on SMALL rows with a forest, processor seconds per label for selecting and estimating: a loop
 that fits, predicts, draws and estimates after every label, as reference implementations do, against
 rounds of 10, rounds of 1, and rounds of 10 with a surrogate that is refitted when labels doubled.
+
+Last, on the sample pool, processor seconds of commands after many rounds of one item against those
+after 10 rounds, in turns, each a process of its own; and what a round takes in the ledger.
 """
 
 import argparse
+import csv
 import os
+import resource
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +34,10 @@ import loop
 import numpy as np
 
 _KNOWN, _BATCH = 100, 10
+_SAMPLE = Path(__file__).parents[2] / "sample_data"
+# What is timed after few rounds and after many.
+_FEW = 10
+_COMMANDS = ("status", "report --format json", "next --new -n 1")
 
 
 def main() -> None:
@@ -34,6 +46,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--small", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=900)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--surrogate", default="forest,ensemble")
     options = parser.parse_args()
@@ -42,6 +55,8 @@ def main() -> None:
         million(pool_of(folder, options.rows), folder, options)
     if options.small:
         by_label(pool_of(folder, options.small), folder, options)
+    if options.rounds:
+        many_rounds(folder, options)
 
 
 def pool_of(folder: Path, rows: int) -> Path:
@@ -231,6 +246,44 @@ def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
         view = build_view(log, made, choices, [metric], seed=0, own_view=False)
         view.interval(view.value(metric, "doubly-robust"), choices.level)
     return (time.process_time() - began) / labels
+
+
+def many_rounds(folder: Path, options: argparse.Namespace) -> None:
+    """One row per command: after few rounds of one item, and after many."""
+    import activetest
+
+    with open(_SAMPLE / "digits.labels.csv", newline="", encoding="utf-8") as file:
+        key = {row["id"]: row["label"] for row in csv.DictReader(file)}
+    print(f"\n| command | {_FEW} rounds | {options.rounds} rounds | ratio |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        pool = shutil.copy(_SAMPLE / "digits.parquet", place)
+        study = activetest.Study.create(pool, Path(place) / "study", seed=1)
+        copies, sizes = {}, {}
+        for number in range(1, options.rounds + 1):
+            study.ingest({id: key[id] for id in study.next(1).ids})
+            if number in (_FEW, options.rounds):
+                copies[number] = Path(place) / f"study-{number}"
+                shutil.copytree(study.folder, copies[number])
+                sizes[number] = (study.folder / "ledger.db").stat().st_size
+        for command in _COMMANDS:
+            spent: dict[int, list[float]] = {number: [] for number in copies}
+            # The first time is for the file system.
+            for _ in range(options.repeats + 1):
+                for number, copy in copies.items():
+                    spent[number].append(processor_seconds(command.split(), copy))
+            few, many = (statistics.median(each[1:]) for each in spent.values())
+            print(f"| {command} | {few:.3f} s | {many:.3f} s | {many / few:.2f} |", flush=True)
+    growth = (sizes[options.rounds] - sizes[_FEW]) / (options.rounds - _FEW)
+    print(f"\nledger: {growth:,.0f} bytes a round")
+
+
+def processor_seconds(words: list[str], study: Path) -> float:
+    """Of one command, start-up included."""
+    command = [sys.executable, "-m", "activetest", *words, "--study", str(study)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _median(work, repeats: int) -> float:

@@ -115,5 +115,5 @@ def test_no_damage_gives_other_numbers_or_a_traceback(whole, tmp_path, trials, c
         log = attempt(lambda: study.export(rescue=True))  # noqa: B023
         assert isinstance(log, StudyError) or log.to_csv()
     count_trials("damaged ledgers, all verbs each", len(trials))
-    # Most of the file is used: most damage is met.
-    assert refused > 2 * len(trials)
+    # Six verbs each; what is in no use is not met.
+    assert refused > len(trials)
