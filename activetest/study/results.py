@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from activetest.labels.files import write_csv
 from activetest.nouns import report as nouns
 from activetest.nouns.choices import Choices, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
@@ -151,6 +150,8 @@ class Batch:
         that the study does not know or is no batch, unless `force` is set; StorageError when it
         cannot be written or belongs to the study.
         """
+        from activetest.labels.files import write_csv
+
         batch = replace(self, spreadsheet=True) if spreadsheet else self
         if path is not None:
             batch._save(path, "csv", force=force)

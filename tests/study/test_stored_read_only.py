@@ -118,16 +118,18 @@ def test_a_report_needs_no_right_to_write(labelled, capsys):
     assert before == {path: path.stat().st_mtime_ns for path in labelled.parent.rglob("*")}
 
 
-def test_a_cache_that_may_not_be_written_is_built_elsewhere_and_this_is_said(labelled, capsys):
+def test_a_cache_that_may_not_be_written_is_built_elsewhere_and_a_note_names_the_place(
+    labelled, capsys
+):
     expected = read_report(capsys)
     shutil.rmtree(labelled / "cache")
     protect(labelled)
     assert read_report(capsys) == expected
     with as_nobody():
         assert main(["report", "--study", "study"]) == 0
-        said = capsys.readouterr().err
-        assert f"note: {labelled} may not be written: a cache of its pool is built in" in said
-        place = Path(said.split("is built in ")[1].split(",")[0])
+        error = capsys.readouterr().err
+        assert f"note: {labelled} may not be written: a cache of its pool is built in" in error
+        place = Path(error.split("is built in ")[1].split(",")[0])
         with pytest.warns(CacheRebuilt) as caught:
             study = Study.open("study")
             assert study.report().to_json() == study.report().to_json()
@@ -135,7 +137,7 @@ def test_a_cache_that_may_not_be_written_is_built_elsewhere_and_this_is_said(lab
     assert not place.exists() and not (labelled / "cache").exists()
 
 
-def test_an_older_ledger_that_may_only_be_read_is_brought_up_to_date_in_memory(labelled, capsys):
+def test_an_older_ledger_that_may_only_be_read_is_migrated_in_memory(labelled, capsys):
     expected = read_report(capsys)
     rewrite_ledger(labelled / "ledger.db", 4)
     protect(labelled)
@@ -158,8 +160,8 @@ def test_what_may_not_be_read_is_not_called_unwritable(labelled, capsys):
             with pytest.raises((StudyError, PermissionError)):
                 Study.open("study").status()
             assert main(["status", "--study", "study"]) == 2
-        said = capsys.readouterr().err
-        assert "cannot write" not in said and str(path) in said and "read" in said
+        error = capsys.readouterr().err
+        assert "cannot write" not in error and str(path) in error and "read" in error
         path.chmod(mode)
     with as_nobody():
         assert main(["status", "--study", "study"]) == 0
@@ -171,7 +173,7 @@ def test_a_pool_that_may_not_be_read_is_not_called_unwritable(labelled, capsys):
     pool.chmod(0)
     with as_nobody():
         assert main(["report", "--study", "study"]) == 2
-        said = capsys.readouterr().err
-        assert "cannot write" not in said and "may not be read" in said and pool.name in said
+        error = capsys.readouterr().err
+        assert "cannot write" not in error and "may not be read" in error and pool.name in error
         with pytest.raises(PoolError):
             Study.open("study").report()
