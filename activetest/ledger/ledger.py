@@ -233,7 +233,10 @@ class Ledger:
     def surrogates(self) -> set[str]:
         """Names of the surrogates that rounds were drawn with."""
         texts = {each.choices for each in self._read().rounds}
-        return {self._parser.text(number).get("surrogate") for number in texts}
+        try:
+            return {self._parser.text(number).get("surrogate") for number in texts}
+        except (AttributeError, *_UNPARSABLE) as error:
+            raise self._call_damaged(f"the choices of a round cannot be read: {error}") from error
 
     def record_round(self, round: Round, ids: Sequence[str], *, revision: int) -> None:
         """Record a round, before any of its items is shown.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from activetest.errors import StudyError
 from activetest.ledger.contents import StoredDraw
 from activetest.ledger.packing import (
     compress_matrices,
@@ -83,7 +84,7 @@ def pack_imputed(values: Any) -> bytes:
 class PackedParams(Mapping[str, Any]):
     """Parameters that are JSON-ready, unpacked on first access.
 
-    Access raises ValueError for numbers that do not belong to the text.
+    Access raises StudyError for numbers that do not belong to the text.
     """
 
     def __init__(self, structure: Any, numbers: bytes) -> None:
@@ -91,9 +92,14 @@ class PackedParams(Mapping[str, Any]):
 
     @cached_property
     def _params(self) -> dict[str, Any]:
-        numbers = decompress_matrices(self._structure, self._numbers)
-        params: dict[str, Any] = unpack_numbers(self._structure, numbers)
-        return params
+        try:
+            numbers = decompress_matrices(self._structure, self._numbers)
+            return dict(unpack_numbers(self._structure, numbers))
+        except (TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise StudyError(
+                f"the parameters of a round cannot be read: {error}",
+                "restore ledger.db from a backup",
+            ) from error
 
     def __getitem__(self, name: str) -> Any:
         return self._params[name]

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from activetest.errors import StudyError
 from activetest.ledger.packing import (
     compress_matrices,
     decompress_matrices,
@@ -12,6 +13,7 @@ from activetest.ledger.packing import (
     unpack_numbers,
     unpack_several,
 )
+from activetest.ledger.rounds import PackedParams
 
 RNG = np.random.default_rng(0)
 HALF = RNG.normal(size=(7, 7))
@@ -68,6 +70,14 @@ def test_numbers_that_do_not_fit_are_refused(harm):
             decompress_matrices(structure, content)
     with pytest.raises(ValueError, match="shape"):
         decompress_matrices({"<f8": [-1]}, compress_matrices(text, numbers))
+
+
+def test_parameters_that_cannot_be_unpacked_are_an_error_of_the_study():
+    text, numbers = pack_numbers({"mode": [1.0, 2.0]})
+    packed = compress_matrices(text, numbers)
+    assert PackedParams(json.loads(text), packed) == {"mode": [1.0, 2.0]}
+    with pytest.raises(StudyError, match="cannot be read"):
+        PackedParams(json.loads(text), packed[:-1])["mode"]
 
 
 def test_names_that_would_be_taken_for_places_are_refused():
