@@ -25,6 +25,8 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 # The parser's errors have no public name that all versions of typer share.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS)
+# What no path of a user can be, wherever it is found out.
+_IMPOSSIBLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _INTERRUPTED = 130
 # Warnings that users are to read.
 _NOTICES = (CacheRebuilt, LargeCache)
@@ -67,10 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _UsageError as error:
         return streams.fail(*formatter.explain_usage(error))
     except OSError as error:
-        if error.errno not in _REFUSED:
+        if (explained := _explain_system(error)) is None:
             raise
-        where = error.filename or "the disk"
-        return streams.fail(*explain_refusal(error, where, "free some space, or see who may"))
+        return streams.fail(*explained)
     except SystemExit as error:
         if not _is_expected(error):
             raise RuntimeError(f"a command left with {error.code!r}") from error
@@ -83,6 +84,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Only a command itself says that a gate failed: no library that it calls.
         raise RuntimeError(f"a command ended with {code!r}")
     return int(code or 0)
+
+
+def _explain_system(error: OSError) -> tuple[str, str] | None:
+    """The problem and the hint where the system refuses; None where it may be our mistake."""
+    where = error.filename or "the disk"
+    if error.errno in _IMPOSSIBLE:
+        return f"no file can be at {where}: {error.strerror}", "give another name"
+    if error.errno in _REFUSED:
+        return explain_refusal(error, where, "free some space, or see who may")
+    try:
+        os.getcwd()
+    except OSError:
+        return "the working directory is no longer there", "change to a folder that is there"
+    return None
 
 
 def _is_expected(error: SystemExit) -> bool:

@@ -83,9 +83,11 @@ def read_path(name: str, value: Any, error: type[ActivetestError] = ChoiceError)
 def check_path(path: str | Path, error: type[ActivetestError]) -> None:
     """Raises `error` for a path that no file can have.
 
-    That is one with a NUL character, with a name that is too long, one that no encoding holds, and
-    links that lead to each other.
+    That is one with a NUL character, with a name that is too long, one that no encoding holds,
+    links that lead to each other, and any relative one where the working directory is gone.
     """
+    if not os.path.isabs(path):
+        find_working_directory(error)
     try:
         os.stat(path)
     except ValueError as problem:

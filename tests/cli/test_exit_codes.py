@@ -128,3 +128,61 @@ def test_what_standard_output_cannot_hold_is_an_error_or_written_out(folder, wri
     first, second = shown.stderr.splitlines()
     assert first == "error: standard output cannot hold '\\xe9': it is ascii"
     assert second.startswith("hint:  nothing is lost: set PYTHONIOENCODING=utf-8")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder in use cannot be removed")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "init pool.parquet", "init pool.csv", "init {0}/pool.parquet", "init", "next",
+        "next -o batch.csv --study {0}/.activetest", "ingest labels.csv --study {0}/.activetest",
+        "report", "status", "status --study study", "verify", "export", "demo",
+        "export -o log.csv --study {0}/.activetest", "simulate pool.parquet --labels key.csv",
+        "simulate {0}/pool.parquet --labels key.csv",
+        "simulate {0}/pool.parquet --labels {0}/key.csv --save runs",
+    ],
+)  # fmt: skip
+def test_a_working_directory_that_is_gone_is_an_error(study, folder, monkeypatch, capsys, words):
+    (folder / "key.csv").write_text("id,label\nitem-1,cat\n")
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert app.main(words.format(folder).split()) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "error: the working directory is no longer there"
+    assert second == "hint:  change to a folder that is there"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are Unicode there")
+def test_names_of_files_that_are_no_utf8_serve_or_are_an_error(study, folder, capsys):
+    odd = os.fsdecode(b"p\xff")
+    os.mkdir(odd)
+    for name in (f"{odd}.parquet", f"{odd}/pool.parquet"):
+        (folder / name).write_bytes((folder / "pool.parquet").read_bytes())
+        assert app.main(["init", name, "--study", "other"]) == 2
+        assert "p\\udcff" in capsys.readouterr().err
+        assert app.main(["init", "--other-models", name]) == 2
+    assert app.main(["init", "pool.parquet", "--study", f"{odd}/study", "--seed", "1"]) == 0
+    assert app.main(["init", "pool.parquet", "--study", odd + "x", "--classes", f"{odd},b,c"]) == 2
+    assert app.main(["next", "-n", "2", "-o", f"{odd}.csv"]) == 0
+    assert app.main(["next", "--show", odd]) == 2
+    batch = (folder / f"{odd}.csv").read_text()
+    (folder / f"{odd}.csv").write_text(batch.replace(",\n", ",cat\n"))
+    assert app.main(["ingest", f"{odd}.csv"]) == 0
+    assert app.main(["status", "--study", f"{odd}/study"]) == 0
+    assert app.main(["report", "--group", odd]) == 2
+    assert app.main([odd]) == app.main(["help", odd]) == 2
+
+
+def test_long_names_of_files_serve_or_are_an_error(study, folder, capsys):
+    name = "n" * 250
+    assert app.main(["next", "-n", "2", "-o", name]) == 0
+    assert (folder / name).is_file()
+    for words in (
+        "next -o {0}", "ingest {0}", "init {0}", "report --study {0}",
+        "init pool.parquet --study {0}", "simulate pool.parquet --labels {0}",
+    ):  # fmt: skip
+        capsys.readouterr()
+        assert app.main(words.format(name * 2).split()) == 2
+        assert "\nhint:  " in capsys.readouterr().err
