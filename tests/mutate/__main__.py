@@ -105,12 +105,20 @@ def record_group(task: tuple[Path, Path, list[str]]) -> tuple[list[str], dict[st
 _runner: Runner | None = None
 
 
-def start_runner(tree: Path, scratch: Path, coverage: CoverageMap | None, budget: float, tests):
+def start_runner(
+    tree: Path,
+    scratch: Path,
+    coverage: CoverageMap | None,
+    budget: float,
+    tests: list[str],
+    warm: bool,
+) -> None:
     """Give this process its own copy of the tree."""
     global _runner  # noqa: PLW0603 one for each process of the pool
     own = scratch / f"copy-{os.getpid()}"
     shutil.copytree(tree, own, symlinks=True)
-    import_warm()
+    if warm:
+        import_warm()
     _runner = Runner(own, coverage, budget, tests)
 
 
@@ -165,7 +173,9 @@ def run_changes(
     tree: Path, scratch: Path, changes: list[Change], coverage, options
 ) -> Iterator[tuple[Change, dict]]:
     """Results as they come."""
-    arguments = (tree, scratch, coverage, options.seconds, options.tests or [])
+    # Of few changes each may import what it needs.
+    warm = len(changes) > 10
+    arguments = (tree, scratch, coverage, options.seconds, options.tests or [], warm)
     # Processes of the pool fork for every change, which daemons of multiprocessing may do too.
     with multiprocessing.get_context("fork").Pool(options.jobs, start_runner, arguments) as pool:
         yield from pool.imap_unordered(test_one, changes)
@@ -239,15 +249,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def list_gone(tree: Path, keys: Iterable[str]) -> list[str]:
     """The changes among these that can no longer be made, because the code has changed."""
-
-    def is_present(key: str) -> bool:
-        file = key.partition(" ")[0]
-        path = tree / file
-        return path.is_file() and any(
-            change.key == key for change in find_changes(path.read_text(encoding="utf-8"), file)
-        )
-
-    return [key for key in keys if not is_present(key)]
+    wanted = list(keys)
+    present = {
+        change.key
+        for file in {key.partition(" ")[0] for key in wanted}
+        if (tree / file).is_file()
+        for change in find_changes((tree / file).read_text(encoding="utf-8"), file)
+    }
+    return [key for key in wanted if key not in present]
 
 
 if __name__ == "__main__":
