@@ -160,16 +160,15 @@ class Contents:
         meta: dict[str, Any] = {}
         uncovered, previous = _Uncovered(self), b""
         for place, entry in enumerate(self.entries, start=1):
-            where = self._describe(entry)
             try:
                 rows, changed = uncovered.take(entry)
             except (KeyError, TypeError, ValueError, RecursionError):
-                yield f"{where} is not what was recorded"
+                yield f"{self._describe(entry)} is not what was recorded"
             else:
                 meta |= changed
                 found = chain.link(previous, entry.kind, entry.of, entry.data, rows)
                 if found != entry.hash or entry.number != place:
-                    yield f"{where} is not what was recorded"
+                    yield f"{self._describe(entry)} is not what was recorded"
             previous = entry.hash
         for name in uncovered.names():
             yield f"{name} is in no entry of the chain"
