@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.mutate.changes import Change, choose_changes, find_changes
 from tests.mutate.coverage_map import CoverageMap, hash_text, record_tests
-from tests.mutate.runner import Runner, copy_tree, import_warm
+from tests.mutate.runner import PYTEST, WARM, Runner, copy_tree, import_warm
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
@@ -117,8 +117,7 @@ def start_runner(
     global _runner  # noqa: PLW0603 one for each process of the pool
     own = scratch / f"copy-{os.getpid()}"
     shutil.copytree(tree, own, symlinks=True)
-    if warm:
-        import_warm()
+    import_warm((*PYTEST, *WARM) if warm else PYTEST)
     _runner = Runner(own, coverage, budget, tests)
 
 
@@ -173,7 +172,7 @@ def run_changes(
     tree: Path, scratch: Path, changes: list[Change], coverage, options
 ) -> Iterator[tuple[Change, dict]]:
     """Results as they come."""
-    # Of few changes each may import what it needs.
+    # Of few changes each may import what its tests need.
     warm = len(changes) > 10
     arguments = (tree, scratch, coverage, options.seconds, options.tests or [], warm)
     # Processes of the pool fork for every change, which daemons of multiprocessing may do too.

@@ -22,11 +22,10 @@ from tests.mutate.changes import AT_IMPORT, Change, apply_change
 from tests.mutate.coverage_map import CoverageMap, group_by_file
 
 # What is slow to import and none of ours: a forked process finds it imported.
+PYTEST = ("hypothesis", "pytest", "xdist.plugin")
 WARM = (
-    "hypothesis",
     "numpy",
     "pyarrow.parquet",
-    "pytest",
     "rich.console",
     "scipy.optimize",
     "scipy.special",
@@ -102,11 +101,11 @@ def copy_tree(tree: Path, folder: Path) -> None:
     )
 
 
-def import_warm() -> None:
-    """Import what every child needs; what is not installed is left to the tests that skip then."""
+def import_warm(names: Iterable[str]) -> None:
+    """Import what children need; what is not installed is left to the tests that skip then."""
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    for name in WARM:
+    for name in names:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
