@@ -23,6 +23,8 @@ from activetest.study.folder import raising_storage_errors
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy, find_items
 
+# Bytes in which a batch names its columns.
+_HEAD = 2**16
 # The columns of a batch that are not the pool's.
 _COLUMNS = ("id", "label", "annotator", "status")
 # What is only read: the key in study.toml of its address, and what messages call it.
@@ -225,8 +227,15 @@ def _find_former_use(study: StoredStudy, path: Path) -> str | None:
 def _read_batch(path: Path) -> tuple[list[files.Label], set[str]]:
     """The rows and columns of an earlier batch, in whichever of FORMATS.
 
-    Raises LabelError for another file.
+    Raises LabelError for another file. One that does not begin as a batch is not read whole.
     """
+    with open(path, "rb") as file:
+        beginning = file.read(_HEAD)
+    if b"\0" in beginning or not all(name in beginning for name in (b"id", b"label")):
+        raise LabelError(
+            f"{path} is there already, and is no batch that can be replaced",
+            "write to another file, or replace it: `force=True`",
+        )
     try:
         return files.read_labels(path), files.read_columns(path)
     except LabelError as error:

@@ -21,11 +21,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest import atomic, catalog
+from activetest import atomic, catalog, locks
 from activetest.cli import app
 from activetest.ledger import arrays, ledger
 from activetest.nouns.log import PENDING
-from activetest.study import config, frames, ingest, init, next, stored
+from activetest.study import config, conversion, frames, ingest, init, next, stored
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 
@@ -41,10 +41,14 @@ for family, method in (
 
 STEPS = {
     module.__file__
-    for module in (app, atomic, ledger, arrays, config, stored, frames, ingest, init, next)
+    for module in (
+        *(app, atomic, locks, ledger, arrays),
+        *(config, stored, conversion, frames, ingest, init, next),
+    )
 }
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
+    "init of text": ["init", "pool.csv", "--seed", "1"],
     "next": ["next", "--n", "3"],
     "next with arrays": ["next", "--n", "3"],
     "next between groups": ["next", "--n", "3"],
@@ -126,8 +130,9 @@ def check(words: list[str], before, after) -> str | None:
         words = ["next"]
     if left == before or words[0] == "next":
         code, _ = run(words)
-        if code:
-            return f"the second time it failed with {code}"
+        found = sorted(Path().rglob("*.tmp")) if left == before else []
+        if code or found:
+            return f"the second time it failed with {code} and left {found}"
     if snapshot() != after:
         return f"the second time it ended elsewhere: {snapshot()}"
     if words[0] == "next" and "-o" not in words:

@@ -39,6 +39,9 @@ def scene(folder, write_pool, label_file):
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
         if command == "wider frame":
             Study.create(pq.read_table("pool.parquet"), seed=1).next(3)
+        elif command == "init of text":
+            rows = "".join(f"item-{row},0.{row + 10}\n" for row in range(12))
+            (at / "pool.csv").write_text(f"id,score\n{rows}")
         elif command not in ("init", "frame"):
             init("pool.parquet", seed=1, **CHOICES.get(command, {}))
             study = StoredStudy.open()
@@ -84,7 +87,16 @@ def test_a_kill_at_any_line_loses_nothing_that_rounds_keep_besides(scene, comman
 @pytest.mark.parametrize(
     "command",
     [
-        *("init", "next", "next --new", "next -o", "ingest", "ingest --replace", "ingest --undo"),
+        *(
+            "init",
+            "init of text",
+            "next",
+            "next --new",
+            "next -o",
+            "ingest",
+            "ingest --replace",
+            "ingest --undo",
+        ),
         *("frame", "wider frame"),
     ],
 )
