@@ -118,10 +118,15 @@ def test_files_that_cannot_grow_at_any_size_lose_nothing(
     scene, forks, command, tmp_path, count_trials
 ):
     folder, after = scene(command)
-    for pages in AMOUNTS:
+    for half in range(2 * len(AMOUNTS)):
         work = tmp_path / "work"
         shutil.copytree(folder, work)
-        done = try_with(partial(forks.run, size=pages * PAGE), work, command, after)
+        done = try_with(
+            partial(forks.run, size=AMOUNTS[half // 2] * PAGE + half % 2 * PAGE // 2),
+            work,
+            command,
+            after,
+        )
         check_repetition(work, command, after)
         count_trials("files that cannot grow")
         shutil.rmtree(work)
