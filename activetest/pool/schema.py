@@ -113,19 +113,23 @@ _VALUES = {
 }
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "id": ("the name of a column", lambda value: isinstance(value, str) and value != ""),
+    "outputs": ("a list of texts", lambda value: _are_texts(value) and len(value) > 0),
+    **dict.fromkeys(
+        ("classes", "features", "groups", "computed", "ignored"), ("a list of texts", _are_texts)
+    ),
+    "open_classes": ("true or false", lambda value: isinstance(value, bool)),
+    "threshold": ("a number", lambda value: isinstance(value, int | float)),
+}
+
+
 def _find_rule(key: str) -> tuple[str, Callable[[Any], bool]]:
     """What the value of a key must be, in words and as a function."""
     if key in _VALUES:
         return f"one of {', '.join(_VALUES[key])}", lambda value: value in _VALUES[key]
-    if key in ("outputs", "classes", "features", "groups", "computed", "ignored"):
-        return (
-            "a list of texts",
-            lambda value: (
-                isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
-            ),
-        )
-    if key == "open_classes":
-        return "true or false", lambda value: isinstance(value, bool)
-    if key == "threshold":
-        return "a number", lambda value: isinstance(value, int | float)
-    return "a text", lambda value: isinstance(value, str)
+    return _RULES.get(key, ("a text", lambda value: isinstance(value, str)))

@@ -42,6 +42,8 @@ def read_config(folder: Path) -> tuple[dict[str, Any], Choices]:
     pool = _check_pool(entries.get("pool"), path)
     if unknown := set(entries) - {"pool", "choices"}:
         raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
+    if not isinstance(entries.get("choices", {}), dict):
+        raise ChoiceError(f"{path}: [choices] is no section", "restore what was there")
     return pool, check_choices(entries.get("choices", {}), pool, where=f"{path}, [choices]")
 
 
@@ -73,6 +75,8 @@ def _check_pool(pool: Any, path: Path) -> dict[str, Any]:
     """The entries of [pool]. Raises ChoiceError, naming the file, when they make no sense."""
     if not isinstance(pool, dict) or not {"uri", "task", "kind"} <= set(pool):
         raise ChoiceError(f"{path}: [pool] needs uri, task and kind", "restore what was there")
+    if not pool["uri"]:
+        raise ChoiceError(f"{path}: [pool] uri is empty", "restore what was there")
     for key in (*ADDRESSES, *FINGERPRINTS):
         if not isinstance(pool.get(key, ""), str):
             raise ChoiceError(f"{path}: [pool] {key} is {pool[key]!r}", "it must be a text")

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from activetest.errors import ChoiceError
+from activetest.errors import ActivetestError, ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.pool.schema import Schema
 from activetest.study import config
+from activetest.study.stored import StoredStudy
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
@@ -104,3 +105,33 @@ def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
     assert problem in error.value.problem
     assert "study.toml" in error.value.problem
     assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\xff\xfe", b"\0", b"[pool]", b"pool = 1", b"pool = []\nchoices = 3", b"[" * 5000,
+        b"[pool]\nuri = " + b"9" * 5000, b"a = " + b"[" * 100_000, b"a = " + b"{b = " * 3000,
+        ("uri =", 'uri = ""'), ("uri =", "uri = []"), ("outputs =", "outputs = []"),
+        ("outputs =", "outputs = [[]]"), ("kind =", "kind = {}"),
+        ("metric =", f"metric = {10**300}"),
+        ("floor =", f"floor = {10**300}"), ("floor =", "floor = 1979-05-27"),
+        ("level =", "level = nan"),
+        ("worst =", f"worst = {10**30}"), ("refit =", f'refit = "{"9" * 5000}"'),
+        ("[choices]", "[[choices]]"), ("[pool]", "[[pool]]"), ("groups =", "groups = 3"),
+    ],
+    ids=lambda content: str(content)[:30],
+)  # fmt: skip
+def test_a_study_toml_of_any_shape_is_an_error(study, content):
+    path = study.folder / "study.toml"
+    if isinstance(content, tuple):
+        begin, line = content
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert any(each.startswith(begin) for each in lines)
+        lines = [line if each.startswith(begin) else each for each in lines]
+        path.write_text("\n".join(lines), encoding="utf-8")
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ActivetestError) as caught:
+        StoredStudy.open(study.folder)
+    assert caught.value.problem and caught.value.hint
