@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from activetest.bandits import planning
 from activetest.bandits.arms import Arms
 from activetest.bandits.bandit import Bandit
 from activetest.bandits.planning import (
@@ -143,6 +144,31 @@ def test_groups_that_hold_95_percent_of_the_answer_are_simulated(likely, worst, 
     """And at least one more than are asked for."""
     bandit = Bandit(arms([1] * 4, [1] * 4, [50] * 4), "identify", worst)
     assert _select_contenders(bandit, np.array(likely)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "futures", "samples"), [(2, 50, 200), (20, 34, 137), (90, 16, 40)]
+)
+def test_many_groups_are_simulated_with_fewer_futures_and_samples(
+    monkeypatch, count, futures, samples
+):
+    """2^18 over 2 K and 200 samples, or 50 futures, for the K groups that hold 95 %."""
+    seen = []
+
+    def watch(arms, bandit, samples, rng):
+        seen.append((len(arms.known_counts), samples))
+        return np.ones(len(arms.known_counts))
+
+    monkeypatch.setattr(planning, "_answer_probability", watch)
+    forecast_decision_labels(
+        Bandit(arms([3] * count, [1] * count, [50] * count), "identify"),
+        None,
+        likely=np.ones(count),
+        floor=0.1,
+        level=0.95,
+        rng=np.random.default_rng(1),
+    )
+    assert seen[0] == (futures, samples)
 
 
 def test_the_items_of_other_groups_still_take_labels():

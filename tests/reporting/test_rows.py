@@ -195,6 +195,19 @@ def test_an_interval_wider_than_its_variance_says_is_marked(farm):
     assert found == {True, False}
 
 
+def test_a_group_without_a_draw_has_no_variance(farm):
+    view, metric = view_of(farm, play_rounds(farm.pool, farm.truth, (CHOICES, 3))), "error"
+    found = [
+        (
+            rows.count_labelled(view, group),
+            rows.estimate_with_variance(view, find_metric(farm, metric), group)[1],
+        )
+        for group in view.evidence.groups[1:5]
+    ]
+    assert {bool(np.isnan(variance)) for _, variance in found} == {True, False}
+    assert all(np.isnan(variance) == (count == 0) for count, variance in found)
+
+
 def test_groups_are_shrunk_towards_what_is_expected_of_them(farm):
     """By the variance of each: max of what is seen and expected."""
     view, metric = view_of(farm), find_metric(farm, "error")
