@@ -74,14 +74,20 @@ class Files:
         return sum(found.size or 0 for found in self._found)
 
     def measure_column(self, name: str) -> int:
-        """Bytes of a column when nothing is compressed, as the footers say."""
-        return sum(
-            chunk.total_uncompressed_size
-            for footer in self._footers.values()
-            for group in map(footer.row_group, range(footer.num_row_groups))
-            for chunk in map(group.column, range(group.num_columns))
-            if chunk.path_in_schema == name
-        )
+        """Bytes of a column when nothing is compressed, as the footers say.
+
+        Raises PoolError where a footer is damaged.
+        """
+        total = 0
+        for path, footer in self._footers.items():
+            with _raising_pool_errors(path, f"{path} cannot be read"):
+                total += sum(
+                    chunk.total_uncompressed_size
+                    for group in map(footer.row_group, range(footer.num_row_groups))
+                    for chunk in map(group.column, range(group.num_columns))
+                    if chunk.path_in_schema == name
+                )
+        return total
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from tests.reliability.hostile_pools import make_pool
 
 # Pools of one test: a crash is told with the number of its pool.
 PART, PARTS, FEW = 100, 22, 24
+# Pools that the others of a test do not hold: names in the footers of row groups that are no UTF-8.
+FOUND = (1872,)
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def play(seed: int, folder: Path, run, capsys) -> bool:
     return True
 
 
-def play_all(seeds: range, folder: Path, monkeypatch, run, capsys, count_trials) -> None:
+def play_all(seeds: Sequence[int], folder: Path, monkeypatch, run, capsys, count_trials) -> None:
     """Play every pool in a folder of its own."""
     accepted = 0
     for seed in seeds:
@@ -81,7 +84,7 @@ def play_all(seeds: range, folder: Path, monkeypatch, run, capsys, count_trials)
 
 
 def test_a_hostile_pool_is_refused_or_serves(folder, monkeypatch, run, capsys, count_trials):
-    play_all(range(FEW), folder, monkeypatch, run, capsys, count_trials)
+    play_all((*range(FEW), *FOUND), folder, monkeypatch, run, capsys, count_trials)
 
 
 @pytest.mark.slow
