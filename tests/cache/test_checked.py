@@ -70,9 +70,9 @@ def test_only_the_damaged_block_is_refused(name, tmp_path):
 
 def test_a_block_is_checked_once(tmp_path, monkeypatch):
     array = write_arrays(tmp_path / "cache")["rows"]
-    summed, sum_block = [], checked._sum_block
+    summed, sum_blocks = [], checked._sum_blocks
     monkeypatch.setattr(
-        checked, "_sum_block", lambda *given: (summed.append(given[1]), sum_block(*given))[1]
+        checked, "_sum_blocks", lambda *given: (summed.extend(given[1]), sum_blocks(*given))[1]
     )
     for _ in range(3):
         array[100:5000], array[np.array([4_999, 101])]
@@ -85,7 +85,7 @@ def test_no_row_stands_for_one_that_is_not_there(positions, tmp_path):
         write_arrays(tmp_path / "cache")["rows"][np.array(positions)]
 
 
-@pytest.mark.parametrize("file", ["rows.npy", "rows.crc32", "letters.npy"])
+@pytest.mark.parametrize("file", ["rows.npy", "rows.sums", "letters.npy"])
 @pytest.mark.parametrize("damage", [os.remove, lambda path: os.truncate(path, 20)])
 def test_a_file_that_is_missing_or_too_short_is_damage(file, damage, tmp_path):
     write_arrays(tmp_path / "cache")
@@ -128,3 +128,17 @@ def test_a_mark_of_damage_says_what_it_was_and_spares_what_was_built_meanwhile(t
     Manifest.write(tmp_path / "cache", {"version": 7, "arrays": {}})
     mark_damaged(damage)
     assert Manifest.read(tmp_path / "cache", 7).content["arrays"] == {}
+
+
+def test_flips_of_the_same_bit_in_two_words_are_found(tmp_path):
+    """Sums of words times odd numbers alone would not notice two flips of the highest bit."""
+    words = np.random.default_rng(2).integers(0, 2**63, (64, 2048), np.uint64)
+    lines, every = [words.view(np.uint8).reshape(-1, 8)], np.arange(64)
+    before = checked._sum_blocks(lines, every, 2048)
+    assert len(set(before.tolist())) == 64
+    for bit in range(64):
+        words[bit, [5, 1000]] ^= np.uint64(1 << bit)
+    assert (checked._sum_blocks(lines, every, 2048) != before).all()
+    picks = np.array([3, 9, 10, 60])
+    found = checked._sum_blocks(lines, picks, 2048)
+    assert (found == checked._sum_blocks(lines, every, 2048)[picks]).all()
