@@ -119,7 +119,7 @@ def _sum_blocks(lines: list[Array], blocks: Array, rows: int) -> Array:
 
     A block's words, each with its upper half folded into the lower one, times odd numbers, summed
     modulo 2^64: no change of one word leaves the sum as it was, and others do with a probability
-    of 2^-32. Three times as fast as a CRC, which would take a noticeable part of each command.
+    of 2^-32. It takes little more than half the time of zlib's CRC.
     """
     sums = np.zeros(len(blocks), np.uint64)
     for line in lines:
