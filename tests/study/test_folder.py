@@ -23,6 +23,17 @@ def test_a_folder_with_a_study_toml_is_a_study(folder):
     assert not is_study(folder / "other") and not is_study(folder / "nowhere")
 
 
+def test_what_is_left_of_a_study_is_found_only_where_that_is_wanted(folder, monkeypatch):
+    left = folder / FOLDER
+    left.mkdir()
+    (left / "ledger.db").write_bytes(b"")
+    for given in (None, left):
+        with pytest.raises(StudyError):
+            find_study(given)
+        assert find_study(given, damaged=True) == left
+    assert not is_study(left) and is_study(left, damaged=True)
+
+
 def test_the_nearest_study_above_the_working_directory_is_found(folder, monkeypatch):
     outer = make_study(folder / FOLDER)
     below = folder / "a" / "b"
