@@ -5,6 +5,8 @@ Semicolons may separate the columns instead, as spreadsheets write them in many 
 
 import csv
 import io
+import os
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -108,7 +110,12 @@ def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = Non
 def _read_bytes(path: str | PathLike[str], stdin: BinaryIO | None) -> bytes:
     """The content of a file, or of standard input."""
     if str(path) != "-":
-        return Path(path).read_bytes()
+        with open(path, "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not file.isatty()):
+                # Some have no end.
+                raise LabelError(f"{path} is a device", "give the path of a file")
+            return file.read()
     if stdin is None:
         raise ValueError("standard input was not passed")
     return stdin.read()

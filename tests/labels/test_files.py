@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import os
 
 import pytest
 from hypothesis import given
@@ -129,3 +130,21 @@ def test_whatever_a_csv_writer_wrote_is_read_back(answers):
 def test_no_bytes_are_worse_than_a_label_error(content):
     with contextlib.suppress(LabelError):
         read(b"id,label\n" + content)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices have no paths")
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
+def test_a_device_is_no_file_of_labels(device):
+    # /dev/zero has no end, and would be read until the memory is full.
+    with pytest.raises(LabelError, match=f"{device} is a device") as caught:
+        files.read_labels(device)
+    assert caught.value.hint
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes have no paths")
+def test_labels_may_come_through_a_pipe():
+    reading, writing = os.pipe()
+    with open(writing, "w", encoding="utf-8") as file:
+        file.write("id,label\na,cat\n")
+    with open(reading, "rb"):
+        assert [row.id for row in files.read_labels(f"/dev/fd/{reading}")] == ["a"]
