@@ -120,7 +120,7 @@ def simulate(
     metrics = read_names("metrics", metrics)
     aim = None if aim is None else read_name("aim", aim)
     if not callable(progress):
-        raise ChoiceError(f"`progress` is {show(progress)}", "it must be a function")
+        raise ChoiceError(f"progress is {show(progress)}", "it must be a function")
     if save is not None:
         inputs = {"the pool": pool, "the answer key": key, **given.files, "costs": given.costs}
         # What is in the file is looked at when it is opened.
