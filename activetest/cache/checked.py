@@ -141,9 +141,9 @@ def _sum_words(words: Array, blocks: Array) -> Array:
     step = max(_AT_ONCE // max(words.shape[1], 1), 1)
     factors = _list_factors(words.shape[1])
     for begin in range(0, len(blocks), step):
-        some = blocks[begin : begin + step]
-        adjacent = some[-1] - some[0] == len(some) - 1
-        part = words[some[0] : some[-1] + 1] if adjacent else words[some]
+        chosen = blocks[begin : begin + step]
+        adjacent = chosen[-1] - chosen[0] == len(chosen) - 1
+        part = words[chosen[0] : chosen[-1] + 1] if adjacent else words[chosen]
         folded = part >> _HALF
         folded ^= part
         sums[begin : begin + step] = np.einsum("bw,w->b", folded, factors)
