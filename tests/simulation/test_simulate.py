@@ -216,7 +216,7 @@ def test_a_surrogate_that_learns_seldom_is_another_strategy():
         ({"seed": -1}, "`seed=-1` is negative"),
         ({"workers": 1.0}, "`workers` is 1.0"),
         ({"workers": 0}, "0 workers"),
-        ({"interval": 3}, "no interval 3"),
+        ({"interval": 3}, "`interval` is 3"),
     ],
 )
 def test_numbers_that_are_none_are_errors(options, problem):
