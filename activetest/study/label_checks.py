@@ -28,13 +28,14 @@ _NAMED, _LISTED = 5, 12
 _WRITTEN = 50
 
 
-def make_normaliser(cache: Cache) -> Callable[[str], str]:
+def make_normaliser(classes: Collection[str]) -> Callable[[str], str]:
     """A function from a label to how the ledger spells it: as the pool's class, or a number.
 
-    A label that is no class and no usable number stays as it is.
+    A label that is no class and no usable number stays as it is. Without classes, labels are
+    numbers.
     """
-    if cache.classes:
-        find = ClassMatcher(cache.classes).find
+    if classes:
+        find = ClassMatcher(classes).find
         return lambda label: find(label) or label
     return lambda label: repr(parse_number(label)) if _is_usable(label) else label
 
@@ -86,7 +87,7 @@ def read_answers(
 ) -> list[Answer]:
     """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
     _check_ids(rows, cache, source)
-    normalise, classes = make_normaliser(cache), set(cache.classes)
+    normalise, classes = make_normaliser(cache.classes), set(cache.classes)
     answers, bad = [], []
     for row in rows:
         if row.status == PENDING:

@@ -12,14 +12,16 @@ from activetest import atomic, overwrite
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError, StorageError
 from activetest.labels import files, values
 from activetest.labels.annotators import resolve_answers
-from activetest.ledger.ledger import LedgerMoved, Record
+from activetest.ledger.ledger import Answer, LedgerMoved, Record
 from activetest.nouns.arguments import read_path
 from activetest.nouns.log import PENDING
 from activetest.parallel import one_blas_thread
 from activetest.pool.costs import read_costs
 from activetest.safe_text import neutralise_cell, restore_cell
 from activetest.sampling.plan import plan_round
+from activetest.study.config import parse_schema
 from activetest.study.folder import raising_storage_errors
+from activetest.study.label_checks import make_normaliser
 from activetest.study.results import Batch
 from activetest.study.stored import StoredStudy, find_items
 
@@ -172,16 +174,8 @@ def _protect_file(study: StoredStudy | None, path: Path, *, force: bool) -> None
 
 def _check_batch(study: StoredStudy | None, path: Path) -> None:
     """Raises LabelError for a file that is no earlier batch, or has what the study lacks."""
-    answers = study.ledger.record().answers if study else ()
-    known = {(answer.id, answer.annotator) for answer in answers}
     rows, columns = _read_batch(path)
-    unknown = [
-        row
-        for row in rows
-        if row.status != PENDING
-        # A batch for a spreadsheet has other ids.
-        and not known & {(id, row.annotator) for id in (row.id, restore_cell(row.id))}
-    ]
+    unknown = _list_unknown(study, rows)
     if unknown:
         raise LabelError(
             f"{path} holds {len(unknown)} labels the study does not know, "
@@ -193,6 +187,27 @@ def _check_batch(study: StoredStudy | None, path: Path) -> None:
             f"{path} has a column {min(own)!r}, which no batch of this study has",
             "write to another file, or replace it: `force=True`",
         )
+
+
+def _list_unknown(study: StoredStudy | None, rows: Sequence[files.Label]) -> list[files.Label]:
+    """The rows whose answer is not what the study has recorded."""
+    known: set[Answer] = set()
+    normalise: Callable[[str], str] = str
+    if study:
+        known.update(study.ledger.record().answers)
+        normalise = make_normaliser(parse_schema(study.pool).classes)
+
+    def is_known(row: files.Label) -> bool:
+        # A batch for a spreadsheet has other ids and labels.
+        labels = {row.label, restore_cell(row.label)}
+        labels |= {normalise(label) for label in labels}
+        return any(
+            Answer(id, row.annotator, row.status, label) in known
+            for id in (row.id, restore_cell(row.id))
+            for label in labels
+        )
+
+    return [row for row in rows if row.status != PENDING and not is_known(row)]
 
 
 def _find_pool_columns(study: StoredStudy) -> set[str]:

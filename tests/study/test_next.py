@@ -221,6 +221,22 @@ def test_labels_that_were_ingested_and_have_changed_since_are_not_overwritten(st
     assert path.read_text().endswith("dog\n")
 
 
+@pytest.mark.parametrize("corrected", ["{},dog,", "{},,declined"])
+def test_an_answer_that_was_corrected_in_the_file_is_not_overwritten(study, folder, corrected):
+    first, second = ids(next_batch(study, 2))
+    path = folder / "batch.csv"
+    path.write_text(f"id,label,status\n{first}, cat ,\n{second},,skipped\n")
+    ingest(study, path)
+    save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    filled = f"id,label,status\n{corrected.format(first)}\n"
+    path.write_text(filled)
+    with pytest.raises(LabelError, match="1 labels the study does not know"):
+        save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    assert path.read_text() == filled
+    ingest(study, path, replace=True)
+    save_batch(study, path, "csv", lambda: next_batch(study, 2))
+
+
 def test_a_column_that_is_not_of_the_pool_is_somebodys_work(study, folder):
     path = folder / "batch.csv"
     save_batch(study, path, "csv", lambda: next_batch(study, 2, show=("place", "x1")))
