@@ -8,6 +8,7 @@ none of these, so a file that has any is refused before it is read or written.
 import os
 import re
 import sqlite3
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def restrict(db: sqlite3.Connection) -> None:
     """Let the schema of a database call no function that does more than compute."""
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA cell_size_check = ON")
-    if hasattr(db, "setconfig"):
-        # From Python 3.12 on: no statement can change the schema's own table.
+    if sys.version_info >= (3, 12):
+        # No statement can change the schema's own table.
         db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
 
 
