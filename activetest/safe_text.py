@@ -57,8 +57,9 @@ def neutralise_cell(text: str) -> str:
 
 def restore_cell(cell: str) -> str:
     """The text that neutralise_cell made this cell of; any other text as it is."""
-    text = cell.removeprefix("'")
-    return text if neutralise_cell(text) == cell else cell
+    if not cell.startswith("'"):
+        return cell
+    return cell[1:] if neutralise_cell(cell[1:]) == cell else cell
 
 
 def mask_secrets(text: str) -> str:

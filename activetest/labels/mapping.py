@@ -64,7 +64,8 @@ def make_edit(
         label = label if named is None else mapping[named]
         if not label:
             return row._replace(label="", status=PENDING)
-        return row._replace(label=normalise(label))
+        label = normalise(label)
+        return row if label == row.label else row._replace(label=label)
 
     return edit
 

@@ -61,9 +61,10 @@ def make_restorer(cache: Cache, edit: Edit) -> Edit:
                     "give the labels of these two as a mapping: `study.ingest(labels)`",
                 )
             row = row._replace(id=id) if restored >= 0 else row
-        if find_class(row.label) is None:
+        if label != row.label and find_class(row.label) is None:
             row = row._replace(label=label)
-        return edit(row._replace(annotator=restore_cell(row.annotator)))
+        annotator = restore_cell(row.annotator)
+        return edit(row if annotator == row.annotator else row._replace(annotator=annotator))
 
     return restore
 
