@@ -52,8 +52,3 @@ def link(
 def hash_text(text: str) -> str:
     """What stands for a text in a row that is hashed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def write_data(**values: Any) -> str:
-    """The data of an entry."""
-    return json.dumps(values)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from activetest.errors import StudyError
+from activetest.ledger import chain
 from activetest.ledger.contents import (
     TABLES,
     StoredAnswer,
@@ -59,6 +60,7 @@ def rescue_rows(path: Path) -> Rescued:
                 StoredFile(number, _to_text(source), _to_text(time), 0, undone)
                 for number, source, time, _, undone in _read(db, "ingests", of_files, problems)
             ]
+            files += _list_taken_back(db, {file.number for file in files})
             of_answers = ("number", "ingest", "id", "annotator", "status", "label")
             answers = [
                 StoredAnswer(
@@ -163,6 +165,16 @@ def _find_readable(db: sqlite3.Connection, query: str, first: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if can_read(middle) else (middle, high)
     return high
+
+
+def _list_taken_back(db: sqlite3.Connection, known: set[int]) -> list[StoredFile]:
+    """The files, not among those known, that were taken back by what can be read of the chain."""
+    entries = _read(db, "entries", ("kind", "of"), [])
+    return [
+        StoredFile(number, None, None, 0, 0)
+        for kind, number in entries
+        if kind == chain.UNDO and number not in known
+    ]
 
 
 def _compare_with_chain(db: sqlite3.Connection) -> list[str]:

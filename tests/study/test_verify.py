@@ -209,6 +209,20 @@ def test_what_can_be_read_of_a_damaged_ledger_is_rescued(face, folder, capsys):
     assert path.read_bytes() == bytes(content)
 
 
+def test_labels_of_a_file_that_was_taken_back_are_not_rescued_as_labels_that_count(face):
+    path = face.folder / "ledger.db"
+    with closing(sqlite3.connect(path)) as db:
+        ((page,),) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ingests'")
+        ((size,),) = db.execute("PRAGMA page_size")
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(bytes(size))
+    log = at.Study.open(face.folder, damaged=True).export(rescue=True)
+    assert any("table ingests" in problem for problem in log.problems)
+    assert [row.former_label for row in log if row.superseded == "taken back"] == ["owl"]
+    assert not any(row.label == "owl" for row in log)
+
+
 def test_a_ledger_that_was_cut_off_gives_what_is_left(face):
     path = face.folder / "ledger.db"
     content = path.read_bytes()
