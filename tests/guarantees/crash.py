@@ -1,9 +1,9 @@
 """Kill a command at every line of the program, and look at what is left. Run by test_crash.py.
 
-usage: crash.py FOLDER COMMAND [third|thirtieth|again]
+usage: crash.py FOLDER COMMAND [STEP|again]
 FOLDER holds a pool, label files and perhaps a study, and stays as it is. Each line is the last one
-when it is reached for the first time; with `again`, also every other time; with `third` or
-`thirtieth`, only every third or thirtieth line that is reached.
+when it is reached for the first time; with `again`, also every other time; with a number, only
+every so many lines.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ def main(folder: Path, name: str, which: str = "") -> int:
         app.main(["init" if words[0] == "frame" else words[0], "--help"])
     before = in_child(folder, lambda at: snapshot())
     after = in_child(folder, lambda at: (run(words), snapshot()))[1]
-    line, step = 0, {"third": 3, "thirtieth": 30}.get(which, 1)
+    line, step = 0, int(which) if which.isdecimal() else 1
     while True:
         line += step
         with tempfile.TemporaryDirectory() as room:
