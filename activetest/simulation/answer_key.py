@@ -34,7 +34,11 @@ def read_answer_key(cache: Cache, key: Any, *, unmatched: bool = False) -> Array
         truth[place] = encode(row.label)
         if np.isnan(truth[place]):
             raise LabelError(
-                f"{source}, {row.place}: {row.label!r} is not a label of this pool", "correct it"
+                f"{source}, {row.place}: {row.label!r} is not a label of this pool",
+                "it seems to say that there is none; a class of this name needs another one in the "
+                "answer key"
+                if unmatched and cache.classes
+                else "correct it",
             )
     if cache.classes and len(rows) >= FEWEST and (truth[positions] < 0).all():
         raise LabelError(

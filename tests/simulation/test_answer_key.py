@@ -51,8 +51,9 @@ def test_labels_equal_classes_as_in_a_study(classes):
 @pytest.mark.parametrize("word", ["N/A", "declined"])
 def test_a_word_for_no_label_is_no_class(classes, word):
     key = dict.fromkeys(CLASSES["id"], "1") | {"i3": word}
-    with pytest.raises(LabelError, match=f"{word!r} is not a label"):
+    with pytest.raises(LabelError, match=f"{word!r} is not a label") as error:
         read_answer_key(classes, key, unmatched=True)
+    assert "a class of this name needs another one" in error.value.hint
 
 
 def test_a_key_of_which_no_label_is_a_class_is_refused(classes):
