@@ -100,6 +100,8 @@ def save_batch(
             with open(building, "w", encoding="utf-8", newline="") as file:
                 batch = make_batch()
                 file.write(batch.to(format))
+            # Somebody may have saved labels there since.
+            _protect_file(study, path, force=force)
             if not batch.rows:
                 building.unlink()
     return batch
@@ -182,7 +184,8 @@ def _check_batch(study: StoredStudy | None, path: Path) -> None:
             f"id {unknown[0].id!r} first",
             f"`study.ingest({str(path)!r})`, or write to another file, or replace it: `force=True`",
         )
-    if study and (own := columns - set(_COLUMNS) - _find_pool_columns(study)):
+    own = columns - set(_COLUMNS)
+    if study and own and (own := own - _find_pool_columns(study)):
         raise LabelError(
             f"{path} has a column {min(own)!r}, which no batch of this study has",
             "write to another file, or replace it: `force=True`",

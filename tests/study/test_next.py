@@ -237,6 +237,22 @@ def test_an_answer_that_was_corrected_in_the_file_is_not_overwritten(study, fold
     save_batch(study, path, "csv", lambda: next_batch(study, 2))
 
 
+def test_labels_that_are_saved_while_a_round_is_computed_are_not_overwritten(study, folder):
+    path = folder / "batch.csv"
+    first = ids(save_batch(study, path, "csv", lambda: next_batch(study, 1)))[0]
+    filled = f"id,label\n{first},cat\n"
+
+    def draw() -> Batch:
+        path.write_text(filled)
+        return next_batch(study, 2, new=True)
+
+    with pytest.raises(LabelError, match="1 labels the study does not know"):
+        save_batch(study, path, "csv", draw)
+    assert path.read_text() == filled
+    ingest(study, path)
+    assert len(save_batch(study, path, "csv", lambda: next_batch(study, 2)).rows) == 2
+
+
 def test_a_column_that_is_not_of_the_pool_is_somebodys_work(study, folder):
     path = folder / "batch.csv"
     save_batch(study, path, "csv", lambda: next_batch(study, 2, show=("place", "x1")))
