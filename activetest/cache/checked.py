@@ -159,8 +159,8 @@ def _list_factors(count: int) -> Array:
 class CheckedArray:
     """An array mapped from the disk; what is read of it has been checked, once in this process.
 
-    Indexing is by item: a slice, positions or one position. An array whose items are its second
-    axis (T, N) gives all T lines of them.
+    Indexing is by item: a slice without a step, positions or one position. An array whose items are
+    its second axis (T, N) gives all T lines of them.
     """
 
     def __init__(self, manifest: Manifest, name: str) -> None:
@@ -196,10 +196,14 @@ class CheckedArray:
     def __getitem__(self, items: Any) -> Any:
         """The items. Raises CacheDamaged for a block that is not as it was written."""
         if isinstance(items, slice):
-            start, stop, _ = items.indices(self.size)
+            start, stop, step = items.indices(self.size)
+            if step != 1:
+                raise IndexError("a slice has no step")
             self._check(np.arange(start // self._rows, -(-stop // self._rows)))
         else:
             positions = np.asarray(items)
+            if positions.dtype == bool:
+                raise IndexError("a mask is no position")
             if positions.size and not 0 <= positions.min() <= positions.max() < self.size:
                 raise IndexError(f"{self.name} has {self.size} items")
             self._check(np.unique(positions // self._rows))

@@ -142,3 +142,9 @@ def test_flips_of_the_same_bit_in_two_words_are_found(tmp_path):
     picks = np.array([3, 9, 10, 60])
     found = checked._sum_blocks(lines, picks, 2048)
     assert (found == checked._sum_blocks(lines, every, 2048)[picks]).all()
+
+
+@pytest.mark.parametrize("items", [np.ones(ROWS, bool), slice(None, None, -1), slice(0, ROWS, 2)])
+def test_what_would_leave_blocks_unchecked_is_no_index(tmp_path, items):
+    with pytest.raises(IndexError, match="is no position|has no step"):
+        write_arrays(tmp_path / "cache")["rows"][items]
