@@ -116,7 +116,7 @@ def explain_refusal(error: OSError, path: object, remedy: str) -> tuple[str, str
     if error.errno in _FULL:
         return f"cannot write {path}: {reason}", "free some space"
     if isinstance(error, PermissionError) and _is_unreadable(error.filename):
-        return f"cannot read {os.fsdecode(error.filename)}: {reason}", "see who may read it"
+        return f"cannot read {os.fsdecode(error.filename)}: {reason}", "check its permissions"
     return f"cannot write {path}: {reason}", remedy
 
 

@@ -92,7 +92,7 @@ def _explain_system(error: OSError) -> tuple[str, str] | None:
     if error.errno in _IMPOSSIBLE:
         return f"no file can be at {where}: {error.strerror}", "give another name"
     if error.errno in _REFUSED:
-        return explain_refusal(error, where, "free some space, or see who may")
+        return explain_refusal(error, where, "free some space, or see who may write there")
     try:
         os.getcwd()
     except OSError:

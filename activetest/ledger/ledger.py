@@ -474,7 +474,7 @@ def _raising_study_errors(path: Path, action: str = "write") -> Iterator[None]:
             raise
         if not is_refusal(error):
             raise StudyError(f"{path} is damaged: {error}", _HINT) from error
-        remedy = "see who may read it" if action == "read" else _REMEDY
+        remedy = "check its permissions" if action == "read" else _REMEDY
         raise StorageError(
             f"cannot {action} {path}: {error}", f"{remedy}; nothing that was recorded is lost"
         ) from error
