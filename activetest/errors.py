@@ -87,7 +87,7 @@ class CacheDamaged(StudyError):
 
 
 class CacheRebuilt(UserWarning):
-    """The cache was damaged or may not be written, and has been built again from the pool."""
+    """The cache, or the conversion of a pool, was damaged or may not be written; it was built again."""
 
 
 class LargeCache(UserWarning):

@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from activetest import atomic
-from activetest.errors import PoolError
+from activetest.errors import CacheRebuilt, PoolError
 from activetest.pool import convert
 from activetest.study.folder import CONVERSION
 
@@ -73,11 +74,15 @@ def write_conversion(address: str, place: Path, *, id: str | None) -> Path:
 
 
 def keep_conversion(place: Path, study: Path) -> None:
-    """Move a conversion to its place in a study. Raises OSError when that cannot be written."""
+    """Move a conversion to its place in a study. Raises OSError when that cannot be written.
+
+    Where the one that it replaces was damaged the user is told.
+    """
     written, folder = place / CONVERSION, study / CONVERSION
     source = _read_source(written)
     if source is None:
         return
+    damage = find_damage(study)
     atomic.make_folder(folder)
     # In this order: what source.json names is there.
     for name in (source.converted[0], _SOURCE):
@@ -85,6 +90,13 @@ def keep_conversion(place: Path, study: Path) -> None:
     for changed in (folder, study):
         atomic.sync_folder(changed)
     _remove_others(folder, source.converted[0])
+    if damage:
+        warnings.warn(
+            f"the conversion of the pool in {folder} was damaged ({damage}); it was made again "
+            "from the pool",
+            CacheRebuilt,
+            stacklevel=2,
+        )
 
 
 def find_conversion(address: str, study: Path, *, id: str | None) -> Path | None:
@@ -108,12 +120,15 @@ def find_conversion(address: str, study: Path, *, id: str | None) -> Path | None
     return folder / source.converted[0]
 
 
-def ensure_conversion(address: str, study: Path, *, id: str | None) -> Path:
+def ensure_conversion(address: str, study: Path, *, id: str | None, thorough: bool = False) -> Path:
     """The conversion of a pool as it is now: that of the study, or made again.
+
+    thorough  read all of the conversion: damage may leave its size and time as they were
 
     Raises as write_conversion does.
     """
-    if path := find_conversion(address, study, id=id):
+    path = find_conversion(address, study, id=id)
+    if path is not None and not (thorough and find_damage(study)):
         return path
     with atomic.temporary_folder(study, CONVERSION) as place:
         name = write_conversion(address, place, id=id).name
@@ -121,20 +136,38 @@ def ensure_conversion(address: str, study: Path, *, id: str | None) -> Path:
     return study / CONVERSION / name
 
 
-def remove_damaged(study: Path) -> bool:
-    """Remove the conversion of a study where its content is not what was written; whether it was.
+def find_damage(study: Path) -> str | None:
+    """The file of a study's conversion that is not as it was written; None where none is.
 
-    Everything is read. Raises OSError when it cannot be removed.
+    Everything is read and nothing changed. Raises OSError for what cannot be read.
     """
     folder = study / CONVERSION
     source = _read_source(folder)
-    if source is None or not _is_there(folder, source):
-        return False
+    if source is None:
+        there = not folder.is_symlink() and (folder / _SOURCE).exists()
+        return _SOURCE if there else None
+    name, _, _, content = source.converted
+    try:
+        return None if _hash_file(folder / name) == content else name
+    except FileNotFoundError:
+        return None
+
+
+def find_current(address: str, study: Path, *, id: str | None) -> Path | None:
+    """The conversion of what the pool holds now, by the content of both; None where there is none.
+
+    Everything is read and nothing changed. Raises PoolError for a pool that cannot be read, OSError
+    for a conversion that cannot.
+    """
+    folder = study / CONVERSION
+    source = _read_source(folder)
+    if source is None or source.id != (id or "id") or find_damage(study):
+        return None
+    with _reading(address):
+        if _hash_file(Path(address)) != source.hash:
+            return None
     path = folder / source.converted[0]
-    if _hash_file(path) == source.converted[3]:
-        return False
-    path.unlink()
-    return True
+    return path if path.exists() else None
 
 
 def _is_there(folder: Path, source: _Source) -> bool:

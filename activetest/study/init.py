@@ -31,7 +31,12 @@ from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.study import provenance
 from activetest.study.config import parse_schema
-from activetest.study.conversion import find_conversion, keep_conversion, write_conversion
+from activetest.study.conversion import (
+    ensure_conversion,
+    find_conversion,
+    keep_conversion,
+    write_conversion,
+)
 from activetest.study.folder import (
     CACHE,
     CONFIG,
@@ -228,8 +233,17 @@ def _open_source(
             yield _Source(str(saved.path), NAME, place, saved)
         else:
             path = find_conversion(address, inside, id=id) if inside else None
+            if path and inside and not _is_cached(path, inside):
+                # A cache is about to be built from it.
+                path = ensure_conversion(address, inside, id=id, thorough=True)
             path = path or write_conversion(address, place, id=id)
             yield _Source(str(path), address, place)
+
+
+def _is_cached(path: Path, study: Path) -> bool:
+    """Whether the cache of a study was built from this conversion."""
+    known = cache.open_cache(study / CACHE)
+    return known is not None and known.manifest["stamp"] == Files(str(path)).stamp()
 
 
 @contextmanager

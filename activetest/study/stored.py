@@ -33,7 +33,7 @@ from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
 from activetest.study import config, provenance
-from activetest.study.conversion import ensure_conversion, remove_damaged
+from activetest.study.conversion import ensure_conversion, find_current
 from activetest.study.folder import (
     CACHE,
     INSIDE,
@@ -170,8 +170,10 @@ class StoredStudy:
         }
         return config.make_relative(pool, self.folder) | unchanged
 
-    def open_pool(self) -> Pool:
+    def open_pool(self, *, thorough: bool = False) -> Pool:
         """The pool, with the roles of columns as `init` understood them.
+
+        thorough  read all of a conversion, and make it again where it is damaged
 
         Nothing is read yet, but a pool that is not Parquet is converted where it has changed. Files
         inside the study are not removed while this object lives. Raises PoolError where there is no
@@ -184,10 +186,31 @@ class StoredStudy:
                 self._hold(Path(self.uri))
             return Pool(self.uri, schema)
         while True:
-            path = ensure_conversion(self.uri, self.folder, id=schema.id)
+            path = ensure_conversion(self.uri, self.folder, id=schema.id, thorough=thorough)
             # Another process may have removed it before it was held.
             if self._hold(path):
                 return Pool(self.uri, schema, Files(str(path)))
+
+    @contextmanager
+    def reading_pool(self) -> Iterator[Pool]:
+        """The pool by its content, whatever sizes and times of files say; the study stays as it is.
+
+        Where the study has no sound conversion of that content, the pool is converted among the
+        system's temporary files. Raises PoolError where there is no pool, OSError.
+        """
+        if not self.converts_pool:
+            yield self.open_pool()
+            return
+        self.check_pool_is_there()
+        schema = config.parse_schema(self.pool)
+        path = find_current(self.uri, self.folder, id=schema.id)
+        if path is not None and self._hold(path):
+            yield Pool(self.uri, schema, Files(str(path)))
+            return
+        with atomic.temporary_folder() as folder:
+            path = folder / "pool.parquet"
+            convert.to_parquet(self.uri, str(path), id=schema.id)
+            yield Pool(self.uri, schema, Files(str(path)))
 
     def _hold(self, path: Path) -> bool:
         """Keep others from removing a file as long as this object lives; whether it is there."""
@@ -267,7 +290,7 @@ class StoredStudy:
         known = caches.open_cache(self.folder / CACHE)
         if known is not None and known.matches(pool):
             return pool
-        return self.open_pool() if remove_damaged(self.folder) else pool
+        return self.open_pool(thorough=True)
 
     def attach_auxiliary(
         self,

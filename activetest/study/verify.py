@@ -6,7 +6,7 @@ from pathlib import Path
 
 from activetest.errors import ActivetestError, ChoiceError
 from activetest.safe_text import escape_controls
-from activetest.study.folder import CACHE, CONFIG, LEDGER
+from activetest.study.folder import CACHE, CONFIG, CONVERSION, LEDGER
 
 # Digits of a hash that name an entry of the chain.
 _FEWEST_DIGITS = 8
@@ -32,7 +32,8 @@ class Verification:
 
     head    hash of the last entry of the ledger's chain, which covers everything before it; None
             where the ledger cannot be read
-    checks  of the ledger, the files of rounds, study.toml, the pool and the cache
+    checks  of the ledger, the files of rounds, study.toml, the cache, the conversion of a pool that
+            is not Parquet, and the pool
     """
 
     head: str | None
@@ -86,6 +87,7 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
     elif contains:
         checks.append(Check("chain", f"ok: {contains} is in it"))
     checks += _check_files(folder)
+    checks += _check_conversion(folder)
     checks.append(
         Check("pool", "not compared: the ledger says which pool it was")
         if ledger.problems
@@ -127,6 +129,23 @@ def _check_files(folder: Path) -> Iterator[Check]:
     yield Check("cache", found, problems)
 
 
+def _check_conversion(folder: Path) -> Iterator[Check]:
+    """The conversion of a pool, in studies that have one."""
+    from activetest.study.conversion import find_damage
+
+    place = folder / CONVERSION
+    if place.is_symlink() or not place.is_dir():
+        return
+    try:
+        damage = find_damage(folder)
+    except OSError as error:
+        yield Check(CONVERSION, "", (_describe(error),))
+        return
+    kept = "it is made again from the pool when it is needed"
+    found = "ok" if any(place.glob("*.parquet")) else "none: the next command makes it"
+    yield Check(CONVERSION, found, (f"{damage}; {kept}",) if damage else ())
+
+
 def _check_pool(folder: Path) -> Check:
     """Whether the pool is the one that the study was made for."""
     from activetest.cache.build import compute_fingerprint
@@ -134,9 +153,9 @@ def _check_pool(folder: Path) -> Check:
 
     try:
         study = StoredStudy.open(folder)
-        pool = study.open_pool()
-        pool.check()
-        now, _ = compute_fingerprint(pool)
+        with study.reading_pool() as pool:
+            pool.check()
+            now, _ = compute_fingerprint(pool)
     except (ActivetestError, OSError) as error:
         return Check("pool", "", (_describe(error),))
     if now != study.ledger.fingerprint:

@@ -4,18 +4,20 @@ import gc
 import json
 import os
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
 from activetest import atomic, locks
 from activetest.cli.app import main
-from activetest.errors import PoolChanged, PoolError, StorageError
+from activetest.errors import CacheRebuilt, PoolChanged, PoolError, StorageError
 from activetest.pool import convert
 from activetest.study import conversion
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from activetest.study.verify import verify
 
 ROWS = "".join(f"{row:03d},0.{row + 10},{'ab'[row % 2]}\n" for row in range(40))
 POOL = "id,score,place\n" + ROWS
@@ -158,25 +160,105 @@ def test_a_conversion_that_is_gone_or_damaged_is_made_again(pool, damage, conver
 def test_a_flipped_bit_is_found_before_a_cache_is_built_from_it(pool, conversions):
     init("pool.csv", seed=1)
     before = StoredStudy.open().cache().rows(0, 40).outputs
-    path = kept()
-    state, content = path.stat(), bytearray(path.read_bytes())
-    content[60] ^= 16
-    path.write_bytes(content)
-    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    flip_bit(kept())
     forget_cache()
     after = StoredStudy.open().cache().rows(0, 40).outputs
     assert after.pred.tolist() == before.pred.tolist()
     assert conversions == ["pool.csv"] * 2
 
 
+def flip_bit(path: Path) -> None:
+    """Change a bit, and neither the size nor the time of the file."""
+    state, content = path.stat(), bytearray(path.read_bytes())
+    content[60] ^= 16
+    path.write_bytes(content)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """{path: content and time} of everything that is stored in the study."""
+    return {
+        str(path): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith("ledger.db-")
+    }
+
+
+def find_problems() -> dict[str, str]:
+    """{part: what verify finds wrong with it}; verify changes nothing."""
+    study = StoredStudy.open()
+    before = snapshot(study.folder)
+    found = verify(study.folder)
+    assert snapshot(study.folder) == before
+    assert found.passed == (not any(check.problems for check in found.checks))
+    return {check.part: " ".join(check.problems) for check in found.checks if check.problems}
+
+
+def test_verify_reads_the_pool_also_where_size_and_time_are_those_of_before(pool):
+    init("pool.csv", seed=1)
+    assert find_problems() == {}
+    state = pool.stat()
+    pool.write_text(POOL.replace("0.10", "0.11", 1))
+    os.utime(pool, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert pool.stat().st_size == state.st_size
+    assert list(find_problems()) == ["pool"]
+    # What no output depends on may be edited.
+    pool.write_text(POOL.replace("a\n", "c\n", 1))
+    assert find_problems() == {}
+
+
+@pytest.mark.parametrize("verb", [["next"], ["report"], ["init", "--floor", "1"], ["status"]])
+def test_a_damaged_conversion_is_reported_and_its_repair_announced(pool, verb, capsys):
+    init("pool.csv", seed=1)
+    assert main(["verify"]) == 0
+    assert "conversion ok\n" in capsys.readouterr().out
+    flip_bit(kept())
+    assert list(find_problems()) == ["conversion"]
+    assert main(["verify"]) == 2
+    assert f"conversion damaged: {kept().name}; it is made again" in capsys.readouterr().out
+    forget_cache()
+    if verb == ["status"]:
+        # It reads no pool.
+        assert main(verb) == 0 and "damaged" not in capsys.readouterr().err
+        return
+    main(verb)
+    assert "note: the conversion of the pool in" in capsys.readouterr().err
+    assert find_problems() == {}
+    main(verb)
+    assert "damaged" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("harm", "damaged"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-100]), True),
+        (lambda path: path.with_name("source.json").write_text("{"), True),
+        (lambda path: os.utime(path, (1, 1)), False),
+        (lambda path: path.unlink(), False),
+    ],
+)
+def test_only_damage_of_a_conversion_is_announced(pool, harm, damaged):
+    init("pool.csv", seed=1)
+    harm(kept())
+    assert list(find_problems()) == ["conversion"] * damaged
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        StoredStudy.open().cache()
+    assert [each.category for each in caught] == [CacheRebuilt] * damaged
+    assert find_problems() == {} and kept()
+
+
 def test_source_json_names_no_file_elsewhere(pool, conversions, folder):
-    (folder / "mine.parquet").write_text("mine")
+    mine = folder / "mine.parquet"
+    mine.write_text("mine")
     init("pool.csv", seed=1)
     stated = kept().with_name("source.json")
     written = json.loads(stated.read_text())
-    stated.write_text(json.dumps(written | {"converted": ["../../mine.parquet", 4, 0, "x"]}))
+    named = ["../../mine.parquet", 4, mine.stat().st_mtime_ns, "x"]
+    stated.write_text(json.dumps(written | {"converted": named}))
+    forget_cache()
     next_batch(StoredStudy.open(), 3)
-    assert (folder / "mine.parquet").read_text() == "mine" and conversions == ["pool.csv"] * 2
+    assert mine.read_text() == "mine" and conversions == ["pool.csv"] * 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere links need a permission")
