@@ -145,7 +145,7 @@ def _find_inputs(folder: Path) -> dict[str, object]:
     return {f"a file of the study ({key})": address for key, address in addresses.items()}
 
 
-def export(folder: Path, *, rescue: bool = False) -> DrawLog:
+def export(folder: Path, *, rescue: bool) -> DrawLog:
     """The log of the study in a folder; with `rescue`, whatever of it can still be read.
 
     Raises StudyError for a damaged ledger; with `rescue` where nothing can be read.

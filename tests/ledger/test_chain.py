@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from activetest.errors import StudyError
+from activetest.ledger import chain
 from activetest.ledger.contents import TABLES
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.nouns.log import LABELLED, Objective, Round
@@ -91,6 +92,11 @@ def test_a_hash_is_what_the_documentation_says(ledger):
     text = json.dumps(["file", 2, None, rows], separators=(",", ":"))
     content = bytes.fromhex(ledger.hashes[4]) + text.encode("ascii")
     assert ledger.hashes[5] == hashlib.sha256(content).hexdigest()
+
+
+def test_what_is_no_value_of_a_ledger_has_no_hash():
+    with pytest.raises(TypeError, match="int64 is no value"):
+        chain.link(b"", chain.ROUND, 1, None, [[np.int64(1)]])
 
 
 COLUMNS = [(table, column) for table, columns in TABLES.items() for column in columns]

@@ -14,7 +14,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.stored import StoredStudy
+from activetest.study.stored import StoredStudy, find_items
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
@@ -144,6 +144,16 @@ def test_the_log_holds_draws_in_order_and_supplied_labels_apart(study, label_fil
     assert len(log.history) == 1
     assert np.array_equal(log.history[0].rows, log.rows)
     assert np.array_equal(log.history[0].prob, log.prob)
+
+
+def test_an_item_that_the_pool_does_not_have_is_named(study):
+    cache = study.cache()
+    assert find_items(["item-3", "item-0"], cache).tolist() == [
+        cache.find(["item-3"])[0],
+        cache.find(["item-0"])[0],
+    ]
+    with pytest.raises(StudyError, match="'item-99', which is no item of its pool"):
+        find_items(["item-3", "item-99", "item-0", "item-98"], cache)
 
 
 def test_a_study_whose_pool_is_gone_says_where_it_looks_and_how_to_name_the_new_place(

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -11,6 +12,7 @@ import pytest
 import activetest as at
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, StorageError, StudyError
+from activetest.study.export import COLUMNS
 from tests.older_ledgers import rewrite_ledger
 
 
@@ -181,6 +183,25 @@ def test_a_file_that_is_there_is_replaced_only_by_force(face, folder, capsys):
         with pytest.raises(StorageError, match="never written over"):
             face.export(path=path, force=True)
     assert (folder / "pool.parquet").read_bytes() == content
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name are of POSIX")
+def test_a_log_can_go_into_a_pipe(face, folder):
+    os.mkfifo(folder / "pipe")
+    reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with open(reader, encoding="utf-8", newline="") as written:
+        face.export(path="pipe")
+        assert written.read() == face.export().to_csv()
+    assert (folder / "pipe").is_fifo()
+
+
+def test_columns_of_a_frame_have_a_type_also_where_nothing_is_in_them(folder, write_pool):
+    write_pool(folder / "pool.parquet", 9)
+    study = at.Study.create("pool.parquet", seed=1)
+    study.next(2)
+    types = dict.fromkeys(COLUMNS, "string") | {"round": "int64", "probability": "double"}
+    schema = study.export().to_frame("pyarrow").schema
+    assert {field.name: str(field.type) for field in schema} == types
 
 
 # --- rescue
