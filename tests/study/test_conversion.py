@@ -1,6 +1,7 @@
 """Pools that are no Parquet: a study reads its own conversion, and notices every edit."""
 
 import gc
+import hashlib
 import json
 import os
 import time
@@ -254,9 +255,9 @@ def test_source_json_names_no_file_elsewhere(pool, conversions, folder):
     init("pool.csv", seed=1)
     stated = kept().with_name("source.json")
     written = json.loads(stated.read_text())
-    named = ["../../mine.parquet", 4, mine.stat().st_mtime_ns, "x"]
+    content = hashlib.sha256(b"mine").hexdigest()
+    named = ["../../mine.parquet", 4, mine.stat().st_mtime_ns, content]
     stated.write_text(json.dumps(written | {"converted": named}))
-    forget_cache()
     next_batch(StoredStudy.open(), 3)
     assert mine.read_text() == "mine" and conversions == ["pool.csv"] * 2
 
