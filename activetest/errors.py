@@ -87,7 +87,7 @@ class CacheDamaged(StudyError):
 
 
 class CacheRebuilt(UserWarning):
-    """The cache, or the conversion of a pool, was damaged or may not be written; it was built again."""
+    """The cache or conversion of a pool was damaged, or may not be written, and is built again."""
 
 
 class LargeCache(UserWarning):

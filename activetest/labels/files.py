@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
 from activetest.nouns.arguments import read_path
+from activetest.nouns.encodings import is_utf16
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 _STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
@@ -100,6 +101,8 @@ def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = Non
         raise LabelError(f"there is no file {name}", "check the path of the labels") from error
     except OSError as error:
         raise LabelError(f"{name} cannot be read: {error.strerror}", "check the path") from error
+    if is_utf16(content):
+        raise LabelError(f"{name} looks like UTF-16", "save it as UTF-8 CSV")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -126,7 +129,7 @@ def _parse_rows(text: str, name: str) -> Iterator[Label]:
     delimiter = find_delimiter(text, ("id", "label"))
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        header = next((row for row in lines if row), None)
+        header = next((row for row in lines if any(map(str.strip, row))), None)
         if header is None:
             raise LabelError(f"{name} is empty", _EXPECTED)
         header = [column.strip() for column in header]
@@ -172,6 +175,8 @@ def check_header(header: list[str], name: str, expected: str = _EXPECTED) -> Non
     for character, word in _SEPARATORS.items():
         if any(character in column for column in header):
             raise LabelError(f"{name} is separated by {word}", "separate columns by commas")
+    if {"id", "label"} <= {column.lower() for column in header}:
+        expected = f"the names are in lower case: {expected}"
     raise LabelError(f"{name} has no column {missing[0]!r}; it has {', '.join(header)}", expected)
 
 

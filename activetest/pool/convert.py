@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from activetest import atomic
 from activetest.errors import PoolError
+from activetest.nouns.encodings import is_utf16
 from activetest.pool.files import find_local_path
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -47,6 +48,9 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
         raise PoolError(
             f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
         )
+    with _raising_parse_errors(path), path.open("rb") as file:
+        if is_utf16(file.read(2)):
+            raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
     batches = (
         _read_json_batches(path)
         if path.suffix.lower() in JSON_LINES
@@ -219,7 +223,13 @@ def _raising_parse_errors(path: Path) -> Iterator[None]:
     """Turn errors of the parser into a PoolError."""
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        # Values are checked by Arrow, and names of columns here.
+        raise PoolError(
+            f"the names of columns in {path} are not UTF-8",
+            hint="save it as UTF-8, or write the pool as Parquet",
+        ) from error
+    except pa.ArrowException as error:
         message = str(error).splitlines()[0][:200]
         raise PoolError(
             f"{path} cannot be read: {message}",

@@ -179,9 +179,9 @@ def _check_batch(study: StoredStudy | None, path: Path) -> None:
     rows, columns = _read_batch(path)
     unknown = _list_unknown(study, rows)
     if unknown:
+        labels = "1 label" if len(unknown) == 1 else f"{len(unknown):,} labels"
         raise LabelError(
-            f"{path} holds {len(unknown)} labels the study does not know, "
-            f"id {unknown[0].id!r} first",
+            f"{path} holds {labels} the study does not know, id {unknown[0].id!r} first",
             f"`study.ingest({str(path)!r})`, or write to another file, or replace it: `force=True`",
         )
     own = columns - set(_COLUMNS)

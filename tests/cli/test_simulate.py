@@ -130,7 +130,7 @@ def test_finished_runs_are_kept_and_curves_drawn(words, folder, capsys):
     ("wish", "problem"),
     [
         (["--plot", "curves.pdf"], "neither .svg nor .png"),
-        (["--plot", f"{'x' * 300}.png"], "no picture can be written"),
+        (["--plot", f"{'x' * 300}.png"], "xxx...xxx"),
         (["--save", "nowhere/runs.jsonl"], "cannot keep runs in nowhere/runs.jsonl"),
         (["--selection", "best"], "selection is 'best'"),
         (["--power", "0"], "power is 0"),

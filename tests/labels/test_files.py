@@ -74,7 +74,10 @@ def test_all_of_these_say_the_same(text):
         ("id,label,status\na,cat,declined\n", "line 2: declined, but there is a label"),
         ('id,label\na,"cat\n', "line 2: unexpected end of data"),
         (b"id,label\na,cat\nb,\xe9t\xe9\n", "line 3: not UTF-8"),
-        ("id,label\na,cat\n".encode("utf-16"), "line 1: not UTF-8"),
+        ("id,label\na,cat\n".encode("utf-16"), "standard input looks like UTF-16"),
+        ("id,label\na,cat\n".encode("utf-16-le"), "standard input looks like UTF-16"),
+        ("id,label\na,cat\n".encode("utf-16-be"), "standard input looks like UTF-16"),
+        ("  \n\t\n", "standard input is empty"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(text, problem):
@@ -82,6 +85,16 @@ def test_what_is_wrong_is_named_with_its_line(text, problem):
         read(text)
     assert problem in error.value.problem
     assert error.value.hint
+
+
+def test_names_of_columns_in_capitals_are_told_to_be_in_lower_case():
+    for header in ("ID,Label", "id,LABEL,x"):
+        with pytest.raises(LabelError, match="no column") as error:
+            read(f"{header}\n")
+        assert error.value.hint.startswith("the names are in lower case: expected CSV")
+    with pytest.raises(LabelError) as error:
+        read("ID,answer\n")
+    assert "lower case" not in error.value.hint
 
 
 def test_only_the_header_decides_what_separates_columns():

@@ -146,7 +146,7 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(study, folder):
 def test_a_file_with_labels_that_nobody_ingested_is_not_overwritten(study, folder, label_file):
     batch = next_batch(study, 2)
     path = label_file(f"{ids(batch)[0]},cat")
-    with pytest.raises(LabelError, match="1 labels the study does not know"):
+    with pytest.raises(LabelError, match="1 label the study does not know"):
         save_batch(study, path, "csv", lambda: next_batch(study, 2))
     ingest(study, path)
     save_batch(study, path, "csv", lambda: next_batch(study, 2))
@@ -230,7 +230,7 @@ def test_an_answer_that_was_corrected_in_the_file_is_not_overwritten(study, fold
     save_batch(study, path, "csv", lambda: next_batch(study, 2))
     filled = f"id,label,status\n{corrected.format(first)}\n"
     path.write_text(filled)
-    with pytest.raises(LabelError, match="1 labels the study does not know"):
+    with pytest.raises(LabelError, match="1 label the study does not know"):
         save_batch(study, path, "csv", lambda: next_batch(study, 2))
     assert path.read_text() == filled
     ingest(study, path, replace=True)
@@ -246,7 +246,7 @@ def test_labels_that_are_saved_while_a_round_is_computed_are_not_overwritten(stu
         path.write_text(filled)
         return next_batch(study, 2, new=True)
 
-    with pytest.raises(LabelError, match="1 labels the study does not know"):
+    with pytest.raises(LabelError, match="1 label the study does not know"):
         save_batch(study, path, "csv", draw)
     assert path.read_text() == filled
     ingest(study, path)
@@ -290,7 +290,7 @@ def test_an_earlier_batch_without_answers_is_replaced(format, study, folder):
 
 def test_a_filled_file_with_semicolons_is_not_overwritten(study, folder, label_file):
     path = label_file(f"{ids(next_batch(study, 2))[0]};cat", header="id;label")
-    with pytest.raises(LabelError, match="1 labels the study does not know"):
+    with pytest.raises(LabelError, match="1 label the study does not know"):
         save_batch(study, path, "csv", lambda: next_batch(study, 2))
     assert path.read_text().startswith("id;label")
 

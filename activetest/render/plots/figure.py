@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from activetest import atomic, overwrite
 from activetest.errors import ChoiceError
+from activetest.nouns.arguments import check_path
 from activetest.render._words import plain
 from activetest.render.plots.curves import (
     Curve,
@@ -73,6 +74,7 @@ def check(
     Raises StorageError for a file of a study or an input.
     """
     path = Path(path)
+    check_path(path, ChoiceError)
     if path.suffix.lower() not in FORMATS:
         raise ChoiceError(
             f"{path} is neither .svg nor .png", "name the picture for example curves.svg"

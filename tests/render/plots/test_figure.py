@@ -189,9 +189,11 @@ def test_places_where_no_picture_can_be_written(tmp_path, name):
 
 def test_a_picture_that_could_not_be_written_is_refused_at_once(tmp_path):
     (tmp_path / "folder.png").mkdir()
-    for name in ("folder.png", f"{'x' * 300}.png"):
-        with pytest.raises(ChoiceError, match=f"no picture can be written to .*{name}"):
-            _plots.check(tmp_path / name)
+    with pytest.raises(ChoiceError, match=r"no picture can be written to .*folder\.png"):
+        _plots.check(tmp_path / "folder.png")
+    # A name that is too long is shortened in the message.
+    with pytest.raises(ChoiceError, match=r"no file can be at .*\.\.\.x+\.png': .*long"):
+        _plots.check(tmp_path / f"{'x' * 300}.png")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write all")
