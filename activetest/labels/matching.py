@@ -92,16 +92,17 @@ def guess_mapping(
     predicted  (R,) the class that the model predicts for the same items
     classes    of the pool, in their order
 
-    The first of these that covers every label: another spelling, or words for true and false. Else
-    codes in the order of the classes, or the classes that the model mostly predicts where these
-    labels are, if that fits clearly better. Else the spelling of some labels.
+    The first of these that covers every label: another spelling, the same digits of another script,
+    or words for true and false. Else codes in the order of the classes, or the classes that the
+    model mostly predicts where these labels are, if that fits clearly better. Else the spelling of
+    some labels.
     """
     distinct = sorted(set(labels))
     spelled = guess_by_spelling(distinct, classes)
     if spelled and len(spelled.classes) == len(distinct):
         return spelled
-    if logical := _guess_by_truth(distinct, classes):
-        return logical
+    if certain := _guess_by_digits(distinct, classes) or _guess_by_truth(distinct, classes):
+        return certain
 
     def count_agreeing(guess: LikelyMapping) -> int:
         pairs = zip(labels, predicted, strict=True)
@@ -120,6 +121,21 @@ def guess_by_spelling(labels: Collection[str], classes: Collection[str]) -> Like
     words = [label for label in labels if parse_number(label) is None]
     found = {label: folded[_fold(label)] for label in words if _fold(label) in folded}
     return LikelyMapping(found, "they differ in spelling only") if found else None
+
+
+def _guess_by_digits(labels: Sequence[str], classes: Sequence[str]) -> LikelyMapping | None:
+    """Where labels are numbers of classes in the digits of other scripts."""
+    find = ClassMatcher(classes).find
+    found = {label: find(_translate_digits(label)) for label in labels}
+    named = {label: name for label, name in found.items() if name is not None}
+    if len(named) < len(found):
+        return None
+    return LikelyMapping(named, "the same digits of another script")
+
+
+def _translate_digits(text: str) -> str:
+    """The text with the digits 0 to 9 for those of every script."""
+    return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
 
 
 def _guess_by_truth(labels: Sequence[str], classes: Sequence[str]) -> LikelyMapping | None:
@@ -142,6 +158,14 @@ def _is_whole(name: str) -> bool:
     return parse_whole(name) is not None
 
 
+def _is_numeric(name: str) -> bool:
+    """Whether this is a number in any script: 0.5, 1e5, 1/2 and Arabic or Chinese numerals are."""
+    if parse_number(_translate_digits(name)) is not None:
+        return True
+    letters = any(each.isalpha() and not each.isnumeric() for each in name)
+    return not letters and any(map(str.isnumeric, name))
+
+
 def _guess_by_order(labels: Sequence[str], classes: Sequence[str]) -> Iterator[LikelyMapping]:
     """Where labels are codes of classes that have names, from 0 or from 1; or the reverse."""
     codes = {label: parse_whole(label) for label in labels}
@@ -152,7 +176,7 @@ def _guess_by_order(labels: Sequence[str], classes: Sequence[str]) -> Iterator[L
             if all(0 <= place < len(classes) for place in places.values()):
                 named = {label: classes[place] for label, place in places.items()}
                 yield LikelyMapping(named, "in the order of the classes")
-    elif not any(map(_is_whole, labels)) and all(numbered) and len(labels) == len(classes):
+    elif not any(map(_is_numeric, labels)) and all(numbered) and len(labels) == len(classes):
         named = dict(zip(labels, classes, strict=True))
         yield LikelyMapping(named, "names from A to Z, in the order of the codes")
 

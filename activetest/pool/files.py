@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
-from activetest.pool.remote import open_store, wait_for
+from activetest.pool.remote import describe_network_error, open_store, wait_for
 from activetest.pool.roles import is_text
 from activetest.safe_text import mask_secrets
 
@@ -250,8 +250,10 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
         ) from error
     # Stores that are packages of their own raise what they like.
     except Exception as error:
-        raise PoolError(
-            f"{name} cannot be opened: {_first_line(error)}", hint=_KNOWN_SCHEMES
+        problem = f"{name} cannot be opened"
+        unreachable = describe_network_error(error, problem, uri)
+        raise unreachable or PoolError(
+            f"{problem}: {_first_line(error)}", hint=_KNOWN_SCHEMES
         ) from error
 
 
@@ -363,7 +365,7 @@ def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
             hint="write the names of columns as UTF-8",
         ) from error
     except (pa.ArrowException, OSError) as error:
-        raise PoolError(
+        raise describe_network_error(error, problem, path) or PoolError(
             f"{problem}: {_first_line(error)}",
             hint="the file is damaged or out of reach; write or copy it again",
         ) from error

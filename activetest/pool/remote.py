@@ -1,6 +1,7 @@
 """Pools on other machines: a host that does not answer is an error, and no secret is stored."""
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -18,6 +19,15 @@ TIMEOUT = "ACTIVETEST_TIMEOUT"
 _USUAL_TIMEOUT = 60.0
 # S3 is asked three times, with pauses between: together this takes less than the time there is.
 _SHARE = 0.2
+# How the clients of S3 and of Google say what went wrong in the network, by curl's number for it.
+_CURL = re.compile(r"curlCode: (\d+)|CURL error \[(\d+)\]=")
+_UNREACHABLE = {
+    5: "the name of its proxy is not known",
+    6: "the name of its host is not known",
+    7: "its host refuses connections",
+}
+_TIMED_OUT = 28
+_ADDRESS = "check the address and the network"
 
 
 def open_store(uri: str) -> tuple[fs.FileSystem, str]:
@@ -57,13 +67,33 @@ def wait_for(uri: str, call: Callable[[], T]) -> T:
     if errors:
         raise errors[0]
     if not outcome:
-        raise PoolError(
-            f"{mask_secrets(uri)} cannot be opened: {_find_host(uri)} did not answer within "
-            f"{timeout:g} s",
-            f"check the address and the network; {TIMEOUT}={2 * timeout:g} in the environment "
-            "waits longer",
-        )
+        raise _describe_silence(f"{mask_secrets(uri)} cannot be opened", uri)
     return outcome[0]
+
+
+def describe_network_error(error: Exception, problem: str, uri: str) -> PoolError | None:
+    """The error for a host that cannot be reached or does not answer; None for any other error.
+
+    problem  what could not be done
+    uri      an address; where it names no host, the error does not either
+    """
+    match = _CURL.search(str(error))
+    if match is None:
+        return None
+    code = int(match[1] or match[2])
+    if code == _TIMED_OUT:
+        return _describe_silence(problem, uri)
+    reason = _UNREACHABLE.get(code, f"the connection to its host failed with curl error {code}")
+    return PoolError(f"{problem}: {reason} ({_find_host(uri)})", _ADDRESS)
+
+
+def _describe_silence(problem: str, uri: str) -> PoolError:
+    """The error for a host that does not answer in time."""
+    timeout = read_timeout()
+    return PoolError(
+        f"{problem}: {_find_host(uri)} did not answer within {timeout:g} s",
+        f"{_ADDRESS}; {TIMEOUT}={2 * timeout:g} in the environment waits longer",
+    )
 
 
 def read_timeout() -> float:

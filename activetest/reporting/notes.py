@@ -147,8 +147,8 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
     )
     if alike or 2 * count >= total:
         text += (
-            " If they stand for its classes, ingest them again with `replace=True`, and with `map` "
-            "to say what they stand for."
+            " If they stand for its classes, take their file back with `study.undo()` (the last "
+            "file first) and ingest it again, with `map` to say what they stand for."
         )
         return [Note(text, Weight.INVALID)]
     words = any(map(says_no_label, unmatched))

@@ -20,8 +20,8 @@ from activetest.study import label_checks
 from activetest.study.folder import INSIDE
 from activetest.study.stored import StoredStudy
 
-# How many labels a notice names.
-_NAMED = 3
+# How many labels a notice names, and of how many it says what they may stand for.
+_NAMED, _MAPPED = 3, 50
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ class Ingested:
             return sentence
         pairs = [f"{label!r} stands for {name!r}" for label, name in self.likely.items()]
         undo = "" if self.dry_run else "take the file back with `study.undo()` and "
-        return f"{sentence}: if {' and '.join(pairs[:_NAMED])}, {undo}say so with `map`"
+        more = " and so on" * (len(pairs) > _MAPPED)
+        return f"{sentence}: if {' and '.join(pairs[:_MAPPED])}{more}, {undo}say so with `map`"
 
     def __repr__(self) -> str:
         """One line."""

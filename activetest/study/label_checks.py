@@ -153,18 +153,19 @@ def find_outside(answers: Collection[Answer], cache: Cache) -> tuple[str, ...]:
 def guess_classes(answers: Sequence[Answer], cache: Cache) -> LikelyMapping | None:
     """The classes that labels may stand for which are none.
 
-    answers  of a whole file; where some of its labels are classes, only spelling is looked at
+    answers  of a whole file; where most of its labels are classes, only spelling is looked at
     """
     labelled = [answer for answer in answers if answer.status == LABELLED]
     classes = set(cache.classes)
-    unmatched = [answer.label for answer in labelled if answer.label not in classes]
+    unmatched = [answer for answer in labelled if answer.label not in classes]
     if not unmatched or not cache.classes:
         return None
-    if len(unmatched) < len(labelled):
-        return guess_by_spelling(sorted(set(unmatched)), cache.classes)
-    codes = cache.take(cache.find([answer.id for answer in labelled])).outputs.pred
+    labels = [answer.label for answer in unmatched]
+    if 2 * len(unmatched) < len(labelled):
+        return guess_by_spelling(sorted(set(labels)), cache.classes)
+    codes = cache.take(cache.find([answer.id for answer in unmatched])).outputs.pred
     predicted = [cache.classes[int(code)] for code in codes]
-    return guess_mapping(unmatched, predicted, cache.classes)
+    return guess_mapping(labels, predicted, cache.classes)
 
 
 def _hint_mapping(likely: LikelyMapping) -> str:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from activetest.labels.matching import (
     ClassMatcher,
+    LikelyMapping,
     guess_by_spelling,
     guess_mapping,
     parse_number,
@@ -116,6 +117,31 @@ def test_names_from_a_to_z_stand_for_codes_where_predictions_tell_nothing():
     }
     assert guess(["so", "no"], ["0", "1", "2"], ["0"] * 2) is None
     assert guess(["so", "no", "7"], ["0", "1", "2"], ["0"] * 3) is None
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["0.5", "1.5", "2.5"],
+        ["1e-5", "2e-5", "3e-5"],
+        ["1/2", "1/3", "1/4"],
+        ["\u0660.5", "\u0661.5", "\u0662.5"],
+        ["\u4e00", "\u4e8c", "\u4e09"],
+        ["so", "no", "\u00bd"],
+    ],
+)
+def test_numbers_of_any_script_are_no_names_from_a_to_z(labels):
+    assert guess(labels, ["0", "1", "2"], ["0"] * 3) is None
+
+
+@pytest.mark.parametrize("zero", [0x660, 0x966, 0xFF10])
+def test_the_digits_of_other_scripts_stand_for_their_values(zero):
+    labels = [chr(zero + 2), chr(zero + 1), chr(zero + 1) + chr(zero)]
+    found = guess_mapping(labels, ["1", "2", "2"], ["1", "2", "10"])
+    assert found == LikelyMapping(
+        {labels[0]: "2", labels[1]: "1", labels[2]: "10"}, "the same digits of another script"
+    )
+    assert guess(labels, ["0", "1", "2"], ["0"] * 3) is None
 
 
 def test_predictions_decide_only_where_another_order_fits_much_worse():

@@ -9,7 +9,7 @@ from pyarrow import fs
 
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool import remote
-from activetest.pool.files import Files
+from activetest.pool.files import Files, _raising_pool_errors
 
 
 @pytest.fixture
@@ -34,6 +34,44 @@ def test_a_host_that_does_not_answer_is_named(silent_host, address):
         Files(address.format(silent_host))
     assert f"{silent_host} did not answer within 0.5 s" in caught.value.problem
     assert f"{remote.TIMEOUT}=1" in caught.value.hint
+
+
+@pytest.mark.parametrize("number", ["curlCode: 28, Timeout was reached", "CURL error [28]=Timeout"])
+def test_a_client_that_gives_up_first_says_the_same(monkeypatch, number):
+    monkeypatch.setenv(remote.TIMEOUT, "2")
+    raised = OSError(f"AWS Error NETWORK_CONNECTION: {number}; Details: Operation too slow.")
+
+    def fail(uri: str) -> None:
+        raise raised
+
+    monkeypatch.setattr("activetest.pool.files.open_store", fail)
+    with pytest.raises(PoolError) as caught:
+        Files("s3://b/x?endpoint_override=127.0.0.1:1")
+    assert caught.value.problem.endswith("cannot be opened: 127.0.0.1:1 did not answer within 2 s")
+    assert f"{remote.TIMEOUT}=4" in caught.value.hint
+    with pytest.raises(PoolError) as caught, _raising_pool_errors("b/x", "b/x cannot be read"):
+        raise raised
+    assert caught.value.problem == "b/x cannot be read: the host did not answer within 2 s"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("curlCode: 6, Could not resolve hostname", "the name of its host is not known (h:1)"),
+        ("CURL error [6]=Could not resolve", "the name of its host is not known (h:1)"),
+        ("curlCode: 7, Could not connect", "its host refuses connections (h:1)"),
+        ("curlCode: 60, SSL", "the connection to its host failed with curl error 60 (h:1)"),
+    ],
+)
+def test_a_host_out_of_reach_is_a_matter_of_the_address(error, reason):
+    address = "s3://b/x?endpoint_override=h:1"
+    with pytest.raises(PoolError) as caught, _raising_pool_errors(address, "it cannot be opened"):
+        raise OSError(f"When getting information: {error}")
+    assert caught.value.problem == f"it cannot be opened: {reason}"
+    assert caught.value.hint == "check the address and the network"
+    with pytest.raises(PoolError, match="no page") as caught, _raising_pool_errors("x", "x"):
+        raise OSError("no page")
+    assert "write or copy it again" in caught.value.hint
 
 
 def test_requests_to_s3_end_before_the_time_is_over(monkeypatch):

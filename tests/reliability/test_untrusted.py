@@ -359,7 +359,8 @@ def test_the_page_names_every_environment_variable_that_is_read():
     )
     found = set(re.findall(r"environ(?:\.\w+\(|\[)\"(\w+)\"", code))
     found |= set(re.findall(r"\"(\w+)\" in os\.environ", code))
-    assert "ACTIVETEST_STUDY" in found
+    found |= set(re.findall(r"= \"(ACTIVETEST_\w+)\"", code))
+    assert {"ACTIVETEST_STUDY", "ACTIVETEST_TIMEOUT"} <= found
     assert {name for name in found if f"`{name}`" not in PAGE} == set()
 
 

@@ -83,7 +83,8 @@ def test_labels_that_are_no_class_are_noted(hard, labels, count, names, weight):
     shown = report(hard)
     beginning = f"Labels of no class that the model predicts: {count} ({names})."
     assert weigh(shown, beginning) == weight
-    assert ("`replace=True`" in texts(shown)) == (weight == Weight.INVALID)
+    remedy = "with `study.undo()` (the last file first) and ingest it again, with `map`"
+    assert (remedy in texts(shown)) == (weight == Weight.INVALID)
 
 
 def test_labels_that_are_classes_are_not_noted(hard):

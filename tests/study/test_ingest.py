@@ -366,7 +366,8 @@ def test_the_file_as_it_is_goes_on_and_so_does_one_with_a_label_that_matches(
     columns, lines = predict(("0", "1", "2"))
     study = other_study(**columns)
     mixed = ingest(study, label_file("i29,positive", *lines[:20]), dry_run=True)
-    assert mixed.outside == ("0", "1", "2") and not mixed.likely
+    assert mixed.outside == ("0", "1", "2")
+    assert mixed.likely == {"0": "negative", "1": "neutral", "2": "positive"}
     assert ingest(study, label_file(*lines), as_is=True).outside == ("0", "1", "2")
     assert ingest(study, label_file(*lines)).unchanged == 30
 
@@ -380,6 +381,22 @@ def test_a_small_file_of_which_no_label_is_a_class_gets_a_notice(other_study, la
     assert str(done).endswith("take the file back with `study.undo()` and say so with `map`")
     with pytest.raises(LabelError, match="none of its 10 labels"):
         ingest(study, label_file(*lines[:10]))
+
+
+def test_labels_that_match_by_chance_do_not_hide_what_the_others_stand_for(other_study, label_file):
+    columns, lines = predict(("zero", "one", "two"), classes=("0", "1", "2"))
+    study = other_study(**columns)
+    done = ingest(study, label_file("i0,1", *lines[1:20]), dry_run=True)
+    assert done.likely == {"one": "1", "two": "2", "zero": "0"}
+    done = ingest(study, label_file("i0,1", *lines[1:20]))
+    assert str(done).endswith(
+        "if 'one' stands for '1' and 'two' stands for '2' and 'zero' stands for '0', "
+        "take the file back with `study.undo()` and say so with `map`"
+    )
+    # Where most labels are classes, the others may well be further ones.
+    matching = [f"i{row},{row % 3}" for row in range(15)]
+    assert ingest(study, label_file(*matching[1:], *lines[15:28]), replace=True).likely == {}
+    assert ingest(study, label_file(*matching, *lines[15:]), replace=True).likely
 
 
 def test_a_closed_pool_shows_the_likely_mapping_too(study, label_file):
