@@ -223,3 +223,17 @@ def _worse_probs(right, wrong, rng) -> list[float]:
     """How likely either group is to be the worse one."""
     first, second = (rng.beta(right[place] + 1, wrong[place] + 1, 1000) for place in (0, 1))
     return [(first < second).mean(), (first > second).mean()]
+
+
+def test_shares_of_the_next_labels_sum_to_one_at_every_floor(monkeypatch):
+    seen = []
+
+    def keep(probs, *rest):
+        seen.append(probs)
+        return _distribute_labels(probs, *rest)
+
+    monkeypatch.setattr(planning, "_distribute_labels", keep)
+    forecast(arms([8, 4], [2, 6], [40, 40]))
+    assert seen
+    for probs in seen:
+        np.testing.assert_allclose(probs.sum(axis=1), 1)

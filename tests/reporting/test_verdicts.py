@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.reporting.verdicts import _add_hint
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 
@@ -165,3 +166,10 @@ def test_requirements_that_no_study_can_judge_are_refused_with_the_reason(labell
     with pytest.raises(ChoiceError, match=r"above 0\.5, and this study has 0\.5"):
         judge(labelled, "error<=0.5")
     assert report(labelled).gates == ()
+
+
+def test_a_gate_without_a_number_names_another_interval_and_no_further_draws():
+    hint = 'use `interval="fixed"`'
+    assert _add_hint(NotEstimable("no bound", hint)) == f"no bound ({hint})"
+    assert _add_hint(NotEstimable("no labels", "`study.next(10)`")) == "no labels"
+    assert _add_hint(NotEstimable("no labels")) == "no labels"

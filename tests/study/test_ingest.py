@@ -129,6 +129,15 @@ def test_what_was_replaced_stays_in_the_history_and_can_come_back(study, label_f
         undo(study)
 
 
+def test_how_many_labels_conflict_is_counted(study):
+    ids = ["item-1", "item-2", "item-3"]
+    ingest(study, dict.fromkeys(ids, "cat"))
+    for count, others in ((1, ""), (2, " (and 1 more)"), (3, " (and 2 more)")):
+        with pytest.raises(LabelConflict) as error:
+            ingest(study, dict.fromkeys(ids[:count], "dog"))
+        assert error.value.problem.endswith(f"was labelled 'cat'{others}")
+
+
 def test_declining_what_was_labelled_is_a_conflict_too(study, label_file):
     ingest(study, label_file("item-1,cat"))
     path = label_file("item-1,,declined", header="id,label,status", name="second.csv")
