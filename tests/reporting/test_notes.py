@@ -196,3 +196,7 @@ def test_what_may_be_missing_from_a_sample_is_what_the_metric_counts(metric, mis
     shown = report(labelled, metrics=(metric,))
     assert not all(row.reliable for row in shown.estimates)
     assert f"{missing} may not have been sampled yet" in texts(shown)
+
+
+def test_supplied_labels_are_noted_only_where_there_are_some(labelled):
+    assert "Labels that you supplied" not in texts(report(labelled, interval="fixed"))
