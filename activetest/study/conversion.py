@@ -19,7 +19,7 @@ from pathlib import Path
 from activetest import atomic
 from activetest.errors import CacheRebuilt, PoolError
 from activetest.pool import convert
-from activetest.study.folder import CONVERSION
+from activetest.study.folder import CONVERSION, hash_file
 
 _SOURCE = "source.json"
 _VERSION = 1
@@ -58,7 +58,7 @@ def write_conversion(address: str, place: Path, *, id: str | None) -> Path:
     source, folder = convert.check_source(address), place / CONVERSION
     for _ in range(_ATTEMPTS):
         before = source.stat()
-        content = _hash_file(source)
+        content = hash_file(source)
         key = hashlib.sha256(json.dumps([content, id or "id"]).encode()).hexdigest()
         target = folder / f"{key[:32]}.parquet"
         atomic.make_folder(folder)
@@ -66,7 +66,7 @@ def write_conversion(address: str, place: Path, *, id: str | None) -> Path:
         after = source.stat()
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             written = target.stat()
-            converted = target.name, written.st_size, written.st_mtime_ns, _hash_file(target)
+            converted = target.name, written.st_size, written.st_mtime_ns, hash_file(target)
             stamp = before.st_size, before.st_mtime_ns
             _write_source(folder, _Source(_VERSION, id or "id", *stamp, content, converted))
             return target
@@ -111,7 +111,7 @@ def find_conversion(address: str, study: Path, *, id: str | None) -> Path | None
     with _reading(address):
         now = os.stat(address)
         if (now.st_size, now.st_mtime_ns) != (source.size, source.time):
-            if now.st_size != source.size or _hash_file(Path(address)) != source.hash:
+            if now.st_size != source.size or hash_file(Path(address)) != source.hash:
                 return None
             touched = _Source(**(asdict(source) | {"time": now.st_mtime_ns}))
             # Whoever may not write there compares the content again the next time.
@@ -148,7 +148,7 @@ def find_damage(study: Path) -> str | None:
         return _SOURCE if there else None
     name, _, _, content = source.converted
     try:
-        return None if _hash_file(folder / name) == content else name
+        return None if hash_file(folder / name) == content else name
     except FileNotFoundError:
         return None
 
@@ -164,7 +164,7 @@ def find_current(address: str, study: Path, *, id: str | None) -> Path | None:
     if source is None or source.id != (id or "id") or find_damage(study):
         return None
     with _reading(address):
-        if _hash_file(Path(address)) != source.hash:
+        if hash_file(Path(address)) != source.hash:
             return None
     path = folder / source.converted[0]
     return path if path.exists() else None
@@ -215,8 +215,3 @@ def _reading(address: str) -> Iterator[None]:
         raise PoolError(
             f"{address} may not be read: {error.strerror or error}", "check its permissions"
         ) from error
-
-
-def _hash_file(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

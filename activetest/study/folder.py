@@ -1,5 +1,6 @@
 """The folder of a study: where it is, how it is recognised, and what the file system may refuse."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,3 +93,9 @@ def raising_storage_errors(
         yield
     except OSError as error:
         raise StorageError(*explain_refusal(error, path, remedy)) from error
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal. Raises OSError for one not to be read."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

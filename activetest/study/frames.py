@@ -5,7 +5,6 @@ or the new one.
 """
 
 import contextlib
-import hashlib
 import re
 import time
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 from activetest import atomic
 from activetest.errors import PoolError
 from activetest.safe_text import mask_secrets
-from activetest.study.folder import INSIDE, POOL
+from activetest.study.folder import INSIDE, POOL, hash_file
 
 # What messages call a frame.
 NAME = "the frame"
@@ -67,10 +66,10 @@ def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
     atomic.make_folder(folder)
     written = folder / "frame.parquet"
     frames.save_frame(frame, written)
-    name = f"{_hash_file(written)}.parquet"
+    name = f"{_name_content(written)}.parquet"
     address = f"{INSIDE}{POOL}/{name}"
     stored = study / POOL / name if study else None
-    if stored and stored.is_file() and _hash_file(stored) == stored.stem:
+    if stored and stored.is_file() and _name_content(stored) == stored.stem:
         return SavedFrame(stored, address)
     atomic.sync_file(written)
     atomic.move_file(written, folder / name)
@@ -117,6 +116,6 @@ def name_source(address: str) -> str:
     return NAME if address.startswith(INSIDE) else mask_secrets(address)
 
 
-def _hash_file(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+def _name_content(path: Path) -> str:
+    """What a file with this content is called, without the ending."""
+    return hash_file(path)[:32]

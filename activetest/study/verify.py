@@ -80,7 +80,7 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
     checks = [Check("ledger", _count_contents(ledger.contents), ledger.problems)]
     if ledger.contents:
         files = len({each.arrays for each in ledger.contents.rounds if each.arrays})
-        checks.append(Check("rounds", f"ok: {files:,} files of parameters", ledger.files))
+        checks.append(Check("rounds", f"ok: {_count(files, 'file')} of parameters", ledger.files))
     if contains and not any(each.startswith(contains) for each in hashes):
         problem = f"no entry of the chain has the hash {contains}"
         checks.append(Check("chain", "", (f"{problem}: the ledger was another one then",)))
@@ -103,12 +103,16 @@ def _count_contents(contents: object) -> str:
     if not isinstance(contents, Contents):
         return ""
     counts = (
-        f"{len(contents.rounds):,} rounds",
-        f"{len(contents.draws):,} draws",
-        f"{len(contents.answers):,} answers",
-        f"{len(contents.entries):,} entries in the chain",
+        _count(len(contents.rounds), "round"),
+        _count(len(contents.draws), "draw"),
+        _count(len(contents.answers), "answer"),
+        _count(len(contents.entries), "entry", "entries") + " in the chain",
     )
     return f"ok: {', '.join(counts)}"
+
+
+def _count(number: int, kind: str, plural: str | None = None) -> str:
+    return f"{number:,} {kind if number == 1 else plural or f'{kind}s'}"
 
 
 def _check_files(folder: Path) -> Iterator[Check]:

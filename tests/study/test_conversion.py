@@ -90,7 +90,7 @@ def test_it_is_made_once_and_not_read_again_while_nobody_touches_the_pool(
 ):
     init("pool.csv", seed=1)
     assert conversions == ["pool.csv"]
-    monkeypatch.setattr(conversion, "_hash_file", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(conversion, "hash_file", lambda path: pytest.fail(f"{path} was read"))
     for _ in range(3):
         next_batch(StoredStudy.open(), 2, new=True, show=("place",))
     init("pool.csv", floor=0.5)
@@ -108,7 +108,7 @@ def test_a_pool_that_was_only_touched_keeps_its_conversion(pool, conversions, mo
     assert conversions == ["pool.csv"]
     assert (kept().stat().st_ino, kept().stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     # The new time is remembered.
-    monkeypatch.setattr(conversion, "_hash_file", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(conversion, "hash_file", lambda path: pytest.fail(f"{path} was read"))
     next_batch(StoredStudy.open(), 2, new=True)
 
 
