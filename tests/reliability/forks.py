@@ -4,6 +4,7 @@ Run as a program, this file forks one such process after the other, as it is tol
 input. Whoever kills a process kills nothing but what the command does.
 """
 
+import contextlib
 import json
 import os
 import selectors
@@ -57,7 +58,9 @@ class Forked:
     def kill(self) -> None:
         """Kill it, unless it has ended."""
         if self.poll() is None:
-            os.kill(self._pid, signal.SIGKILL)
+            # It may end just now.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
 
     def communicate(self) -> tuple[int, str, str]:
         """Exit code, below zero for a signal, output and messages, once it has ended."""
