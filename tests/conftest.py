@@ -1,6 +1,7 @@
 """Small pools and studies of them."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -131,3 +132,17 @@ def truth(request, pool) -> np.ndarray:
 def play_rounds(pool, truth):
     """play_rounds((choices, 5), ..., log=) is the log after these rounds, all answered."""
     return partial(makers.play_rounds, pool, truth)
+
+
+@pytest.fixture
+def synced(monkeypatch) -> Callable[[Path], bool]:
+    """synced(path): whether the file or folder there was written to the disk since."""
+    found: set[int] = set()
+    sync = os.fsync
+
+    def note(handle: int) -> None:
+        found.add(os.fstat(handle).st_ino)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    return lambda path: path.stat().st_ino in found

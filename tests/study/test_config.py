@@ -22,6 +22,11 @@ def test_what_is_written_comes_back(folder):
     assert [path.name for path in folder.iterdir()] == ["study.toml"]
 
 
+def test_it_is_on_the_disk_when_it_is_written(folder, synced):
+    config.write_config(folder, ROLES, CHOICES)
+    assert synced(folder / "study.toml") and synced(folder)
+
+
 def test_the_roles_are_those_of_the_columns_without_addresses_and_fingerprints():
     files = {"train": "rows.csv", "surrogates": "others.csv", "features_fingerprint": "0f"}
     expected = Schema("classification", "score", ("score",), groups=("a*b",))

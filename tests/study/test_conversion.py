@@ -85,6 +85,12 @@ def test_a_conversion_is_inside_the_study_and_nothing_beside_the_pool(folder, na
     assert kept().parent == study.folder / "conversion"
 
 
+def test_a_conversion_is_on_the_disk_when_init_returns(pool, synced):
+    init("pool.csv", seed=1)
+    path = kept()
+    assert all(map(synced, (path, path.with_name("source.json"), path.parent, path.parent.parent)))
+
+
 def test_it_is_made_once_and_not_read_again_while_nobody_touches_the_pool(
     pool, conversions, monkeypatch
 ):
