@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from activetest import atomic
 from activetest.errors import PoolError
 from activetest.nouns.encodings import is_utf16
-from activetest.pool.files import find_local_path
+from activetest.pool.files import find_local_path, first_line
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
@@ -230,9 +230,8 @@ def _raising_parse_errors(path: Path) -> Iterator[None]:
             hint="save it as UTF-8, or write the pool as Parquet",
         ) from error
     except pa.ArrowException as error:
-        message = str(error).splitlines()[0][:200]
         raise PoolError(
-            f"{path} cannot be read: {message}",
+            f"{path} cannot be read: {first_line(error)}",
             hint="correct that row, or write the pool as Parquet",
         ) from error
     except PermissionError as error:

@@ -245,7 +245,7 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
         raise
     except ImportError as error:
         raise PoolError(
-            f"{name} cannot be opened: {_first_line(error)}",
+            f"{name} cannot be opened: {first_line(error)}",
             hint=f"install that package, or download the pool; {_KNOWN_SCHEMES}",
         ) from error
     # Stores that are packages of their own raise what they like.
@@ -253,7 +253,7 @@ def _locate(uri: str, remote: bool) -> tuple[fs.FileSystem, str]:
         problem = f"{name} cannot be opened"
         unreachable = describe_network_error(error, problem, uri)
         raise unreachable or PoolError(
-            f"{problem}: {_first_line(error)}", hint=_KNOWN_SCHEMES
+            f"{problem}: {first_line(error)}", hint=_KNOWN_SCHEMES
         ) from error
 
 
@@ -347,8 +347,8 @@ def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:
     return None, b""
 
 
-def _first_line(error: Exception) -> str:
-    """What an error says, shortened, or its type where it says nothing."""
+def first_line(error: BaseException) -> str:
+    """What an error says, shortened and without secrets, or its type where it says nothing."""
     return mask_secrets(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
 
 
@@ -366,6 +366,6 @@ def _raising_pool_errors(path: str, problem: str) -> Iterator[None]:
         ) from error
     except (pa.ArrowException, OSError) as error:
         raise describe_network_error(error, problem, path) or PoolError(
-            f"{problem}: {_first_line(error)}",
+            f"{problem}: {first_line(error)}",
             hint="the file is damaged or out of reach; write or copy it again",
         ) from error

@@ -21,6 +21,7 @@ from activetest import atomic, catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.nouns.arguments import read_name
 from activetest.pool.convert import ROW_GROUP, write_parquet
+from activetest.pool.files import first_line
 from activetest.pool.roles import reject_duplicates
 
 KINDS = PANDAS, POLARS, PYARROW = ("pandas", "polars", "pyarrow")
@@ -112,7 +113,7 @@ class Columns(Mapping[str, list[Any]]):
             values: list[Any] = column.tolist() if hasattr(column, "tolist") else column.to_pylist()
         except _NO_VALUE as problem:
             raise self._error(
-                f"column {name!r} cannot be read: {_first_line(problem)}",
+                f"column {name!r} cannot be read: {first_line(problem)}",
                 _CONVERT,
             ) from problem
         return values
@@ -175,7 +176,7 @@ def _make_array(name: str, values: Sequence[Any], kind: pa.DataType | None) -> p
             return pa.array(values, pa.uint64())
     except _NO_VALUE as error:
         raise ChoiceError(
-            f"column {name!r} cannot be in a frame: {_first_line(error)}", hint="leave it out"
+            f"column {name!r} cannot be in a frame: {first_line(error)}", hint="leave it out"
         ) from error
 
 
@@ -223,7 +224,7 @@ def _open_reader(frame: Any) -> pa.RecordBatchReader:
         return _check_names(pa.RecordBatchReader.from_stream(frame))
     except (KeyError, *_NO_VALUE) as error:
         # A Series is a stream too, but one of values without a name.
-        raise PoolError(f"{name} is no frame: {_first_line(error)}", hint=_FRAMES) from error
+        raise PoolError(f"{name} is no frame: {first_line(error)}", hint=_FRAMES) from error
 
 
 def _check_names(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -275,7 +276,7 @@ def _convert_series(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
                 f"`frame[{name!r}] = frame[{name!r}].astype(str)`, or leave it out",
             ) from error
         raise PoolError(
-            f"column {name!r} cannot be read: {_first_line(error)}", hint=_CONVERT
+            f"column {name!r} cannot be read: {first_line(error)}", hint=_CONVERT
         ) from error
 
 
@@ -364,7 +365,7 @@ def _raising_pool_errors() -> Iterator[None]:
         yield
     except (OSError, *_NO_VALUE) as error:
         raise PoolError(
-            f"the frame cannot be read: {_first_line(error)}",
+            f"the frame cannot be read: {first_line(error)}",
             hint="give it again; a reader can be read only once",
         ) from error
 
@@ -386,15 +387,10 @@ def _store(array: pa.Array, field: pa.Field) -> pa.Array:
         return array.cast(field.type)
     except _NO_VALUE as error:
         raise PoolError(
-            f"column {field.name!r} is {array.type} and cannot be stored: {_first_line(error)}",
+            f"column {field.name!r} is {array.type} and cannot be stored: {first_line(error)}",
             hint=_CONVERT,
         ) from error
 
 
 def _is_uuid(kind: pa.BaseExtensionType) -> bool:
     return getattr(kind, "extension_name", "") == "arrow.uuid"
-
-
-def _first_line(error: BaseException) -> str:
-    """What an error says, on one line."""
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
