@@ -72,33 +72,6 @@ class StoredStudy:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     @staticmethod
-    def create(
-        folder: Path,
-        *,
-        pool: Mapping[str, Any],
-        choices: Choices,
-        seed: int,
-        fingerprint: str,
-        rows: int,
-    ) -> "StoredStudy":
-        """Create a study as a whole or not at all.
-
-        Raises StudyError when there is a study, StorageError when the folder cannot be written.
-        """
-        folder = Path(folder).absolute()
-        with creating_study(folder) as building:
-            write_study(
-                building,
-                folder,
-                pool=pool,
-                choices=choices,
-                seed=seed,
-                fingerprint=fingerprint,
-                rows=rows,
-            )
-        return StoredStudy.open(folder)
-
-    @staticmethod
     def open(folder: str | Path | None = None) -> "StoredStudy":
         """The study in a folder, in ACTIVETEST_STUDY, or in the nearest folder above this one.
 

@@ -14,7 +14,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
-from activetest.study.stored import StoredStudy, find_items
+from activetest.study.stored import StoredStudy, creating_study, find_items, write_study
 
 CHOICES = Choices("error", ("error", "accuracy"), "agreement", budget=30, groups=("a*b",))
 ROLES = {"uri": "pool.parquet", "task": "classification", "kind": "score", "groups": ["a*b"]}
@@ -23,7 +23,9 @@ ROLES |= {"outputs": ["score"]}
 
 def create(folder, **changes) -> StoredStudy:
     given = {"pool": ROLES, "choices": CHOICES, "seed": 3, "fingerprint": "f", "rows": 9}
-    return StoredStudy.create(folder, **given | changes)
+    with creating_study(folder) as building:
+        write_study(building, folder, **given | changes)
+    return StoredStudy.open(folder)
 
 
 def test_a_study_comes_back_as_it_was_written(folder):
