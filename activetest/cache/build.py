@@ -24,7 +24,7 @@ from activetest.pool.ids import Text, build_index, find_duplicates, hash_rows, h
 from activetest.pool.pool import Block, Pool, Strip
 from activetest.pool.schema import Schema
 
-VERSION = 3
+VERSION = 4
 
 # Rows whose tables of losses over all classes are made at once: they stay in the processor's cache.
 _STRIP = 16384

@@ -21,10 +21,11 @@ from activetest.nouns.rows import Array
 from activetest.pool.hashing import mix
 
 MANIFEST = "manifest.json"
-# Bytes of a block: few enough for a look at single rows, many enough for a fast checksum.
-_BLOCK = 2**14
-# Words that are summed at once: they stay in the processor's cache.
-_AT_ONCE = 2**15
+# Bytes of a block in a line: few enough for a look at single rows, enough for a fast checksum.
+_BLOCK = 2**16
+# Words that are summed at once, and columns that they are dealt to: a prime number, so that pages
+# and sectors that change places change what columns hold.
+_AT_ONCE, _COLUMNS = 2**19, 509
 _HALF, _FACTOR = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
 # What arrays hold. A manifest from elsewhere may state anything.
 _TYPES = {"<f4", "<f8", "<i4", "<i8", "<u8", "|u1"}
@@ -89,11 +90,12 @@ def seal_array(folder: Path, name: str, values: Array, begin: int, axis: int) ->
     begin  the byte of its file at which values begin
     axis   that of the items: blocks are some items, of all lines of the other axis
     """
-    per_item = values.nbytes // max(values.shape[axis], 1)
+    lines = _view_lines(values, axis)
+    per_item = lines[0].shape[1] if lines else 1
     # Blocks are whole words of eight bytes, whatever an item takes.
-    rows = max(_BLOCK // max(per_item, 1) // 8 * 8, 8)
-    blocks = -(-values.shape[axis] // rows) if values.size else 0
-    sums = _sum_blocks(_view_lines(values, axis), np.arange(blocks), rows).astype("<u8").tobytes()
+    rows = max(_BLOCK // per_item // 8 * 8, 8)
+    blocks = -(-values.shape[axis] // rows) if lines else 0
+    sums = _sum_blocks(lines, np.arange(blocks), rows).astype("<u8").tobytes()
     (folder / f"{name}.sums").write_bytes(sums)
     return {
         "shape": values.shape,
@@ -117,9 +119,11 @@ def _view_lines(values: Array, axis: int) -> list[Array]:
 def _sum_blocks(lines: list[Array], blocks: Array, rows: int) -> Array:
     """(B,) uint64 checksums of blocks: the items block * rows, ... in all lines.
 
-    A block's words, each with its upper half folded into the lower one, times odd numbers, summed
-    modulo 2^64: no change of one word leaves the sum as it was, and others do with a probability
-    of 2^-32. It takes little more than half the time of zlib's CRC.
+    A block's words are dealt to 509 columns and summed there; the sums, each with its upper half
+    folded into the lower one, times odd numbers, are summed modulo 2^64. No change of one word
+    leaves the checksum as it was. Others do with a probability of 2^-32, but for those made of
+    opposite changes a multiple of 509 words apart. Most of it is one addition a word: a third of
+    the time of a product a word, and a fifth of that of zlib's CRC.
     """
     sums = np.zeros(len(blocks), np.uint64)
     for line in lines:
@@ -139,14 +143,15 @@ def _sum_words(words: Array, blocks: Array) -> Array:
     """(B,) uint64 checksums of some of the lines of words (blocks, W)."""
     sums = np.empty(len(blocks), np.uint64)
     step = max(_AT_ONCE // max(words.shape[1], 1), 1)
-    factors = _list_factors(words.shape[1])
+    whole = words.shape[1] // _COLUMNS * _COLUMNS
     for begin in range(0, len(blocks), step):
         chosen = blocks[begin : begin + step]
         adjacent = chosen[-1] - chosen[0] == len(chosen) - 1
         part = words[chosen[0] : chosen[-1] + 1] if adjacent else words[chosen]
-        folded = part >> _HALF
-        folded ^= part
-        sums[begin : begin + step] = np.einsum("bw,w->b", folded, factors)
+        columns = part[:, :whole].reshape(len(part), -1, _COLUMNS).sum(axis=1, dtype=np.uint64)
+        columns[:, : words.shape[1] - whole] += part[:, whole:]
+        columns ^= columns >> _HALF
+        sums[begin : begin + step] = np.einsum("bw,w->b", columns, _list_factors(_COLUMNS))
     return sums
 
 

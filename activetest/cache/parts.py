@@ -12,7 +12,7 @@ from activetest.cache.checked import CheckedArray, Manifest, announce_rebuild
 from activetest.errors import CacheDamaged
 
 FEATURES, TRAIN, EXTERNAL = "features", "train", "external"
-_VERSION = 4
+_VERSION = 5
 
 
 class Part:

@@ -11,7 +11,7 @@ from activetest.cache.arrays import Arrays
 from activetest.cache.checked import MANIFEST, CheckedArray, Manifest, mark_damaged
 from activetest.errors import CacheDamaged
 
-ROWS = 10_000
+ROWS = 60_000
 VALUES = np.random.default_rng(0).normal(size=(ROWS, 3)).astype(np.float32)
 LETTERS = np.frombuffer(b"abcdefgh" * 5000, np.uint8)
 
@@ -44,8 +44,8 @@ def change_byte(folder, name: str, row_byte: int) -> None:
 
 def test_what_is_read_is_what_was_written(tmp_path):
     arrays = write_arrays(tmp_path / "cache")
-    picks = np.array([9_999, 0, 77, 77])
-    for selection in (slice(3, 9), slice(9_990, 20_000), slice(5, 5), picks, 17):
+    picks = np.array([ROWS - 1, 0, 77, 77])
+    for selection in (slice(3, 9), slice(ROWS - 10, 2 * ROWS), slice(5, 5), picks, 17):
         np.testing.assert_array_equal(arrays["rows"][selection], VALUES[selection])
         np.testing.assert_array_equal(arrays["lines"][selection], VALUES.T[:, selection])
         assert arrays["nothing"][selection].shape == VALUES[selection][..., :0].shape
@@ -57,7 +57,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
 @pytest.mark.parametrize("name", ["rows", "lines"])
 def test_only_the_damaged_block_is_refused(name, tmp_path):
     write_arrays(tmp_path / "cache")
-    row = 6_000
+    row = 20_000
     change_byte(tmp_path / "cache", name, 12 * row if name == "rows" else 4 * (ROWS + row))
     array = Manifest.read(tmp_path / "cache", 7).open_arrays()[name]
     rows = json.loads((tmp_path / "cache" / MANIFEST).read_text())["arrays"][name]["block_rows"]
@@ -81,7 +81,7 @@ def test_a_block_is_checked_once(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("positions", [[-1], [ROWS], [3, -2]])
 def test_no_row_stands_for_one_that_is_not_there(positions, tmp_path):
-    with pytest.raises(IndexError, match="10000 items"):
+    with pytest.raises(IndexError, match=f"{ROWS} items"):
         write_arrays(tmp_path / "cache")["rows"][np.array(positions)]
 
 
@@ -142,6 +142,21 @@ def test_flips_of_the_same_bit_in_two_words_are_found(tmp_path):
     picks = np.array([3, 9, 10, 60])
     found = checked._sum_blocks(lines, picks, 2048)
     assert (found == checked._sum_blocks(lines, every, 2048)[picks]).all()
+
+
+@pytest.mark.parametrize("size", [1, 8, 64, 512])
+def test_words_sectors_and_pages_that_change_places_are_found(size):
+    rng = np.random.default_rng(size)
+    words = rng.integers(0, 2**63, (1, 8192), np.uint64)
+
+    def checksum() -> int:
+        return checked._sum_blocks([words.view(np.uint8).reshape(-1, 8)], np.arange(1), 8192)[0]
+
+    parts = words.reshape(-1, size)
+    for _ in range(50):
+        before, places = checksum(), rng.choice(len(parts), 2, replace=False)
+        parts[places] = parts[places[::-1]]
+        assert checksum() != before
 
 
 @pytest.mark.parametrize("items", [np.ones(ROWS, bool), slice(None, None, -1), slice(0, ROWS, 2)])
