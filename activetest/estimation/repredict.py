@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from activetest.estimation.recorded_predictions import find_places
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import Log, Round
 from activetest.nouns.pool import PoolView
@@ -32,7 +33,7 @@ def repredict(log: Log, cache: PoolView, statistics: tuple[Statistic, ...]) -> L
         for each in log.history
         if each.objectives
         and not each.deterministic
-        and (each.groups != groups or not names <= set(each.statistics))
+        and not (set(groups) <= set(each.groups) and names <= set(each.statistics))
     }
     sources = {each: _find_source(each, log.history) for each in lacking}
     wholes = _sum_over_pool(cache, {each.number: each for each in sources.values()}, statistics)
@@ -93,22 +94,30 @@ def _repredict_round(
 ) -> Round:
     """The round, with the predictions of the source's surrogate where it has none of its own.
 
-    What it recorded for all these groups stays: no number depends on what else is asked for.
+    What it recorded of a statistic in a group stays, whatever else is asked for: adding a group
+    moves no number of the whole pool. A group that it did not record has its sums and its
+    predictions at the drawn items from one surrogate, as an unbiased estimate needs.
     """
     surrogate = restore_surrogate(source, cache)
     known = cache.take(list_known_before(log, round.number))
     left = wholes[source.number] - _sum_expectations(surrogate, cache, known, statistics)
-    drawn = surrogate.expected(cache.take(round.rows), statistics).T.astype(float)
+    count, sums = np.rint(left[:, -1]).astype(np.int64), left[:, :-1]
+    again = surrogate.expected(cache.take(round.rows), statistics).T.astype(float)
     names = tuple(each.name for each in statistics)
-    if round.groups == groups:
-        for name in set(names) & set(round.statistics):
-            new, old = names.index(name), round.statistics.index(name)
-            drawn[:, new], left[:, new] = round.imputed[:, old], round.imputed_sum[:, old]
+    columns, recorded_columns = find_places(names, round.statistics)
+    places, recorded = find_places(groups, round.groups)
+    imputed = again.copy()
+    imputed[:, columns] = round.imputed[:, recorded_columns]
+    sums[places[:, None], columns] = round.imputed_sum[recorded[:, None], recorded_columns]
+    count[places] = round.count[recorded]
+    missing = tuple(group for group in groups if group not in round.groups)
     return replace(
         round,
         statistics=names,
         groups=groups,
-        imputed=drawn,
-        imputed_sum=left[:, :-1],
-        count=np.rint(left[:, -1]).astype(np.int64),
+        imputed=imputed,
+        imputed_sum=sums,
+        count=count,
+        again=missing,
+        imputed_again=again if missing else None,
     )

@@ -63,6 +63,8 @@ class Round:
     fit_labels    number of labels that this surrogate was fitted to
     allocation    of rounds that chose between groups: enough to compute the weight of every row
                   again; None for those whose rows had scores of their own
+    again         names of the groups that it did not record: an earlier surrogate predicted them
+    imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     """
 
     number: int
@@ -79,6 +81,8 @@ class Round:
     fit_round: int = 0
     fit_labels: int = 0
     allocation: Allocation | None = None
+    again: tuple[str, ...] = ()
+    imputed_again: Array | None = None
 
     @property
     def deterministic(self) -> bool:
