@@ -27,25 +27,24 @@ def plan_half_width(
     """
     if not goal > 0:
         raise ValueError("a half-width is above zero")
-    if half_width <= goal or estimate.exact:
-        return 0
     terms, mean = estimate.terms[:, 0], estimate.mean[0]
     used = len(terms)
+    if half_width <= goal or estimate.exact or used >= size:
+        return 0
     left = size - np.arange(used, dtype=float)
     spread = ((terms - mean) * size / left) ** 2
     if not spread.any():
         return min(int(np.ceil(used * (half_width / goal - 1))), size - used)
     latest = spread[used // 2 :].mean() or spread.mean()
     excess = half_width / _half_width(spread, size, level)[-1] - 1
-    limit = used
-    while limit < size:
+    limit, enough = used, np.empty(0, int)
+    # When everything is drawn the width is zero, and small enough.
+    while not len(enough):
         limit = min(2 * limit, size)
         widths = _half_width(np.append(spread, np.full(limit - used, latest)), size, level)
         widths *= 1 + excess * np.sqrt(used / np.arange(1, limit + 1))
         enough = np.flatnonzero(widths[used:] <= goal)
-        if len(enough):
-            return int(enough[0]) + 1
-    return size - used
+    return int(enough[0]) + 1
 
 
 def _half_width(spread: Array, size: int, level: float) -> Array:

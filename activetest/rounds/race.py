@@ -21,8 +21,9 @@ def mix_scores(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
         raise ValueError("scores must be finite and not negative")
-    totals = np.square(scores, dtype=float).sum(axis=1)
-    weight = blend_scores(scores, free, floor, totals, int(free.sum()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        totals = np.square(scores, dtype=float).sum(axis=1)
+        weight = blend_scores(scores, free, floor, totals, int(free.sum()))
     if not np.isfinite(weight).all():
         raise ValueError("squares of scores must be finite")
     return weight / weight.sum(), totals
@@ -95,4 +96,4 @@ def draw_probabilities(weight: Array, drawn: Array) -> Array:
     rest[drawn] = 0
     # Summed from the back: a difference of sums would lose rows that are much smaller than others.
     left = rest.sum() + np.cumsum(taken[::-1])[::-1]
-    return np.minimum(taken / left, 1.0)
+    return np.asarray(taken / left)

@@ -238,6 +238,14 @@ def test_comparison_of_costs_rewards_the_fall_of_the_variance_by_a_label_anywher
     np.testing.assert_allclose(rewards, expected)
 
 
+def test_the_last_item_of_a_group_is_rewarded_for_all_of_its_variance():
+    known = [[4, 3, 2], [2, 2, 2]]
+    arms = make_arms("cost", [10, 20], known, np.ones((2, 3)), value=COSTS)
+    theta = sample_dirichlet(arms.posterior, 4, rng())
+    rewards = Bandit(arms, COMPARE, pair=(0, 1)).rewards(theta, rng())
+    assert rewards[:, 0] == pytest.approx(cell_variances(arms)[0] * arms.weight[0] ** 2)
+
+
 # --- options and cells
 
 

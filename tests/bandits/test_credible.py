@@ -141,3 +141,38 @@ def test_ends_are_what_the_labels_leave_possible():
     assert lower <= mean <= upper
     partly = replace(cell((20, 0), 20, (1, 1)), observed_counts=np.array([[20, 2]]))
     assert outcome_share_intervals(partly, 0.95)[2][0, 0] == pytest.approx(0.95)
+
+
+def test_what_labels_leave_possible_bounds_the_intervals_of_every_cell():
+    """Twenty labels that were drawn in another way are known, of cells with other priors."""
+    two = replace(
+        cell((0, 0), 40, (1, 1)),
+        groups=({"group": "a"}, {"group": "b"}),
+        arm_of_cell=np.array([0, 1]),
+        size=np.array([40, 25]),
+        value=np.array([[1.0, 0.0]] * 2),
+        mean_confidence=np.full(2, 0.5),
+        known_counts=np.zeros((2, 2)),
+        exchangeable_counts=np.zeros((2, 2)),
+        observed_counts=np.array([[15.0, 5.0], [2.0, 18.0]]),
+        prior=np.array([[9.0, 1.0], [1.0, 1.0]]),
+    )
+    mean, lower, upper = outcome_share_intervals(two, 0.95)
+    assert (two.observed_counts / two.size[:, None] <= lower).all()
+    for place in range(2):
+        alone = replace(
+            two,
+            groups=two.groups[:1],
+            arm_of_cell=np.array([0]),
+            **{
+                name: getattr(two, name)[place : place + 1]
+                for name in (
+                    "size", "value", "mean_confidence", "known_counts", "exchangeable_counts",
+                    "observed_counts", "prior",
+                )
+            },
+        )  # fmt: skip
+        for found, whole in zip(
+            outcome_share_intervals(alone, 0.95), (mean, lower, upper), strict=True
+        ):
+            np.testing.assert_allclose(found[0], whole[place])

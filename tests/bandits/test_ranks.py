@@ -105,3 +105,12 @@ def test_where_draws_are_dear_there_are_fewer_but_never_few(monkeypatch):
     assert len(draw_values(some, 10_000, rng)) == 5000
     monkeypatch.setattr("activetest.bandits.ranks._MOST", 60)
     assert len(draw_values(some, 10_000, rng)) == 1000
+
+
+def test_large_values_tie_although_the_smallest_is_zero():
+    """The first two are equal but for rounding; the answer names the smaller of them."""
+    values = np.tile([1e9, np.nextafter(1e9, 2e9), 0.0], (200, 1))
+    ranks = rank_arms(values, np.arange(3), 1, 1, 0.95, np.random.default_rng(0))
+    assert ranks.answer_probability == 1
+    assert 0.3 < ranks.worst[0] < 0.7
+    assert ranks.worst[2] == 0

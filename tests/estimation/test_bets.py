@@ -216,6 +216,16 @@ def test_when_all_is_drawn_the_last_draw_has_one_item(pool, truth):
     assert increments.most[-1] - increments.least[-1] == approx(1 / SIZE)
 
 
+def test_a_group_that_is_known_is_bet_on_while_others_are_drawn(pool, truth):
+    """Nothing is to be won from items outside the group."""
+    members = np.flatnonzero(pool.rows(0, SIZE).codes[:, 0] == 0)
+    study = Study(pool, truth, ERROR)
+    study.log = supply_labels(study.log, members, truth)
+    increments = study.draw(3).bets(metric_of(pool, "error"), 1, 0.0)
+    for name in ("value", "low", "high", "least", "most"):
+        assert getattr(increments, name) == approx(np.zeros(3)), name
+
+
 def test_a_started_round_counts_as_far_as_it_is_answered(pool, truth):
     study = Study(pool, truth, ERROR).draw(5)
     whole = study.bets(metric_of(pool, "error"), 0, 0.0)

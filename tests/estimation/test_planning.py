@@ -124,6 +124,12 @@ def test_a_plan_is_the_first_number_of_labels_whose_width_is_small_enough(
     assert found == plan_by_hand(estimated, now, share * now, size, level) > 0
 
 
+def test_where_every_item_was_drawn_none_is_left_to_draw():
+    """Doubt about labels remains, and no more draws take it away."""
+    estimated = estimate(np.tile([0, 1], 20), 1000)
+    assert planning.plan_half_width(estimated, half_width=0.1, goal=0.01, size=40, level=0.9) == 0
+
+
 def test_a_half_width_has_to_be_above_zero():
     with pytest.raises(ValueError, match="above zero"):
         planning.plan_half_width(

@@ -377,3 +377,18 @@ def test_the_width_to_be_expected_is_hardly_more_than_the_width_that_comes():
             rows = np.argsort(rng.exponential(size=4000) / strength)[:200]
             widths.append(np.diff(ends(build_increments(stats, guesses, strength, rows)))[0])
         assert np.mean(widths) < known < 1.3 * np.mean(widths)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_capital_between_two_values_is_below_its_bound(seed):
+    rng = np.random.default_rng(seed)
+    left, right = rng.normal(0, 3, (2, 5, 3))
+    bound = betting.bound_log_capital_between(left, right)
+    for share in np.linspace(0, 1, 21):
+        between = betting.combine_log_capital((1 - share) * left + share * right)
+        assert (between >= bound - 1e-9).all()
+
+
+def test_what_is_certain_is_exact_and_has_no_variance():
+    found = betting.interval(uniform([0, 1, 1]), 0.95, low=0.4, high=0.4)
+    assert (found.lower, found.upper, found.method, found.variance) == (0.4, 0.4, "exact", 0.0)

@@ -49,6 +49,7 @@ def test_several_values_of_one_text_are_unpacked_together():
     texts, numbers = zip(*map(pack_numbers, values), strict=True)
     assert len(set(texts)) == 1
     found = unpack_several(json.loads(texts[0]), numbers, arrays=True)
+    assert isinstance(found[0]["sums"], np.ndarray)
     for value, again in zip(values, found, strict=True):
         assert np.array_equal(value["sums"], again["sums"]) and value["total"] == again["total"]
 

@@ -171,8 +171,11 @@ def test_the_calibration_error_is_that_of_the_accuracies_shown(
     assert diagram.ece.lower == pytest.approx(max(diagram.ece.estimate - reach, 0))
 
 
-def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin_study, label_draws):
-    study = begin_study(question="estimate", groups=("confidence",))
+@pytest.mark.parametrize("metric", ["accuracy", "error"])
+def test_draws_between_bins_of_the_confidence_speak_for_these_bins(
+    begin_study, label_draws, metric
+):
+    study = begin_study(question="estimate", groups=("confidence",), metric=metric)
     label_draws(study, 40)
     answer = report(study).assessment
     assert answer.reliability.ece.method == "posterior"
@@ -181,4 +184,16 @@ def test_draws_between_bins_of_the_confidence_speak_for_these_bins(begin_study, 
             value = f"{each.low:.1f}-{each.high:.1f}"
             (found,) = (group for group in answer.groups if group.group == {"confidence": value})
             assert (each.n_pool, each.n_labeled) == (found.n_pool, found.n_labeled)
-            assert each.estimate == pytest.approx(found.estimate)
+            right = found.estimate if metric == "accuracy" else 1 - found.estimate
+            assert each.estimate == pytest.approx(right)
+
+
+def test_a_class_that_was_predicted_once_has_a_column(folder, label_file):
+    ids = [f"item-{number}" for number in range(31)]
+    pq.write_table(pa.table({"id": ids, "pred": ["cat", "dog"] * 15 + ["owl"]}), "pool.parquet")
+    init("pool.parquet", seed=1, question="estimate")
+    study = StoredStudy.open()
+    ingest(study, label_file(*(f"{id},cat" for id in ids[:5])))
+    matrix = report(study).assessment.confusion
+    assert [each.n_pool for each in matrix.columns] == [15, 15, 1]
+    assert sum(cell(matrix, truth, "owl").estimate for truth in matrix.truths) == pytest.approx(1)

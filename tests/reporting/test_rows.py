@@ -219,3 +219,17 @@ def test_groups_are_shrunk_towards_what_is_expected_of_them(farm):
         assert min(value.value, centre) - 1e-9 <= row.shrunk <= max(value.value, centre) + 1e-9
         variance = rows.estimate_with_variance(view, metric, group)[1]
         assert variance == approx(max(value.estimate.variance[0, 0], value.estimate.model_variance))
+
+
+def test_an_anytime_interval_is_that_of_the_whole_pool_unless_a_group_is_named(farm):
+    view, metric = view_of(farm), find_metric(farm, "error")
+    whole, *groups = view.evidence.groups
+    found = view.confidence_sequence(metric, 0.95)
+    assert found == view.confidence_sequence(metric, 0.95, whole)
+    assert found != view.confidence_sequence(metric, 0.95, groups[0])
+
+
+def test_two_drawn_labels_are_enough_for_an_estimate(farm):
+    log = play_rounds(farm.pool, farm.truth, (CHOICES, 2))
+    value = view_of(farm, log).value(find_metric(farm, "error"), "doubly-robust")
+    assert 0 <= value.value <= 1

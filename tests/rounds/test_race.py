@@ -91,6 +91,11 @@ def test_scores_that_are_no_scores_are_refused(wrong):
         row_weights(np.array([1.0, wrong]), np.ones(2, bool), 0.1)
 
 
+def test_scores_whose_squares_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="squares of scores must be finite"):
+        row_weights(np.array([1.0, 1e200]), np.ones(2, bool), 0.1)
+
+
 def test_the_score_of_a_row_that_is_not_free_does_not_matter():
     free = np.array([True, True, False])
     first_prob = row_weights(np.array([1.0, 1.0, np.nan]), free, 0.0)

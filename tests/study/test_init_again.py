@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,14 @@ def test_a_dry_run_without_a_pool_changes_nothing(study):
     assert stored(StoredStudy.open()) == before
 
 
+def test_a_dry_run_builds_no_cache_in_the_study(study):
+    shutil.rmtree(study.folder / "cache")
+    init(metric="brier", dry_run=True)
+    assert not (study.folder / "cache").exists()
+    init(metric="brier")
+    assert (study.folder / "cache" / "manifest.json").is_file()
+
+
 def test_the_seed_may_change_before_the_first_draw(study):
     assert init(seed=2, floor=0.5).seed == 2
     changed = StoredStudy.open()
@@ -217,6 +226,7 @@ def test_a_crash_leaves_the_old_study_or_the_new_one(scored, step, changed, afte
     before = stored(StoredStudy.open())
     code = f"""
 import os
+import shutil
 from unittest import mock
 import activetest.study.restart
 from activetest.study.init import init

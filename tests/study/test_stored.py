@@ -1,5 +1,6 @@
 """A study folder is there as a whole or not at all, found like git finds its own, and editable."""
 
+import errno
 import shutil
 from dataclasses import replace
 
@@ -44,6 +45,15 @@ def test_a_study_is_never_created_over_another(folder):
     (folder / ".activetest" / "study.toml").unlink()
     with pytest.raises(StudyError, match="already"):
         create(folder / ".activetest", seed=5)
+
+
+def test_nothing_is_done_where_a_study_stands(folder):
+    create(folder / ".activetest")
+    with (
+        pytest.raises(StudyError, match="already"),
+        creating_study(folder / ".activetest"),
+    ):
+        pytest.fail("there was something to do")
 
 
 @pytest.mark.parametrize("where", ["file/study", "/proc/study", "/proc/self/study"])
@@ -186,3 +196,13 @@ def test_the_path_of_a_missing_pool_has_no_detours(study, folder):
     (folder / "deep" / ".activetest" / "study.toml").write_text(moved)
     study = StoredStudy.open(folder / "deep")
     assert study.find_missing_pool() == str(folder / "gone" / "pool.parquet")
+
+
+def test_a_full_disk_is_told_and_nothing_is_built_elsewhere(study, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(StoredStudy, "_ensure_cache", fail)
+    monkeypatch.setattr(StoredStudy, "_ensure_temporary_cache", lambda *args, **kwargs: 1 / 0)
+    with pytest.raises(StorageError, match="No space left"):
+        study.cache()

@@ -185,6 +185,12 @@ def test_a_file_that_is_there_is_replaced_only_by_force(face, folder, capsys):
     assert (folder / "pool.parquet").read_bytes() == content
 
 
+def test_another_name_of_a_file_of_the_study_is_not_written_over(face, folder):
+    os.link(face.folder / "ledger.db", folder / "log.csv")
+    with pytest.raises(StorageError, match="a file of the study"):
+        face.export(path="log.csv", force=True)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes with a name are of POSIX")
 def test_a_log_can_go_into_a_pipe(face, folder):
     os.mkfifo(folder / "pipe")
