@@ -50,7 +50,7 @@ def report(
         tuple(Interval),
     ) = None,
     simultaneous: Annotated[
-        bool, Option("--simultaneous", help="Make the intervals of all groups hold together.")
+        bool, Option("--simultaneous", help="Make all intervals of a column hold together.")
     ] = False,
     half_width: Annotated[
         float | None,

@@ -244,9 +244,8 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
     estimators = {row.estimator for row in rows}
     if len(estimators) == 1 and estimators != {usual}:
         title += f", {rows[0].estimator}"
-    levels = {row.level for row in rows}
-    if len(levels) == 1 and levels != {level}:
-        title += f", {words.percent(rows[0].level)} intervals"
+    if levels := _describe_levels(rows, level):
+        title += f", {levels}"
     columns: Columns = {"group" if kind == "groups" else "difference": words.group}
     if len(estimators) > 1:
         columns["estimator"] = lambda row: row.estimator
@@ -259,6 +258,22 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
     if kind == "groups":
         columns["items"] = lambda row: words.count(row.n_pool)
     return Table(title, tuple(columns), write_rows(columns, rows))
+
+
+def _describe_levels(rows: Sequence[EstimateRow], usual: float | None) -> str:
+    """The level of intervals, by column where columns have several; empty for the usual one."""
+    columns: dict[float, dict[str, None]] = {}
+    for row in rows:
+        columns.setdefault(row.level, {}).update(dict.fromkeys(row.group or ()))
+    if set(columns) <= {usual}:
+        return ""
+    if len(columns) == 1:
+        return f"{words.percent(rows[0].level)} intervals"
+    parts = (
+        f"{words.percent(level)} for {words.plain(' and '.join(names))}"
+        for level, names in columns.items()
+    )
+    return f"intervals: {', '.join(parts)}"
 
 
 def _build_matrix(rows: Sequence[EstimateRow], usual: str) -> Matrix | None:

@@ -1,7 +1,9 @@
 """The rows of a report: one per estimate, or the reason why there is none."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -9,11 +11,11 @@ from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
 from activetest.estimation.estimate import Value, estimate_difference
 from activetest.estimation.samples import Group
-from activetest.estimation.view import FIXED, View, is_model_based
+from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import LABELLED
+from activetest.nouns.log import LABELLED, PENDING
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import EstimateRow
 
@@ -40,21 +42,42 @@ def estimate_groups(
 ) -> list[EstimateRow]:
     """A row for every metric and group of these columns, each column's values shrunk together.
 
-    simultaneous spreads the error over all groups of the table (Bonferroni): with probability
-    `level` every interval of a metric holds.
+    simultaneous spreads the error over the intervals that a column shows (Bonferroni 1936): with
+    probability `level` all intervals of a metric in a column hold, see count_intervals.
     """
-    groups = [
-        group for group in view.evidence.groups[1:] if set(group.meaning or ()) <= set(columns)
-    ]
-    level = view.choices.level
-    if simultaneous:
-        level = _adjust_level(level, len(groups))
     rows = []
     for metric in metrics:
         for column in columns:
-            of_column = [group for group in groups if column in (group.meaning or ())]
-            rows += _shrink_column(view, metric, of_column, level, kind)
+            groups = [
+                group for group in view.evidence.groups[1:] if column in (group.meaning or ())
+            ]
+            level = view.choices.level
+            if simultaneous:
+                level = _adjust_level(level, count_intervals(view, groups, kind))
+            rows += _shrink_column(view, metric, groups, level, kind)
     return rows
+
+
+def count_intervals(view: View, groups: Sequence[Group], kind: str) -> int:
+    """Of how many groups an interval can miss: those that share the error of their column.
+
+    Fixed intervals: groups with enough labels to have one, and items without a label. Which groups
+    these are follows from the number of labels in each and from no label. So a column's error can
+    be divided by their number, as if it had been fixed in advance: given where the draws fell,
+    each interval misses with probability (1 - level) / count, and any of them with 1 - level at
+    most. (Whether a metric such as recall is defined in a group depends on its labels: such
+    a group counts, whether it shows an interval or not.) Labels steer later draws, so this
+    is as approximate as the intervals are; `tests/benchmarks/groups.py` measures it.
+
+    Anytime-valid intervals hold at every look together, so that the number must not depend on when
+    one looks: every group that can ever have enough labels counts from the beginning.
+    """
+    if kind == ANYTIME:
+        return sum(group.size >= NEEDS_INSIDE for group in groups)
+    return sum(
+        count_labelled(view, group) >= NEEDS_INSIDE and not _is_known(view, group)
+        for group in groups
+    )
 
 
 def estimate_row(
@@ -81,7 +104,7 @@ def estimate_differences(
 ) -> list[EstimateRow]:
     """A row for every two groups of a column: the first minus the second.
 
-    simultaneous spreads the error over all pairs of a column (Bonferroni).
+    simultaneous spreads the error over the pairs of a column with an interval (Bonferroni).
     """
     rows = []
     for metric in metrics:
@@ -188,6 +211,14 @@ def count_known(view: View, group: Group) -> int:
     return int(drawn.sum() + supplied.sum())
 
 
+def _is_known(view: View, group: Group) -> bool:
+    """Whether every item of a group was answered."""
+    evidence = view.evidence
+    drawn = group.membership(evidence.drawn.codes)[evidence.log.status != PENDING]
+    supplied = group.membership(evidence.supplied.codes)[evidence.log.supplied_status != PENDING]
+    return int(drawn.sum() + supplied.sum()) == group.size
+
+
 def count_labelled(view: View, group: Group) -> int:
     """Labelled draws that estimates use and that are in the group."""
     evidence = view.evidence
@@ -225,16 +256,23 @@ def _subtract_pairs(
     view: View, metric: Metric, column: str, simultaneous: bool
 ) -> list[EstimateRow]:
     """The differences of all pairs of groups of a column that have enough labels."""
-    estimates = []
-    for group in view.evidence.groups[1:]:
-        if column in (group.meaning or ()) and count_labelled(view, group) >= NEEDS_INSIDE:
-            try:
-                estimates.append((group, view.value(metric, HEADLINE, group)))
-            except NotEstimable:
-                continue
-    pairs = list(combinations(estimates, 2))
+    groups = [
+        group
+        for group in view.evidence.groups[1:]
+        if column in (group.meaning or ()) and count_labelled(view, group) >= NEEDS_INSIDE
+    ]
     level = view.choices.level
-    level = _adjust_level(level, len(pairs)) if simultaneous and pairs else level
+    if simultaneous:
+        # As in count_intervals; where both groups are known, their difference is.
+        known = sum(_is_known(view, group) for group in groups)
+        level = _adjust_level(level, comb(len(groups), 2) - comb(known, 2))
+    estimates = []
+    for group in groups:
+        try:
+            estimates.append((group, view.value(metric, HEADLINE, group)))
+        except NotEstimable:
+            continue
+    pairs = list(combinations(estimates, 2))
     rows = []
     for (group, value), (other, subtracted) in pairs:
         apart, interval = estimate_difference(value, subtracted, level)

@@ -47,7 +47,7 @@ def report(
     metrics       specifications, the headline first; default those that the study's draws aim at.
                   Groups are shown by the first one unless metrics are named
     groups        group columns to show; default all of the study
-    simultaneous  all intervals of a table of groups hold together, at the study's level
+    simultaneous  all intervals of a column of groups hold together, at the study's level
     differences   group columns whose groups are compared with each other
     interval      "fixed", "anytime" or "posterior"; default the study's, and anytime for gates
     requirements  gates, written as reporting.requirements says

@@ -320,7 +320,7 @@ class Study:
             require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
             interval: "fixed" for one look, "anytime" for any number of them, "posterior" for what
                 the surrogate believes. Default: the study's, and "anytime" for gates.
-            simultaneous: All intervals of a table of groups hold together.
+            simultaneous: All intervals of the groups of a column hold together.
             half_width: Adds how many more labels make the headline's interval this narrow.
             bound: What one item can cost at most, for anytime-valid intervals of losses.
             estimators: What to estimate with. Default: the doubly robust estimate and the

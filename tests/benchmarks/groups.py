@@ -1,10 +1,16 @@
 """Coverage and width of the intervals of groups, as a Markdown table.
 
     python tests/benchmarks/groups.py POOL KEY --group race [--metric accuracy] [--runs 500]
+    python tests/benchmarks/groups.py [POOL KEY --group race] --together [--runs 2000]
 
 POOL is a Parquet file and KEY its answer key. Draws aim at the first metric. A group is shown where
 it has 30 items or more, and a number of labels where its interval existed (10 labels inside) in 20
 studies or more; the last row is the lowest coverage of all.
+
+--together asks how often all intervals of a column hold together: each at 95 %; at the level of
+`report --simultaneous`; and at that level had all groups of all columns shared the error. Without
+POOL the pool is one of its own: 4,000 items in 24 groups, the largest 24 times the smallest, and in
+6 groups of another column; error rates of the groups differ.
 """
 
 import argparse
@@ -22,14 +28,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 
 BUDGETS, SMALLEST, FEWEST = (50, 100, 200), 30, 20
+TOGETHER = (100, 200, 400)
 
 
 def main() -> None:
     """Print one row per metric and group."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pool")
-    parser.add_argument("key")
-    parser.add_argument("--group", action="append", required=True)
+    parser.add_argument("pool", nargs="?")
+    parser.add_argument("key", nargs="?")
+    parser.add_argument("--group", action="append")
+    parser.add_argument("--together", action="store_true")
     parser.add_argument("--metric", action="append")
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -40,16 +48,109 @@ def main() -> None:
     from activetest.pool.pool import Pool
     from activetest.simulation.answer_key import read_answer_key
 
-    pool = Pool.open(options.pool, groups=tuple(options.group))
     with TemporaryDirectory() as room:
+        if options.pool is None:
+            options.pool, options.key = write_uneven(Path(room))
+            options.group = ["region", "shift"]
+        pool = Pool.open(str(options.pool), groups=tuple(options.group))
         made = cache.build_cache(pool, Path(room) / "cache")
         labels = read_answer_key(made, options.key, unmatched=pool.schema.open_classes)
         job = partial(study, made.folder, labels, metrics)
+        if options.together:
+            job = partial(study_together, made.folder, labels, metrics[0])
+            with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
+                table_together(list(workers.map(job, range(options.runs), chunksize=5)))
+            return
         with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
             found = [row for rows in workers.map(job, range(options.runs)) for row in rows]
         print("| metric | group | items | " + " | ".join(f"M = {b}" for b in BUDGETS) + " |")
         print("|---|---|---|" + "---|" * len(BUDGETS))
         table(made, labels, metrics, found)
+
+
+def write_uneven(folder: Path) -> tuple[Path, Path]:
+    """A pool of two columns of groups, the sizes of the first uneven, and its answer key."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, size = np.random.default_rng(14), 4000
+    shares = 1 / np.arange(1, 25)
+    region = rng.choice(24, size, p=shares / shares.sum())
+    shift = rng.integers(6, size=size)
+    confidence = rng.uniform(0.55, 1, size)
+    chance = np.clip((1 - confidence) * rng.uniform(0.3, 2, 24)[region], 0, 1)
+    pred = rng.integers(2, size=size)
+    labels = np.where(rng.random(size) < chance, 1 - pred, pred)
+    probs = np.where(pred == 1, confidence, 1 - confidence)
+    columns = {"id": range(size), "prob_0": 1 - probs, "prob_1": probs}
+    columns |= {"region": [f"r{each}" for each in region], "shift": [f"s{each}" for each in shift]}
+    pq.write_table(pa.table(columns), folder / "uneven.parquet")
+    lines = "".join(f"{item},{label}\n" for item, label in enumerate(labels))
+    (folder / "uneven.labels.csv").write_text("id,label\n" + lines)
+    return folder / "uneven.parquet", folder / "uneven.labels.csv"
+
+
+def study_together(folder: Path, labels, name: str, seed: int) -> dict[tuple, tuple]:
+    """{(column, budget): intervals, groups, and by level: (all hold, mean width)} of one study."""
+    from activetest.cache import cache
+    from activetest.errors import NotEstimable
+    from activetest.estimation.view import FIXED, build_view
+    from activetest.intervals.group_t import NEEDS_INSIDE
+    from activetest.item_statistics import specification
+    from activetest.item_statistics.metric import evaluate
+    from activetest.nouns.choices import Choices
+    from activetest.nouns.log import Log
+    from activetest.reporting.rows import count_intervals, count_labelled
+    from activetest.sampling import plan
+    from activetest.simulation.simulate import answered
+
+    made, log, found = cache.open_cache(folder), Log.empty(), {}
+    choices, rows = Choices(name, (name,), "agreement"), made.rows(0, made.size)
+    metric = specification.find_metric(name, specification.describe_pool(made.roles, None, made))
+    for budget in TOGETHER:
+        while len(log.rows) < budget:
+            log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=25), labels)
+        view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
+        groups = view.evidence.groups[1:]
+        for column in made.group_names:
+            inside = [group for group in groups if column in group.meaning]
+            counts = 1, count_intervals(view, inside, FIXED), len(groups)
+            held, widths = [True] * 3, [[], [], []]
+            for group in inside:
+                if count_labelled(view, group) < NEEDS_INSIDE:
+                    continue
+                try:
+                    value = view.value(metric, "doubly-robust", group)
+                except NotEstimable:
+                    continue
+                member = group.membership(rows.codes) > 0
+                truth = evaluate(metric, rows.outputs[member], labels[member])
+                for place, count in enumerate(counts):
+                    ends = view.interval(value, 1 - 0.05 / max(count, 1), group=group)
+                    held[place] &= ends.lower - 1e-12 <= truth <= ends.upper + 1e-12
+                    widths[place].append(ends.upper - ends.lower)
+            if widths[0]:
+                mean = [float(np.mean(each)) for each in widths]
+                found[column, budget] = (len(widths[0]), len(inside), held, mean)
+    return found
+
+
+def table_together(studies: list[dict[tuple, tuple]]) -> None:
+    """Print a row per column and number of labels."""
+    print(
+        "| column | groups | M | studies | intervals | all hold: each at 95 % | --simultaneous ",
+        end="",
+    )
+    print("| over the table | width: each at 95 % | --simultaneous | over the table |")
+    print("|---" * 11 + "|")
+    for column, budget in sorted({key for each in studies for key in each}):
+        cells = [each[column, budget] for each in studies if (column, budget) in each]
+        shown = np.mean([cell[0] for cell in cells])
+        held = np.mean([cell[2] for cell in cells], axis=0)
+        width = np.mean([cell[3] for cell in cells], axis=0)
+        numbers = [f"{each:.3f}" for each in (*held, *width)]
+        line = [column, str(cells[0][1]), str(budget), str(len(cells)), f"{shown:.1f}", *numbers]
+        print("| " + " | ".join(line) + " |")
 
 
 def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tuple]:

@@ -143,6 +143,15 @@ ink=much       0.053  0.031 to 0.082   0.060      38  1,497
     )
 
 
+def test_the_title_says_which_columns_share_the_error_of_how_many_intervals(row, report):
+    lines = [
+        row(group={column: "much"}, level=level)
+        for column, level in (("ink", 0.975), ("place", 0.99), ("shift", 0.975))
+    ]
+    written = text.render(report(row(headline=True), *lines), width=90, color=False)
+    assert "\nerror by group, intervals: 97.5 % for ink and shift, 99 % for place\n" in written
+
+
 def test_differences_between_groups_have_a_table_of_their_own(row, report):
     both = {"group": {"ink": "much"}, "against": {"ink": "little"}}
     lines = [

@@ -13,7 +13,7 @@ from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.reporting import rows
-from tests.makers import build_table, play_rounds, set_status, supply_first
+from tests.makers import build_table, play_rounds, set_status, supply_first, supply_labels
 
 SIZE = 240
 CHOICES = Choices("error", ("error",), "agreement", groups=("place", "shift"))
@@ -47,15 +47,14 @@ def find_metric(farm, name: str):
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_simultaneous_groups_share_the_error_of_the_table_and_differences_that_of_their_column(
-    farm, level
-):
-    """Bonferroni: six groups in the table; six pairs of places, and one of shifts."""
+def test_simultaneous_groups_and_differences_share_the_error_of_their_column(farm, level):
+    """Bonferroni: four places and two shifts; six pairs of places, and one of shifts."""
     view = view_of(farm, choices=replace(CHOICES, level=level))
     metric = find_metric(farm, "error")
     both = ("place", "shift")
     groups = rows.estimate_groups(view, [metric], both, "fixed", simultaneous=True)
-    assert [row.level for row in groups] == approx([1 - (1 - level) / 6] * 6)
+    shared = [1 - (1 - level) / 4] * 4 + [1 - (1 - level) / 2] * 2
+    assert [row.level for row in groups] == approx(shared)
     alone = rows.estimate_groups(view, [metric], ("shift",), "fixed", simultaneous=True)
     assert [row.level for row in alone] == approx([1 - (1 - level) / 2] * 2)
     differences = rows.estimate_differences(view, [metric], both, simultaneous=True)
@@ -71,6 +70,47 @@ def test_simultaneous_groups_share_the_error_of_the_table_and_differences_that_o
             t.ppf(1 - (1 - each) / 2, fewer - 1) for each in (1 - (1 - level) / 6, level)
         )
         assert (row.upper - row.lower) / (other.upper - other.lower) == approx(wide / narrow)
+
+
+def test_groups_without_an_interval_take_no_part_of_the_error(farm):
+    """38 draws: some places have fewer than ten labels. All of one shift is then supplied."""
+    metric, log = find_metric(farm, "error"), play_rounds(farm.pool, farm.truth, (CHOICES, 38))
+    view = view_of(farm, log)
+    groups = rows.estimate_groups(view, [metric], ("place",), "fixed", simultaneous=True)
+    shown = sum(row.lower is not None for row in groups)
+    assert 0 < shown < 4
+    assert [row.level for row in groups] == approx([1 - 0.05 / shown] * 4)
+    night = np.flatnonzero(farm.pool.rows(0, SIZE).codes[:, 1] == 1)
+    log = supply_labels(log, np.setdiff1d(night, log.rows), farm.truth)
+    found = rows.estimate_groups(
+        view_of(farm, log), [metric], ("shift",), "fixed", simultaneous=True
+    )
+    assert [row.method for row in found] == ["group-beta", "exact"]
+    assert [row.level for row in found] == approx([0.95, 0.95])
+
+
+def test_a_metric_that_labels_leave_undefined_takes_its_part_of_the_error(farm):
+    """Recall without a positive: whether it is defined says something about the labels."""
+    pred = farm.pool.rows(0, SIZE).outputs.pred
+    place = farm.pool.rows(0, SIZE).codes[:, 0]
+    truth = np.where(place == 0, 0.0, pred.astype(float))
+    log = play_rounds(farm.pool, truth, (CHOICES, 60), (CHOICES, 60))
+    metric = find_metric(farm, "recall[yes]")
+    view = view_of(farm, log, metrics=("recall[yes]",))
+    found = rows.estimate_groups(view, [metric], ("place",), "fixed", simultaneous=True)
+    assert [row.estimate is None for row in found] == [True, False, False, False]
+    assert found[1].level == approx(1 - 0.05 / 4)
+
+
+def test_anytime_intervals_of_groups_share_the_error_alike_at_every_look(farm):
+    """Every group that can ever have ten labels counts, at the first look already."""
+    metric = find_metric(farm, "error")
+    for count in (12, 120):
+        log = play_rounds(farm.pool, farm.truth, (CHOICES, count))
+        found = rows.estimate_groups(
+            view_of(farm, log), [metric], ("place",), "anytime", simultaneous=True
+        )
+        assert [row.level for row in found] == approx([1 - 0.05 / 4] * 4)
 
 
 def test_a_difference_is_of_two_groups_with_ten_labels_each(farm):
