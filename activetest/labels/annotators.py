@@ -16,8 +16,11 @@ from activetest.nouns.rows import Array
 
 MAJORITY, DAWID_SKENE = METHODS = ("majority", "dawid-skene")
 
-# Posterior probabilities closer than this are equal but for rounding.
-_EQUAL = 1e-9
+# Posterior probabilities closer than this say nothing about which label is right: where two
+# annotators disagree, they follow from a few other items by chance.
+_MARGIN = 0.1
+# With fewer annotators, their error rates cannot be told apart.
+_FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class InferredLabels:
 
     names    (K,) the labels that occur, in the order of their first use
     probs    {id: (K,) probability that this is the true label}
-    labels   {id: the most probable label; of equally probable ones the one given first}
+    labels   {id: the most probable label; of those nearly as probable the one given first}
     """
 
     names: tuple[str, ...]
@@ -84,7 +87,7 @@ def infer_labels(answers: Sequence) -> InferredLabels:
     given = _group_labels(labelled)
     labels = {}
     for id, row in probs.items():
-        best = {name for name, p in zip(names, row, strict=True) if p >= row.max() - _EQUAL}
+        best = {name for name, p in zip(names, row, strict=True) if p >= row.max() - _MARGIN}
         # The most probable label may be one that nobody gave to the item.
         labels[id] = next((label for label in given[id] if label in best), names[row.argmax()])
     return InferredLabels(tuple(names), probs, labels)
@@ -116,7 +119,10 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
         else "The majority decides each item's label; ties go to the earliest answer"
     )
     if method == DAWID_SKENE:
-        confidence = [row.max() for row in infer_labels(answers).probs.values()]
+        inferred = infer_labels(answers)
+        confidence = [
+            row[inferred.names.index(inferred.labels[id])] for id, row in inferred.probs.items()
+        ]
         wrong = len(confidence) - sum(confidence)
         rule = (
             "The label of an item is the most probable class given all answers (Dawid-Skene); "
@@ -132,6 +138,22 @@ def describe_agreement(answers: Sequence, method: str, *, values: bool = False) 
     return (
         f"{agreement.annotators:,} annotators: {with_several} two or more labels, "
         f"{agreement.agreeing:.0%} of all pairs agree{alpha}. {rule}."
+    )
+
+
+def describe_doubt(answers: Sequence, method: str) -> str | None:
+    """A sentence about Dawid-Skene with too few annotators; None where there are enough.
+
+    Two annotators who disagree are as likely under error rates of which either is the larger: only
+    a third can tell who is right (Dawid & Skene 1979 have five).
+    """
+    agreement = measure_agreement(answers)
+    if method != DAWID_SKENE or not agreement.items or agreement.annotators >= _FEWEST:
+        return None
+    return (
+        "With fewer than three annotators, Dawid-Skene cannot tell who is right where they "
+        "disagree: the first answer counts, unless the other class is clearly more frequent. "
+        "A third annotator for these items would decide."
     )
 
 

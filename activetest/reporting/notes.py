@@ -35,6 +35,8 @@ def write_notes(
     log, used = evidence.log, evidence.used
     agreement = annotators.describe_agreement(answers, method, values=not view.cache.classes)
     notes = [Note(agreement)] if agreement else []
+    if doubt := annotators.describe_doubt(answers, method):
+        notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
     waiting = int((log.status[used:] == LABELLED).sum())
     if waiting:

@@ -10,6 +10,7 @@ from pytest import approx
 
 from activetest.labels.annotators import (
     describe_agreement,
+    describe_doubt,
     infer_labels,
     measure_agreement,
     resolve_answers,
@@ -18,6 +19,7 @@ from activetest.nouns.log import DECLINED, LABELLED, PENDING
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
+from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 
 
@@ -99,6 +101,60 @@ def test_of_equally_probable_labels_the_earliest_is_taken_whoever_gave_it():
     assert infer_labels(given[::-1]).labels == {"item 0": "b", "item 1": "a"}
     renamed = [(id, 1 - who, *rest) for id, who, *rest in given]
     assert infer_labels(renamed).labels == infer_labels(given).labels
+
+
+def test_where_two_annotators_disagree_the_first_answer_counts():
+    """Error rates of 10 %: how the posterior leans at a disagreement is no better than a coin."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=200)
+    given = np.where(rng.random((2, 200)) < 0.1, 1 - truth, truth)
+    columns = ["".join(map(str, column)) for column in given]
+    disagreeing = np.flatnonzero(given[0] != given[1])
+    # Each annotator is the first to see half of the items.
+    found = answers(*columns)
+    found = [pair for two in zip(found[::2], found[1::2], strict=True) for pair in _swap_odd(two)]
+    inferred = infer_labels(found)
+    first = {id: label for id, *_, label in found[::-1]}
+    assert len(disagreeing) > 20
+    gaps = [abs(np.diff(inferred.probs[f"item {item}"])[0]) for item in disagreeing]
+    assert 0 < max(gaps) < 0.1
+    for item in range(200):
+        assert inferred.labels[f"item {item}"] == first[f"item {item}"]
+
+
+def _swap_odd(two: tuple) -> tuple:
+    """The answers to an item, in the other order where its number is odd."""
+    return two[::-1] if int(two[0][0].split()[1]) % 2 else two
+
+
+def test_two_annotators_are_outvoted_by_how_frequent_the_classes_are():
+    """Where nine of ten items are of one class, that says more than who was first."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(300) % 10 == 0
+    given = (rng.random((2, 300)) < 0.1) != truth
+    found = answers(*("".join("yn"[int(not each)] for each in column) for column in given))
+    labels = infer_labels(found).labels
+    apart = np.flatnonzero(given[0] != given[1])
+    right = [labels[f"item {item}"] == "yn"[int(not truth[item])] for item in apart]
+    assert np.mean(right) > 0.8 > np.mean(given[0][apart] == truth[apart])
+
+
+def test_a_note_says_that_dawid_skene_needs_three_annotators():
+    two, three = answers("aab", "aba"), answers("aab", "aba", "aaa")
+    assert "cannot tell who is right" in describe_doubt(two, "dawid-skene")
+    assert describe_doubt(three, "dawid-skene") is None
+    assert describe_doubt(two, "majority") is None
+    # Nobody disagrees where no item has two answers.
+    assert describe_doubt(answers("a.", ".b"), "dawid-skene") is None
+
+
+def test_the_report_of_a_study_with_two_annotators_has_that_note(begin_with_answers):
+    probs = {"prob_a": [0.9, 0.2, 0.6, 0.3], "prob_b": [0.1, 0.8, 0.4, 0.7]}
+    lines = ["0,a,x", "0,b,y", "1,b,x", "1,b,y"]
+    study = believing(begin_with_answers(probs, lines))
+    note = describe_doubt(study.ledger.record().answers, "dawid-skene")
+    (found,) = [each for each in report(study).notes if each.text == note]
+    assert found.is_caution
 
 
 def test_one_annotator_is_believed():
