@@ -84,13 +84,11 @@ def _add_model_variance(
     pull = sample.counted * ((sample.stats - mean) @ slope)
     relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
     sides = [relevant & (sign * pull > 0) for sign in (1, -1)]
-    weights = sample.counted * inverse
-    one_draw = weights @ pull**2 / weights.sum() if weights.any() else np.nan
     return replace(
         linear,
         variance=linear.variance + doubt,
         model_variance=model + doubt,
-        one_draw=float(one_draw),
+        one_draw=sample.spread(slope, mean) if sample.spread else np.nan,
         minority_count=min(_effective_count(pull[side]) for side in sides),
         weighted_minority_count=min(_effective_count((pull * inverse)[side]) for side in sides),
     )

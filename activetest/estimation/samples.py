@@ -154,6 +154,13 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     def label_variance(weights: Array) -> float:
         return _label_variance(evidence, metric, weights, member, supplied_member) / group.size**2
 
+    def spread(weights: Array, mean: Array) -> float:
+        here, here_supplied = _weigh_items(log, evidence.groups[0].size)
+        answered = np.concatenate([here * member * known, here_supplied * supplied_member])
+        answered[len(here) :] *= known_supplied
+        pulls = (np.concatenate([stats, supplied]) - mean) @ weights
+        return float(answered @ pulls**2 / answered.sum()) if answered.any() else np.nan
+
     return Sample(
         stats=stats[steps],
         prob=log.prob[steps],
@@ -172,6 +179,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         limits=_possible_means(metric, total, unknown, group.size, log.declined),
         expect=expect,
         label_variance=label_variance,
+        spread=spread,
     )
 
 
@@ -203,6 +211,14 @@ def known_weights(
     each draw after it, w as in Sample. inside (D,) and supplied_inside (B,) are 0 for items to
     leave out.
     """
+    drawn, supplied = _weigh_items(log, size)
+    drawn, supplied = drawn * inside, supplied * supplied_inside
+    labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
+    return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
+
+
+def _weigh_items(log: Log, size: int) -> tuple[Array, Array]:
+    """(D,) and (B,) weights of drawn and supplied items, see known_weights."""
     count, _ = count_usable_draws(log)
     steps = np.flatnonzero(~log.deterministic[:count])
     weights = np.zeros(count)
@@ -215,10 +231,8 @@ def known_weights(
     pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
     if len(log.rows) + len(log.supplied_rows) == size and not pending:
         # Everything is known, and every item counts alike.
-        drawn, supplied = np.ones(len(drawn)), np.ones(len(supplied))
-    drawn, supplied = drawn * inside, supplied * supplied_inside
-    labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
-    return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
+        return np.ones(len(drawn)), np.ones(len(supplied))
+    return drawn, supplied
 
 
 def _label_variance(

@@ -29,6 +29,10 @@ class Sample:
     counted       (M,) 1.0 where the drawn item is in the group and has a label
     uniform       every draw was as likely as any other
     limits        (2, d) smallest and largest mean that what is known leaves possible
+    spread        spread(weights (d,), mean (d,)) -> variance of the weighted sum over the items of
+                  the group, around this mean, from all that is known: that of one random draw, who
+                  may draw an item that is declined. NaN without an answer; None for draws with
+                  replacement, which are weighed by their own probabilities
     surrogate     (d,) the surrogate's sum over the unknown, now; None where it is not needed
     posterior     (K, d) members' sums over the unknown, labels drawn; None where not needed
     replaced      items were drawn with replacement, which only simulations do
@@ -60,6 +64,7 @@ class Sample:
     surrogate: Array | None = None
     posterior: Array | None = None
     replaced: bool = False
+    spread: Callable[[Array, Array], float] | None = None
 
 
 @dataclass(frozen=True)

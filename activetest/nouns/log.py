@@ -106,6 +106,9 @@ class Log:
     soft, supplied_soft  (D, C) and (B, C) probability of each class for every item whose label is
                          in doubt, NaN unless labelled; what is missing to one is outside the
                          classes. None where labels are taken as certain
+    answers              (D + B,) number of answers that count about each drawn and then each
+                         supplied item, by any annotator; None where one was given about each item
+                         that is not pending
     """
 
     rows: Array
@@ -120,6 +123,7 @@ class Log:
     history: tuple[Round, ...] = ()
     soft: Array | None = None
     supplied_soft: Array | None = None
+    answers: Array | None = None
 
     @property
     def deterministic(self) -> Array:
@@ -137,6 +141,17 @@ class Log:
         whole = np.empty(0, np.int64)
         real = np.empty(0)
         return Log(whole, real, whole, whole, real, whole, whole, real, whole)
+
+
+def count_answers(log: Log, inside: Array, supplied_inside: Array) -> int:
+    """Number of answers that were bought about items inside: labels and declined items.
+
+    inside (D,) and supplied_inside (B,) are 0 for items to leave out. Every annotator's answer
+    counts; a correction of an own answer is no further one.
+    """
+    status = np.concatenate([log.status, log.supplied_status])
+    answers = (status != PENDING) if log.answers is None else log.answers
+    return int(answers[np.concatenate([inside, supplied_inside]) > 0].sum())
 
 
 def count_usable_draws(log: Log) -> tuple[int, bool]:

@@ -1,6 +1,41 @@
 """A number with its interval, as rows, gates, groups, bins, cells and comparisons hold it."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SavingKind(StrEnum):
+    """What can be said about how many random labels would be as good.
+
+    ABOUT      a number: an estimate, which may be too high or too low
+    TOO_EARLY  no number yet: there are too few labels
+    NONE       no number at all: it is not asked, or not known for such an interval
+    """
+
+    ABOUT = "about"
+    TOO_EARLY = "too early"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Saving:
+    """How many random labels would be as good as the answers that were bought.
+
+    bought   answers about items of the pool (of the group), whoever chose the items: labels of
+             drawn, supplied and deterministic items, also those that estimates do not use yet,
+             declined items, and every annotator's answer where several answered
+    random   random draws that would leave the same variance; None unless kind is ABOUT
+    kind     what can be said
+    """
+
+    bought: int = 0
+    random: float | None = None
+    kind: SavingKind = SavingKind.NONE
+
+    @property
+    def ratio(self) -> float | None:
+        """Random labels over the answers bought: below 1 where nothing was saved."""
+        return self.random / self.bought if self.random is not None and self.bought else None
 
 
 @dataclass(frozen=True)
@@ -13,8 +48,7 @@ class Quantity:
     method          how the interval was made: a name in the catalogue, "posterior" and others for
                     groups; "exact" where everything is known, "none" without an interval
     reliable        False while there are too few labels for the interval to be believed
-    saved           random labels that would be as good, over the labels used; None where nobody can
-                    say
+    saving          answers that were bought, and how many random labels would be as good
     """
 
     estimate: float | None
@@ -23,7 +57,12 @@ class Quantity:
     level: float
     method: str
     reliable: bool = True
-    saved: float | None = None
+    saving: Saving = Saving()
+
+    @property
+    def saved(self) -> float | None:
+        """Random labels that would be as good, over the answers bought; None where unknown."""
+        return self.saving.ratio
 
 
 @dataclass(frozen=True)
@@ -56,6 +95,11 @@ class Measured:
     def method(self) -> str:
         """How the interval was made."""
         return self.quantity.method
+
+    @property
+    def n_bought(self) -> int:
+        """Answers that were bought, see Saving."""
+        return self.quantity.saving.bought
 
     @property
     def reliable(self) -> bool:

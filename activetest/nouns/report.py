@@ -64,12 +64,11 @@ class EstimateRow(Measured):
 
     quantity            value of the metric, with its interval
     metric, estimator   names in the catalogue
-    n_labeled           labels the estimate used
+    n_labeled           labels the estimate is made of; n_bought counts all that were paid for
     n_pool              size of the pool (of the group)
-    n_eff               labels that uniform draws would have needed for this variance
     max_weight_share    largest share of one draw in the estimate
     variance_inflated   whether the interval uses a larger variance than the draws show, because
-                        they are few: n_eff and saved are then too small rather than too large
+                        they are few
     class_name          the class of a per-class metric
     group               {column: value}, or None for the whole pool
     headline            whether this is the row to read first
@@ -83,7 +82,6 @@ class EstimateRow(Measured):
     estimator: str
     n_labeled: int
     n_pool: int
-    n_eff: float | None = None
     max_weight_share: float | None = None
     variance_inflated: bool = False
     class_name: str | None = None
@@ -92,6 +90,11 @@ class EstimateRow(Measured):
     reason: str | None = None
     against: dict[str, str] | None = None
     shrunk: float | None = None
+
+    @property
+    def n_eff(self) -> float | None:
+        """Random labels that would leave the same variance; None where unknown."""
+        return self.quantity.saving.random
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ def table(gates: Sequence[Gate]) -> Table:
             gate.verdict.upper(),
             words.estimate(gate),
             words.interval(gate),
-            words.count(gate.n_labeled),
+            words.count(gate.n_bought),
             f"about {words.roughly(gate.more)}" if gate.more is not None else "-",
         )
         for gate in gates
@@ -43,7 +43,7 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         ("verdict", gate.verdict.upper()),
         ("estimate", words.estimate(gate)),
         ("interval", f"{words.interval(gate)} ({words.percent(gate.level)}, {gate.method})"),
-        ("labels used", words.count(gate.n_labeled)),
+        ("labels used", words.count(gate.n_bought)),
     ]
     if gate.more is not None:
         rows.append(("labels still expected to be needed", f"about {words.roughly(gate.more)}"))

@@ -225,9 +225,9 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         "estimator": lambda row: row.estimator,
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
-        "labels": lambda row: words.count(row.n_labeled),
-        "n_eff": lambda row: words.count(row.n_eff) if words.is_saving_known(row) else "-",
-        "saved": lambda row: words.times(row.quantity.saved) if words.is_saving_known(row) else "-",
+        "labels": lambda row: words.count(row.n_bought),
+        "n_eff": lambda row: words.count(row.n_eff),
+        "saved": lambda row: words.ratio_saved(row.quantity.saving),
     }
     if {row.estimator for row in rows} == {usual}:
         del columns["estimator"]
@@ -254,7 +254,7 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
         columns["differ"] = words.differ
     elif any(row.shrunk is not None for row in rows):
         columns["shrunk"] = words.shrunk
-    columns["labels"] = lambda row: words.count(row.n_labeled)
+    columns["labels"] = lambda row: words.count(row.n_bought)
     if kind == "groups":
         columns["items"] = lambda row: words.count(row.n_pool)
     return Table(title, tuple(columns), write_rows(columns, rows))

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TypeGuard
 
 from activetest import catalog
-from activetest.nouns.quantity import Measured, Quantity
+from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 from activetest.safe_text import escape_controls
 
@@ -230,32 +230,41 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     items = f"{count(counts.n_pool if row is None else row.n_pool)} items in {pool(report)}"
     if row is None:
         return [("labels", f"{count(counts.labelled)} of {items}")]
-    used = count(row.n_labeled)
-    # Estimates from draws do not use them; the surrogate's own view does, and counts them itself.
-    if (deterministic := min(counts.deterministic, counts.labelled - row.n_labeled)) > 0:
-        used = f"{used} drawn with known probabilities and {count(deterministic)} without,"
-    rows = [("labels used", f"{used} of {items}")]
-    if saved := labels_saved(row):
+    rows = [("labels used", f"{count_bought(row, counts)} of {items}")]
+    if saved := labels_saved(row.quantity.saving):
         rows.append(("labels saved", saved))
     return rows
 
 
-def labels_saved(row: EstimateRow) -> str:
-    """How many random labels would be as good, as text; empty where nobody can say."""
-    if row.n_eff is None or row.quantity.saved is None:
-        return ""
-    if not is_saving_known(row):
+def count_bought(row: EstimateRow, counts: Counts) -> str:
+    """The answers that were bought, and which of them are no labels of random draws."""
+    items = counts.labelled + counts.declined + counts.supplied
+    others = {
+        "supplied": counts.supplied,
+        # Estimates from draws do not use them; the surrogate's own view does.
+        "not drawn at random": min(counts.deterministic, counts.labelled - row.n_labeled),
+        "declined": counts.declined,
+        "second opinions": row.n_bought - items,
+    }
+    parts = ", ".join(f"{count(number)} {what}" for what, number in others.items() if number > 0)
+    used = count(row.n_bought)
+    return f"{used} ({parts})" if parts else used
+
+
+def labels_saved(saving: Saving) -> str:
+    """How many random labels would be as good, as text; empty where it is not known."""
+    if saving.kind == SavingKind.TOO_EARLY:
         return "too early to say what was saved"
-    about = "at least" if row.variance_inflated else "about"
-    labels = "1 random label" if count(row.n_eff) == "1" else f"{count(row.n_eff)} random labels"
-    return f"as good as {about} {labels} ({times(row.quantity.saved)})"
+    if saving.kind == SavingKind.NONE:
+        return ""
+    random = count(saving.random)
+    labels = "1 random label" if random == "1" else f"{random} random labels"
+    return f"as good as about {labels} ({times(saving.ratio)})"
 
 
-def is_saving_known(row: EstimateRow) -> bool:
-    """Whether there are enough labels to say how many random ones would be as good."""
-    # A lower bound below the labels used leaves open whether any were saved.
-    saved = row.quantity.saved
-    return reliable(row) and not (row.variance_inflated and saved is not None and saved < 1)
+def ratio_saved(saving: Saving) -> str:
+    """Random labels over those bought, as a cell."""
+    return "too early" if saving.kind == SavingKind.TOO_EARLY else times(saving.ratio)
 
 
 def label(note: Note) -> str:

@@ -20,12 +20,14 @@ from activetest.render import _assessment
 # Keys of each kind of record, in order.
 ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
-    *("method", "n_labeled", "n_pool", "n_eff", "labels_saved", "max_weight_share"),
+    *("method", "n_labeled", "n_bought", "n_pool", "n_eff", "labels_saved"),
+    *("labels_saved_kind", "max_weight_share"),
     *("variance_inflated", "headline", "reason", "shrunk", "reliable"),
 )
 _GATE = (
     *("requirement", "metric", "class", "group", "op", "threshold", "verdict", "level", "method"),
-    *("n_labeled", "estimate", "lower", "upper", "e_pass", "e_fail", "more", "reason"),
+    *("n_labeled", "n_bought", "estimate", "lower", "upper", "e_pass", "e_fail", "more"),
+    *("reason",),
 )
 _GROUP = (
     *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),
@@ -43,6 +45,7 @@ _BIN = (
 _ATTRIBUTES = {
     "class": "class_name",
     "labels_saved": "quantity.saved",
+    "labels_saved_kind": "quantity.saving.kind",
     "difference": "estimate",
     "lambda": "probability",
     "accuracy": "estimate",

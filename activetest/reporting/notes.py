@@ -258,8 +258,9 @@ def _describe_doubts(row: EstimateRow, minority_count: float, *, between: bool) 
     notes = []
     if row.method == "korn-graubard" and minority_count < _FEW_MINORITY:
         notes.append(Note(_describe_minority(row, round(minority_count)), Weight.WIDE))
-    if minority_count >= RARE and row.quantity.saved is not None and row.quantity.saved < 1:
-        labels = f"{row.n_labeled} labels are as good as {row.n_eff:.0f} random ones"
+    saving = row.quantity.saving
+    if minority_count >= RARE and saving.ratio is not None and saving.ratio < 1:
+        labels = f"{saving.bought} labels are as good as {saving.random:.0f} random ones"
         notes.append(
             Note(f"The draws are made for the groups: for the whole pool {labels}.")
             if between

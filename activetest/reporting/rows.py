@@ -14,9 +14,9 @@ from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import RARE
-from activetest.nouns.log import LABELLED, PENDING
-from activetest.nouns.quantity import Quantity
+from activetest.nouns.estimate import RARE, Interval
+from activetest.nouns.log import LABELLED, PENDING, count_answers
+from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
 
 HEADLINE = "doubly-robust"
@@ -143,8 +143,9 @@ def _estimate(
     whole = group.column is None
     inside = count_known(view, group)
     used = inside if is_model_based(estimator) else count_labelled(view, group)
+    bought = count_bought(view, group)
     row = EstimateRow(
-        quantity=Quantity(None, None, None, level, "none"),
+        quantity=Quantity(None, None, None, level, "none", saving=Saving(bought)),
         metric=metric.name,
         class_name=metric.class_name,
         estimator=estimator,
@@ -160,28 +161,29 @@ def _estimate(
     if exact:
         row = replace(row, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
-        return replace(row, reason=f"too few labels ({used} of {NEEDS_INSIDE})"), value
+        labels = "labels" if used == bought else "drawn labels"
+        return replace(row, reason=f"too few {labels} ({used} of {NEEDS_INSIDE})"), value
     try:
         interval = view.interval(value, level, kind, group)
     except NotEstimable as error:
         without = replace(row.quantity, estimate=value.value)
         return replace(row, quantity=without, reason=error.problem), value
     design = not is_model_based(estimator) and not exact
-    n_eff = _effective_size(value, interval.variance, group.size) if design else None
+    reliable = not design or is_reliable(value, interval.method)
+    saving = measure_saving(value, interval, group.size, bought, reliable=reliable)
     quantity = Quantity(
         estimate=value.value,
         lower=interval.lower,
         upper=interval.upper,
         level=level,
         method=interval.method,
-        reliable=not design or is_reliable(value, interval.method),
-        saved=None if n_eff is None else n_eff / used,
+        reliable=reliable,
+        saving=saving if design else Saving(bought),
     )
     inflated = design and interval.variance > value.estimate.variance[0, 0] * (1 + 1e-9)
     row = replace(
         row,
         quantity=quantity,
-        n_eff=n_eff,
         max_weight_share=_largest_share(value, view) if whole and design else None,
         variance_inflated=inflated,
     )
@@ -219,6 +221,16 @@ def _is_known(view: View, group: Group) -> bool:
     return int(drawn.sum() + supplied.sum()) == group.size
 
 
+def count_bought(view: View, group: Group) -> int:
+    """All answers about items of a group that were bought, whoever chose the items."""
+    evidence = view.evidence
+    return count_answers(
+        evidence.log,
+        group.membership(evidence.drawn.codes),
+        group.membership(evidence.supplied.codes),
+    )
+
+
 def count_labelled(view: View, group: Group) -> int:
     """Labelled draws that estimates use and that are in the group."""
     evidence = view.evidence
@@ -226,14 +238,34 @@ def count_labelled(view: View, group: Group) -> int:
     return int(inside[evidence.log.status[evidence.steps] == LABELLED].sum())
 
 
-def _effective_size(value: Value, variance: float, size: int) -> float | None:
-    """Uniform draws from `size` items that would have this variance; None where unknown."""
-    single = value.estimate.one_draw
-    if not (np.isfinite(single) and variance > 0):
-        return None
-    draws = single / (variance + single / size)
-    # Below 1, single draws hardly vary, as with a constant loss: the number would be noise.
-    return draws if draws >= 1 else None
+def measure_saving(
+    value: Value, interval: Interval, size: int, bought: int, *, reliable: bool
+) -> Saving:
+    """How many uniform draws from `size` items would leave the variance of the interval.
+
+    n draws without replacement leave s^2 (1 / n - 1 / size), where s^2 is the variance over the
+    items: all of them, so that labels that were supplied or picked count for what they add. Too
+    early while the interval is not reliable, and while labels of one kind alone are known: nothing
+    is known of s^2 then.
+    """
+    if not np.isfinite(interval.variance):
+        return Saving(bought)
+    single = _find_variance_of_items(value, interval)
+    known = reliable and value.estimate.minority_count > 0 and single > 0 and interval.variance > 0
+    if not known:
+        return Saving(bought, kind=SavingKind.TOO_EARLY)
+    draws = single / (interval.variance + single / size)
+    return Saving(bought, float(draws), SavingKind.ABOUT)
+
+
+def _find_variance_of_items(value: Value, interval: Interval) -> float:
+    """The variance of one uniform draw; of a share, as its interval takes it to be."""
+    if interval.method != "korn-graubard":
+        return value.estimate.one_draw
+    share = float(np.clip(value.estimate.mean[0], 0, 1))
+    # Random draws meet items that are declined as well.
+    answered = value.means.mean[-1] if len(value.means.mean) > len(value.metric.statistics) else 1.0
+    return share * (1 - share) / float(np.clip(answered, 1e-300, 1))
 
 
 def _largest_share(value: Value, view: View) -> float:
@@ -276,9 +308,17 @@ def _subtract_pairs(
     rows = []
     for (group, value), (other, subtracted) in pairs:
         apart, interval = estimate_difference(value, subtracted, level)
+        bought = Saving(count_bought(view, group) + count_bought(view, other))
         rows.append(
             EstimateRow(
-                quantity=Quantity(apart, interval.lower, interval.upper, level, interval.method),
+                quantity=Quantity(
+                    apart,
+                    interval.lower,
+                    interval.upper,
+                    level,
+                    interval.method,
+                    saving=bought,
+                ),
                 metric=metric.name,
                 class_name=metric.class_name,
                 estimator=HEADLINE,

@@ -10,12 +10,18 @@ from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
-from activetest.nouns.quantity import Quantity
+from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.reporting import requirements
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
-from activetest.reporting.rows import HEADLINE, count_known, count_labelled, is_reliable
+from activetest.reporting.rows import (
+    HEADLINE,
+    count_bought,
+    count_known,
+    count_labelled,
+    is_reliable,
+)
 from activetest.rounds.fit import make_generator
 
 
@@ -94,7 +100,13 @@ def _judge_anytime(
     estimate = _estimate_or_none(view, metric, group)
     return replace(
         gate,
-        quantity=Quantity(estimate, interval.lower, interval.upper, gate.level, interval.method),
+        quantity=replace(
+            gate.quantity,
+            estimate=estimate,
+            lower=interval.lower,
+            upper=interval.upper,
+            method=interval.method,
+        ),
         verdict=verdict.word,
         e_pass=verdict.e_pass,
         e_fail=verdict.e_fail,
@@ -126,8 +138,13 @@ def _judge_once(
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
     return replace(
         gate,
-        quantity=Quantity(
-            value.value, interval.lower, interval.upper, gate.level, interval.method, enough
+        quantity=replace(
+            gate.quantity,
+            estimate=value.value,
+            lower=interval.lower,
+            upper=interval.upper,
+            method=interval.method,
+            reliable=enough,
         ),
         verdict=verdict,
         reason=reason,
@@ -139,7 +156,9 @@ def _undecided_gate(view: View, requirement: Requirement, metric: Metric, group:
     # Each side errs with probability 1 - level: of an interval of this level, that is one end.
     level = round(2 * view.choices.level - 1, 12)
     return Gate(
-        quantity=Quantity(None, None, None, level, "none"),
+        quantity=Quantity(
+            None, None, None, level, "none", saving=Saving(count_bought(view, group))
+        ),
         requirement=requirement.text,
         metric=metric.name,
         class_name=metric.class_name,

@@ -4,6 +4,7 @@ import errno
 import os
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -319,6 +320,7 @@ class StoredStudy:
         known_since = [
             last + 1 if number is None else number for number in record.supplied.values()
         ]
+        answers = Counter(answer.id for answer in record.answers)
         return Log(
             rows=rows,
             prob=np.array([draw.prob for draw in record.draws], float),
@@ -332,6 +334,7 @@ class StoredStudy:
             history=self.ledger.rounds(rows),
             soft=_class_probs(drawn, inferred, cache) if inferred else None,
             supplied_soft=_class_probs(supplied, inferred, cache) if inferred else None,
+            answers=np.array([answers[id] for id in (*drawn, *supplied)], np.int64),
         )
 
     def _outcomes(

@@ -43,6 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--surrogate", default="")
     parser.add_argument("--acquisition", default="optimal")
     parser.add_argument("--estimator", default="doubly-robust")
+    parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.budget = tuple(options.budget or (50, 100, 200))
@@ -70,19 +71,21 @@ def table(file: Path, options: argparse.Namespace) -> list[list[str]]:
 
     pool = Pool.open(str(file))
     metrics = options.metric or ["rmse" if pool.schema.task == "regression" else "error"]
+    surrogates = {"surrogate": options.surrogate.split(",")} if options.surrogate else {}
     results = simulate(
         pool,
         file.with_name(f"{file.stem}.labels.csv"),
         budgets=options.budget,
         runs=options.runs,
+        batch=options.batch,
         seed=options.seed,
-        surrogate=tuple(filter(None, options.surrogate.split(","))),
         acquisition=tuple(options.acquisition.split(",")),
         estimators=tuple(options.estimator.split(",")),
         metrics=tuple(metrics),
         interval=options.interval,
         aim=options.aim or None,
         floor=options.floor,
+        **surrogates,
     )
     rows: dict = {}
     for one in results:

@@ -12,7 +12,13 @@ NUMBERS = {field.name for field in fields(quantity.Quantity)}
 
 
 def _split(values: dict) -> dict:
-    """The values with those of a quantity as one."""
+    """The values with those of a quantity as one; labels bought are those used unless given."""
+    values = dict(values)
+    random, early = values.pop("n_eff", None), values.pop("too_early", False)
+    kind = quantity.SavingKind.NONE if random is None else quantity.SavingKind.ABOUT
+    kind = quantity.SavingKind.TOO_EARLY if early else kind
+    bought = values.pop("n_bought", values["n_labeled"])
+    values["saving"] = quantity.Saving(bought, random, kind)
     numbers = {name: values[name] for name in NUMBERS & set(values)}
     others = {name: value for name, value in values.items() if name not in NUMBERS}
     return {"quantity": quantity.Quantity(**numbers), **others}
@@ -27,10 +33,9 @@ def _row(**changes) -> EstimateRow:
         "upper": 0.0822,
         "level": 0.95,
         "method": "korn-graubard",
-        "saved": 3.1,
         "n_labeled": 38,
         "n_pool": 1497,
-        "n_eff": 118.4,
+        "n_eff": 117.8,
         "max_weight_share": 0.05,
     }
     return EstimateRow(**_split(values | changes))
@@ -57,7 +62,7 @@ def _gate(**changes) -> Gate:
 
 def _report(*rows: EstimateRow, notes=(), gates=()) -> Report:
     counts = Counts(
-        n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, supplied=3, rounds=4, budget=200
+        n_pool=1497, drawn=40, labelled=38, pending=2, declined=0, supplied=0, rounds=4, budget=200
     )
     return Report(
         pool="digits.parquet",
@@ -89,7 +94,7 @@ def gate() -> Callable[..., Gate]:
 @pytest.fixture
 def nothing() -> dict:
     """What a row without an estimate lacks."""
-    return dict.fromkeys(("estimate", "lower", "upper", "n_eff", "saved"))
+    return dict.fromkeys(("estimate", "lower", "upper", "n_eff"))
 
 
 @pytest.fixture
@@ -103,7 +108,7 @@ def whole(nothing) -> Report:
     """A report of an early study with two groups."""
     return _report(
         _row(headline=True),
-        _row(estimator="ase", method="credible", n_eff=None, saved=None),
+        _row(estimator="ase", method="credible", n_eff=None),
         _row(metric="log-loss", estimate=0.3169, lower=0.1178, upper=float("inf")),
         _row(group={"ink": "little"}, n_labeled=12, n_pool=499),
         _row(

@@ -50,7 +50,7 @@ No estimate yet: {reason}.
 """
     )
     assert "|" not in markdown.render(report(*lines))
-    view = row(estimator="ase", n_labeled=1, n_eff=None, saved=None)
+    view = row(estimator="ase", n_labeled=1, n_eff=None)
     assert "error   ase" in text.render(report(*lines, view), width=100, color=False)
     assert len(json.loads(as_json.render(report(*lines)))["estimates"]) == 3
 

@@ -28,9 +28,11 @@ def test_the_report_has_the_documented_keys(whole):
         "level",
         "method",
         "n_labeled",
+        "n_bought",
         "n_pool",
         "n_eff",
         "labels_saved",
+        "labels_saved_kind",
         "max_weight_share",
         "variance_inflated",
         "headline",
@@ -55,6 +57,7 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "level",
         "method",
         "n_labeled",
+        "n_bought",
         "estimate",
         "lower",
         "upper",
@@ -71,13 +74,16 @@ def test_gates_are_objects_in_the_order_asked(judged):
 
 def test_nothing_that_a_row_or_a_gate_knows_is_left_out(judged):
     document = json.loads(as_json.render(judged))
-    numbers = {field.name for field in fields(Quantity)} - {"saved"}
+    numbers = {field.name for field in fields(Quantity)} - {"saving"} | {"n_bought"}
     for kind, key in ((EstimateRow, "estimates"), (Gate, "gates")):
         names = {field.name.replace("class_name", "class") for field in fields(kind)}
         expected = (names | numbers) - {"quantity"}
         # Verdicts of gates that are not reliable are undecided, and say why.
-        expected = expected | {"labels_saved"} if kind is EstimateRow else expected - {"reliable"}
+        expected = expected - {"reliable"} if kind is Gate else expected | _SAVING
         assert set(document[key][0]) == expected
+
+
+_SAVING = {"n_eff", "labels_saved", "labels_saved_kind"}
 
 
 def _keys(value) -> set[str]:

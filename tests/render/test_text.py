@@ -112,7 +112,7 @@ def test_the_status_reads_like_this(whole):
   labelled  38
   pending   2
   declined  0
-  supplied  3 (your labels of items that were never drawn)
+  supplied  0 (your labels of items that were never drawn)
   budget    200 labels, 162 left
 
 next shows the 2 pending items again
@@ -293,7 +293,7 @@ More with report -v: 1 caution, 1 note.
 def test_other_estimators_are_shown_where_they_are_named_or_the_headline_s_has_no_number(
     row, report, nothing
 ):
-    own = row(estimator="ase", n_eff=None, saved=None)
+    own = row(estimator="ase", n_eff=None)
     both = report(row(headline=True), own)
     assert "ase" not in text.render(both, width=90)
     assert "error   ase " in text.render(both, verbose=True, width=90)
@@ -360,8 +360,8 @@ def test_gates_and_groups_keep_what_decides_however_narrow_the_terminal_is(
 
 
 def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
-    def used(n_labeled: int, **counts) -> str:
-        sample = report(row(headline=True, n_labeled=n_labeled))
+    def used(n_labeled: int, bought: int, **counts) -> str:
+        sample = report(row(headline=True, n_labeled=n_labeled, n_bought=bought))
         sample = replace(sample, counts=replace(sample.counts, **counts))
         return next(
             each.split("  ")[-1]
@@ -369,18 +369,19 @@ def test_labels_of_top_scores_are_counted_apart_from_drawn_ones(row, report):
             if "labels used" in each
         ).strip()
 
-    assert used(38, labelled=38) == "38 of 1,497 items in digits.parquet"
-    assert (
-        used(0, drawn=0, deterministic=10, labelled=10)
-        == "0 drawn with known probabilities and 10 without, of 1,497 items in digits.parquet"
-    )
-    assert (
-        used(20, drawn=20, deterministic=12, labelled=30)
-        == "20 drawn with known probabilities and 10 without, of 1,497 items in digits.parquet"
-    )
+    in_pool = " of 1,497 items in digits.parquet"
+    assert used(38, 38, labelled=38) == "38" + in_pool
+    picked = {"drawn": 0, "deterministic": 10, "labelled": 10}
+    assert used(0, 10, **picked) == "10 (10 not drawn at random)" + in_pool
+    picked = {"drawn": 20, "deterministic": 12, "labelled": 30}
+    assert used(20, 30, **picked) == "30 (10 not drawn at random)" + in_pool
     # Chosen, but not answered yet.
-    in_pool = "20 of 1,497 items in digits.parquet"
-    assert used(20, drawn=20, deterministic=12, labelled=20) == in_pool
+    assert used(20, 20, drawn=20, deterministic=12, labelled=20) == "20" + in_pool
+    several = {"labelled": 30, "declined": 2, "supplied": 1000}
+    assert (
+        used(30, 1041, **several)
+        == "1,041 (1,000 supplied, 2 declined, 9 second opinions)" + in_pool
+    )
 
 
 LONG = "region=" + "-".join(["a very long name"] * 6)
@@ -504,10 +505,11 @@ def test_gates_say_when_their_intervals_hold(report, row, gate):
 
 
 def test_what_an_unreliable_row_saved_is_not_in_its_cells(row, report):
-    rows = row(headline=True), row(metric="log-loss", reliable=False)
+    early = {"reliable": False, "n_eff": None, "too_early": True}
+    rows = row(headline=True), row(metric="log-loss", **early)
     written = text.render(report(*rows), width=90, color=False)
-    assert "38    118   3.1x\n" in written
-    assert "(!)      38      -      -\n" in written
+    assert "38    118       3.1x\n" in written
+    assert "(!)      38      -  too early\n" in written
 
 
 def test_a_whole_confusion_matrix_has_no_sentence_about_its_first_cell(report, confusion):

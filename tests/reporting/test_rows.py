@@ -11,8 +11,11 @@ from scipy.stats import t
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import DECLINED, PENDING
+from activetest.nouns.estimate import Interval
+from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
 from activetest.reporting import rows
+from activetest.reporting.requirements import parse_requirement
+from activetest.reporting.verdicts import judge_requirements
 from tests.makers import build_table, play_rounds, set_status, supply_first, supply_labels
 
 SIZE = 240
@@ -165,9 +168,10 @@ def test_as_many_random_labels_would_leave_the_same_variance(farm):
     row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
     value = view.value(metric, "doubly-robust")
     variance = view.interval(value, 0.95).variance
-    single = value.estimate.one_draw
+    single = value.value * (1 - value.value)
     assert row.n_eff == approx(single / (variance + single / SIZE))
     assert row.quantity.saved == approx(row.n_eff / 120)
+    assert row.quantity.saving.kind == "about"
     assert single * (1 / row.n_eff - 1 / SIZE) == approx(variance)
     assert rows.estimate_row(view, metric, "ase", level=0.95).n_eff is None
     share = value.estimate.weights / farm.log.prob
@@ -176,14 +180,82 @@ def test_as_many_random_labels_would_leave_the_same_variance(farm):
     assert group.max_weight_share is None and group.n_eff is not None
 
 
-def test_single_draws_that_hardly_vary_are_worth_no_number_of_labels():
-    value = SimpleNamespace(estimate=SimpleNamespace(one_draw=0.1))
-    assert rows._effective_size(value, 0.0999, 10**9) == approx(1, rel=0.002)
-    assert rows._effective_size(value, 0.05, 2) == approx(1)
-    assert rows._effective_size(value, 0.1001, 10**9) is None
-    assert rows._effective_size(value, 0.0, 100) is None
-    value.estimate.one_draw = np.nan
-    assert rows._effective_size(value, 0.01, 100) is None
+def saving_of(*, single=0.1, variance=0.01, size=100, rarer=5.0, reliable=True, method="gamma"):
+    """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
+    made_of = SimpleNamespace(one_draw=single, minority_count=rarer, mean=np.array([single]))
+    value = SimpleNamespace(
+        estimate=made_of,
+        means=SimpleNamespace(mean=np.array([0.2])),
+        metric=SimpleNamespace(statistics=("loss",)),
+    )
+    interval = Interval(0.1, 0.3, 0.95, method, variance)
+    return rows.measure_saving(value, interval, size, 20, reliable=reliable)
+
+
+def test_a_number_is_shown_wherever_the_interval_is_reliable_also_below_one():
+    about = saving_of(variance=0.0999, size=10**9)
+    assert (about.kind, about.bought, about.random) == ("about", 20, approx(1, rel=0.002))
+    assert saving_of(variance=0.2, size=10**9).random == approx(0.5)
+    assert saving_of(variance=0.2, size=10**9).ratio == approx(0.025)
+    # Of 2 items, one draw of both leaves nothing open.
+    assert saving_of(variance=1e-12, size=2).random == approx(2)
+
+
+def test_it_is_too_early_while_the_interval_is_not_reliable_or_one_kind_alone_was_found():
+    for early in (saving_of(reliable=False), saving_of(rarer=0.0), saving_of(single=np.nan)):
+        assert (early.kind, early.random, early.ratio) == ("too early", None, None)
+        assert early.bought == 20
+    none = saving_of(variance=np.nan)
+    assert (none.kind, none.random, none.bought) == ("none", None, 20)
+
+
+def test_every_answer_that_was_bought_is_counted_once_for_each_annotator(farm):
+    """Drawn, supplied, declined and waiting labels, and labels of items without probability."""
+    log = supply_first(farm.log, farm.pool, farm.truth, 7)
+    log = set_status(set_status(log, [3, 20], DECLINED), 100, PENDING)
+    log = replace(log, prob=np.where(np.arange(120) < 10, np.nan, log.prob))
+    whole, everything = farm.pool.size, (np.ones(120), np.ones(7))
+    assert count_answers(log, *everything) == 119 + 7
+    several = np.ones(127, int)
+    several[[0, 5, 125]] = 3
+    several[100] = 0
+    assert count_answers(replace(log, answers=several), *everything) == 119 + 7 + 6
+    half = np.arange(120) < 60
+    assert count_answers(replace(log, answers=several), half, np.zeros(7)) == 60 + 4
+    view = view_of(farm, log)
+    metric = find_metric(farm, "error")
+    for estimator in ("doubly-robust", "ase"):
+        row = rows.estimate_row(view, metric, estimator, level=0.95)
+        assert (row.n_bought, row.n_pool) == (126, whole)
+
+
+def test_labels_that_were_supplied_divide_and_count_for_what_they_add(farm):
+    """100 of 240 items are known already: 100 draws of the rest are no 230 random ones."""
+    log = supply_first(Log.empty(), farm.pool, farm.truth, 100)
+    log = replace(log, supplied_round=np.ones(100, int))
+    log = play_rounds(farm.pool, farm.truth, (CHOICES, 50), (CHOICES, 50), log=log)
+    view, metric = view_of(farm, log), find_metric(farm, "error")
+    row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
+    saving = row.quantity.saving
+    assert (row.n_labeled, saving.bought) == (100, 200)
+    # What was supplied counts for what it adds: without it, 100 draws are worth fewer.
+    assert 150 < saving.random < 240
+    assert 0.75 < saving.ratio < 1.2
+    assert saving.random / 100 > 1.5
+    [gate] = judge_requirements(view, [(parse_requirement("error<=0.9"), metric)], "fixed")
+    assert gate.n_bought == row.n_bought == 200
+
+
+def test_the_variance_of_the_items_counts_those_that_were_supplied(farm):
+    """All that is known: the plain variance of the pool's Brier scores, within sampling error."""
+    log = supply_first(Log.empty(), farm.pool, farm.truth, 200)
+    log = replace(log, supplied_round=np.ones(200, int))
+    log = play_rounds(farm.pool, farm.truth, (CHOICES, 20), (CHOICES, 19), log=log)
+    view, metric = view_of(farm, log, metrics=("brier",)), find_metric(farm, "brier")
+    outputs = farm.pool.rows(0, SIZE).outputs
+    brier = metric.statistics[0].value(outputs, farm.truth[:, None])[:, 0]
+    single = view.value(metric, "doubly-robust").estimate.one_draw
+    assert single == approx(brier.var(), rel=0.02)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """What a report says, and what it refuses to say."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from activetest.errors import ChoiceError, UnknownMethod
+from activetest.render import junit
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -321,3 +323,29 @@ def test_the_floor_of_a_report_is_that_of_the_rounds_to_come(begin_study, label_
     assert report(study).floor == own
     study.update(replace(study.choices, interval="fixed"))
     assert report(study).floor == 0.2
+
+
+def test_labels_used_are_the_same_number_everywhere_and_count_every_annotator(study, label_file):
+    """10 drawn, 2 of them answered twice, one corrected, one declined, and 4 supplied."""
+    ids = [row["id"] for row in next_batch(study, 10).rows]
+    header = "id,label,annotator"
+    ingest(study, label_file(*(f"{id},cat,ann" for id in ids[1:]), header=header))
+    ingest(
+        study,
+        label_file(f"{ids[0]},,declined,ann", header="id,label,status,annotator"),
+    )
+    ingest(study, label_file(f"{ids[1]},dog,bob", f"{ids[2]},cat,bob", header=header))
+    ingest(study, label_file(f"{ids[1]},owl,bob", header=header), replace=True)
+    others = [f"item-{n}" for n in range(40) if f"item-{n}" not in ids][:4]
+    ingest(study, label_file(*(f"{id},dog,ann" for id in others), header=header))
+    shown = report(study, requirements=("error<=0.9",), interval="fixed")
+    whole = [row for row in shown.estimates if row.group is None]
+    assert {row.n_bought for row in whole} == {16}
+    assert [gate.n_bought for gate in shown.gates] == [16]
+    in_groups = [row.n_bought for row in shown.estimates if row.group and row.metric == "error"]
+    assert sum(in_groups) == 16
+    text = shown.to_markdown()
+    assert "16 (4 supplied, 1 declined, 2 second opinions) of 40 items" in text
+    whole_json = json.loads(shown.to_json())
+    assert whole_json["estimates"][0]["n_bought"] == whole_json["gates"][0]["n_bought"] == 16
+    assert "labels used: 16" in junit.render(shown)

@@ -8,8 +8,17 @@ from activetest.nouns.report import Report, SimulatedStrategy
 from activetest.render import json
 
 # Types of the columns of estimates that are no numbers with digits after the point.
-_TEXTS = ("metric", "class", "group", "against", "estimator", "method", "reason")
-_COUNTS, _FLAGS = ("n_labeled", "n_pool"), ("variance_inflated", "headline", "reliable")
+_TEXTS = (
+    "metric",
+    "class",
+    "group",
+    "against",
+    "estimator",
+    "method",
+    "labels_saved_kind",
+    "reason",
+)
+_COUNTS, _FLAGS = ("n_labeled", "n_bought", "n_pool"), ("variance_inflated", "headline", "reliable")
 _TYPES: dict[str, type] = dict.fromkeys(json.ESTIMATE_KEYS, float)
 _TYPES |= dict.fromkeys(_TEXTS, str) | dict.fromkeys(_COUNTS, int) | dict.fromkeys(_FLAGS, bool)
 
