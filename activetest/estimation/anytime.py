@@ -5,6 +5,7 @@ that mean; an interval holds every t that no bettor has refuted.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -59,21 +60,52 @@ def confidence_sequence(
     """
     if limits[0] == limits[1]:
         return Interval(limits[0], limits[1], level, "exact", 0.0)
-    return bet_on_threshold(evidence, cache, metric, group, level, limits, limits[0], seed=seed)[1]
+    bets = bet_on_metric(evidence, cache, metric, group, limits, limits[0], seed=seed)
+    return bets.interval(level, limits)
 
 
-def bet_on_threshold(
+@dataclass(frozen=True)
+class Bets:
+    """The bets on a metric: about it being at least a threshold, and about its value.
+
+    at         increments on a mean that is at least 0 where the metric is at least the threshold
+    values     values at which the others bet: 0 alone where one bet serves every value
+    increments of each of these
+    """
+
+    at: Increments
+    values: Array
+    increments: list[Increments]
+
+    def interval(
+        self, level: float, limits: tuple[float, float], draws: int | None = None
+    ) -> Interval:
+        """The confidence sequence after so many draws; all of them unless a number is given.
+
+        limits  what was known for certain of the metric then
+        """
+        low, high = limits
+        if low == high:
+            return Interval(low, high, level, "exact", 0.0)
+        increments = self.increments
+        if draws is not None:
+            increments = [each.take_first(draws) for each in increments]
+        if len(self.values) == 1:
+            return betting.interval(increments[0], level, low=low, high=high)
+        return _invert_bets(self.values, increments, level)
+
+
+def bet_on_metric(
     evidence: Evidence,
     cache: PoolView,
     metric: Metric,
     group: Group,
-    level: float,
     limits: tuple[float, float],
     threshold: float,
     *,
     seed: int,
-) -> tuple[Increments, Interval]:
-    """The increments at a threshold, and the confidence sequence, from one pass."""
+) -> Bets:
+    """The bets on a metric within limits, from one pass over the pool."""
     _refuse_unbettable(metric)
     low, high = limits
     assert metric.ratio is not None
@@ -83,11 +115,7 @@ def bet_on_threshold(
     at, *increments = compute_increments_at(
         evidence, cache, metric, group, [threshold, *grid], seed=seed
     )
-    if low == high:
-        return at, Interval(low, high, level, "exact", 0.0)
-    if single:
-        return at, betting.interval(increments[0], level, low=low, high=high)
-    return at, _invert_bets(grid, increments, level)
+    return Bets(at, grid, increments)
 
 
 def _invert_bets(grid: Array, increments: list[Increments], level: float) -> Interval:

@@ -8,13 +8,13 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
-from activetest.estimation.anytime import bet_on_threshold, confidence_sequence
+from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Increments, Interval, Sample
-from activetest.nouns.log import Log
+from activetest.nouns.estimate import Interval, Sample
+from activetest.nouns.log import Log, truncate_log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import restore_surrogate
@@ -85,21 +85,44 @@ class View:
     ) -> Interval:
         """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
         group = group or self.evidence.groups[0]
-        limits = find_possible_range(samples.build_sample(self.evidence, metric, group), metric)
+        limits = self.possible_range(metric, group)
         return confidence_sequence(
             self.evidence, self.cache, metric, group, level, limits, seed=self.seed
         )
 
     def bet_on_metric(
-        self, metric: Metric, level: float, group: Group, threshold: float
-    ) -> tuple[Increments, Interval, tuple[float, float]]:
-        """Increments about the metric being at least a threshold, its interval, and possible range.
+        self, metric: Metric, group: Group, threshold: float
+    ) -> tuple[Bets, tuple[float, float]]:
+        """The bets on the metric, also on it being at least a threshold, and its possible range.
 
         Raises NotEstimable.
         """
-        limits = find_possible_range(samples.build_sample(self.evidence, metric, group), metric)
-        about = (self.evidence, self.cache, metric, group, level, limits, threshold)
-        return *bet_on_threshold(*about, seed=self.seed), limits
+        limits = self.possible_range(metric, group)
+        bets = bet_on_metric(
+            self.evidence, self.cache, metric, group, limits, threshold, seed=self.seed
+        )
+        return bets, limits
+
+    def possible_range(self, metric: Metric, group: Group) -> tuple[float, float]:
+        """The range of the metric that what is known leaves possible."""
+        return find_possible_range(samples.build_sample(self.evidence, metric, group), metric)
+
+    def as_of(self, number: int, metrics: Sequence[Metric], *, supplied: int) -> "View":
+        """The view of these metrics once round `number` was labelled, and nothing after it.
+
+        supplied  number of the round that knew the labels that were supplied by then
+
+        Its surrogate is that of now: values and bets follow from what rounds recorded.
+        """
+        return build_view(
+            truncate_log(self.evidence.log, number, supplied=supplied),
+            self.cache,
+            self.choices,
+            metrics,
+            seed=self.seed,
+            own_view=False,
+            surrogate=self.evidence.surrogate,
+        )
 
 
 def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:

@@ -198,13 +198,20 @@ def decide_verdict(
     if min(passed, failed) < len(good):
         word = "pass" if passed < failed else "fail"
         return Verdict(word, int(min(passed, failed)) + 1, *most)
-    slack = _ROUNDING * max(1.0, abs(threshold))
-    certain = low >= threshold - slack if at_least else high <= threshold + slack
-    if certain:
-        return Verdict("pass", len(good), np.exp(_LARGEST), most[1])
-    if high < threshold if at_least else low > threshold:
-        return Verdict("fail", len(good), most[0], np.exp(_LARGEST))
+    certain = decide_by_range(threshold, low, high, at_least=at_least)
+    if certain == "pass":
+        return Verdict(certain, len(good), np.exp(_LARGEST), most[1])
+    if certain == "fail":
+        return Verdict(certain, len(good), most[0], np.exp(_LARGEST))
     return Verdict("undecided", None, *most)
+
+
+def decide_by_range(threshold: float, low: float, high: float, *, at_least: bool) -> str | None:
+    """The verdict that is certain for a mean between low and high; None where none is."""
+    slack = _ROUNDING * max(1.0, abs(threshold))
+    if low >= threshold - slack if at_least else high <= threshold + slack:
+        return "pass"
+    return "fail" if (high < threshold if at_least else low > threshold) else None
 
 
 # exp of more is no number.

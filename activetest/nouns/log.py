@@ -1,7 +1,7 @@
 """What was drawn and what is known: the log every estimate is made from. Axes as in rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,9 @@ import numpy as np
 from activetest.nouns.rows import Array
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
+# Fields of a log that have a value for each draw, and for each supplied item.
+_OF_DRAWS = ("rows", "prob", "round", "status", "labels")
+_OF_SUPPLIED = ("rows", "status", "labels", "round")
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,24 @@ def count_answers(log: Log, inside: Array, supplied_inside: Array) -> int:
     status = np.concatenate([log.status, log.supplied_status])
     answers = (status != PENDING) if log.answers is None else log.answers
     return int(answers[np.concatenate([inside, supplied_inside]) > 0].sum())
+
+
+def truncate_log(log: Log, number: int, *, supplied: int) -> Log:
+    """The log as it was once round `number` was labelled, with what round `supplied` knew."""
+    drawn, known = log.round <= number, log.supplied_round <= supplied
+
+    def cut(values: Array | None, kept: Array) -> Array | None:
+        return None if values is None else values[kept]
+
+    return replace(
+        log,
+        **{name: getattr(log, name)[drawn] for name in _OF_DRAWS},
+        **{f"supplied_{name}": getattr(log, f"supplied_{name}")[known] for name in _OF_SUPPLIED},
+        history=tuple(each for each in log.history if each.number <= number),
+        soft=cut(log.soft, drawn),
+        supplied_soft=cut(log.supplied_soft, known),
+        answers=cut(log.answers, np.concatenate([drawn, known])),
+    )
 
 
 def count_usable_draws(log: Log) -> tuple[int, bool]:

@@ -107,11 +107,14 @@ class Gate(Measured):
     group                  {column: value}, or None for the whole pool
     op, threshold          ">=" or "<=", and the value that decides
     verdict                "pass", "fail" or "undecided"
-    n_labeled              labels the verdict rests on
+    n_labeled              labels the verdict rests on: of a verdict that stays, those of the round
+                           that decided it, as are the estimate and the interval
     e_pass, e_fail         largest values so far of the e-processes against the metric being too bad
                            and being good enough; None for fixed intervals
     more                   labels still expected to be needed; None unless undecided
     reason                 what else to know, in a plain sentence
+    decided_round          the round that decided it, at every look; None while undecided, for fixed
+                           intervals, and where no draw was needed
     """
 
     requirement: str
@@ -126,6 +129,7 @@ class Gate(Measured):
     e_fail: float | None = None
     more: int | None = None
     reason: str | None = None
+    decided_round: int | None = None
 
 
 @dataclass(frozen=True)

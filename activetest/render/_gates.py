@@ -45,6 +45,8 @@ def grounds(gate: Gate) -> list[tuple[str, str]]:
         ("interval", f"{words.interval(gate)} ({words.percent(gate.level)}, {gate.method})"),
         ("labels used", words.count(gate.n_bought)),
     ]
+    if gate.decided_round is not None:
+        rows.append(("decided in round", words.count(gate.decided_round)))
     if gate.more is not None:
         rows.append(("labels still expected to be needed", f"about {words.roughly(gate.more)}"))
     return rows + ([("note", words.plain(gate.reason))] if gate.reason else [])

@@ -27,7 +27,7 @@ ESTIMATE_KEYS = (
 _GATE = (
     *("requirement", "metric", "class", "group", "op", "threshold", "verdict", "level", "method"),
     *("n_labeled", "n_bought", "estimate", "lower", "upper", "e_pass", "e_fail", "more"),
-    *("reason",),
+    *("reason", "decided_round"),
 )
 _GROUP = (
     *("group", "n_pool", "n_labeled", "estimate", "lower", "upper", "rank", "p_worst", "p_best"),

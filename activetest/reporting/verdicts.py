@@ -1,6 +1,6 @@
 """Gates: the verdict on every requirement. One object decides text, JSON and exit code."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.planning import plan_gate
@@ -67,17 +67,15 @@ def judge_requirements(
 def _judge_anytime(
     view: View, requirement: Requirement, metric: Metric, group: Group, count: int
 ) -> Gate:
-    """The verdict of the e-processes of one of `count` gates."""
+    """The verdict of the e-processes of one of `count` gates, with the numbers of its moment."""
     whole, alpha = view.evidence.groups[0], 1 - view.choices.level
     gate = _undecided_gate(view, requirement, metric, group)
     try:
-        increments, interval, (low, high) = view.bet_on_metric(
-            metric, gate.level, group, requirement.threshold
-        )
+        bets, (low, high) = view.bet_on_metric(metric, group, requirement.threshold)
     except NotEstimable as error:
         return replace(gate, reason=_add_hint(error))
     verdict = betting.decide_verdict(
-        increments,
+        bets.at,
         0.0,
         at_least=requirement.op == ">=",
         alpha=alpha,
@@ -86,17 +84,28 @@ def _judge_anytime(
         high=high - requirement.threshold,
     )
     more = None
-    if verdict.word == UNDECIDED and len(increments.value) > 1:
+    if verdict.word == UNDECIDED and len(bets.at.value) > 1:
         more = plan_gate(
-            increments,
+            bets.at,
             0.0,
-            estimate=float((increments.offset + increments.value).mean()),
+            estimate=float((bets.at.offset + bets.at.value).mean()),
             at_least=requirement.op == ">=",
             alpha=alpha,
             gates=count,
             remaining=whole.size - count_known(view, whole),
             rng=make_generator(view.seed, len(view.log.history) + 1, "futures"),
         )
+    moment, reason = _Moment(view, None, len(bets.at.value)), None
+    if verdict.draws:
+        moment = _find_moment(view, requirement, metric, group, verdict.draws)
+        if moment.view is not view:
+            reason = (
+                f"decided in round {moment.round}; the estimate, the interval and the labels are "
+                "those of that round"
+            )
+    view = moment.view
+    gate = _undecided_gate(view, requirement, metric, group)
+    interval = bets.interval(gate.level, view.possible_range(metric, group), moment.draws)
     estimate = _estimate_or_none(view, metric, group)
     return replace(
         gate,
@@ -111,7 +120,40 @@ def _judge_anytime(
         e_pass=verdict.e_pass,
         e_fail=verdict.e_fail,
         more=more,
+        decided_round=moment.round,
+        reason=reason,
     )
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """When a gate was decided: the round, what was known then, and the draws until then."""
+
+    view: View
+    round: int | None
+    draws: int
+
+
+def _find_moment(
+    view: View, requirement: Requirement, metric: Metric, group: Group, draws: int
+) -> _Moment:
+    """When so many draws had decided a gate: the end of a round, for one looks after rounds."""
+    rounds = view.evidence.log.round[view.evidence.steps]
+    decided = int(rounds[draws - 1])
+    earlier = rounds[rounds < decided]
+    if len(earlier) == draws - 1 > 0:
+        # The first draw of a round shows what was certain before it, at the last look.
+        last = int(earlier[-1])
+        for supplied in (last, decided):
+            then = view.as_of(last, [metric], supplied=supplied)
+            limits = then.possible_range(metric, group)
+            at_least = requirement.op == ">="
+            if betting.decide_by_range(requirement.threshold, *limits, at_least=at_least):
+                return _Moment(then, last, draws - 1)
+    if decided == rounds[-1]:
+        return _Moment(view, decided, len(rounds))
+    then = view.as_of(decided, [metric], supplied=decided)
+    return _Moment(then, decided, int((rounds <= decided).sum()))
 
 
 def _judge_once(

@@ -65,6 +65,7 @@ def test_gates_are_objects_in_the_order_asked(judged):
         "e_fail",
         "more",
         "reason",
+        "decided_round",
     ]
     assert [gate["verdict"] for gate in gates] == ["pass", "fail", "undecided"]
     assert gates[1]["class"] == "cat"

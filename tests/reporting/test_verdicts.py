@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
+from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.reporting.verdicts import _add_hint
+from activetest.study.ingest import ingest
 from activetest.study.report import report
 from activetest.study.stored import StoredStudy
 
@@ -173,3 +175,66 @@ def test_a_gate_without_a_number_names_another_interval_and_no_further_draws():
     assert _add_hint(NotEstimable("no bound", hint)) == f"no bound ({hint})"
     assert _add_hint(NotEstimable("no labels", "`study.next(10)`")) == "no labels"
     assert _add_hint(NotEstimable("no labels")) == "no labels"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "word"),
+    [
+        ("error<=0.9", "pass"),
+        ("error<=0.02", "fail"),
+        ("accuracy@place=tree>=0.05", "pass"),
+        ("recall[cat]>=0.001", "pass"),
+    ],
+)
+def test_a_verdict_that_stays_shows_the_labels_of_its_moment(
+    begin_study, label_draws, requirement, word
+):
+    """It is as in the first report that had it, whatever comes later."""
+    study, first = begin_study(groups=("place",)), None
+    for number in range(1, 9):
+        label_draws(study, 8)
+        (gate,) = judge(study, requirement, interval="anytime")
+        assert (gate.decided_round is None) == (gate.verdict == "undecided")
+        if first is None and gate.verdict == word:
+            assert (gate.decided_round, gate.reason) == (number, None)
+            first = gate
+        elif first is not None:
+            assert gate.reason.startswith(f"decided in round {first.decided_round}; ")
+            assert replace(gate, reason=None, e_pass=0.0, e_fail=0.0) == replace(
+                first, e_pass=0.0, e_fail=0.0
+            )
+            assert gate.e_pass >= first.e_pass and gate.e_fail >= first.e_fail
+    assert first is not None and first.decided_round < 8
+
+
+def test_supplied_labels_that_make_a_verdict_certain_are_of_its_moment(
+    begin_study, label_draws, label_file
+):
+    """Half of the pool is supplied: the error is at most 0.6, whatever the rest is."""
+    study = begin_study()
+    label_draws(study, 4)
+    cache, drawn = study.cache(), {draw.id for draw in study.ledger.record().draws}
+    names = cache.classes
+    pred = cache.rows(0, 90).outputs.pred
+    free = [row for row in range(90) if f"item-{row}" not in drawn]
+    ingest(study, label_file(*(f"item-{row},{names[pred[row]]}" for row in free[:50])))
+    (first,) = judge(study, "error<=0.45", interval="anytime")
+    assert (first.verdict, first.decided_round) == ("pass", 1)
+    label_draws(study, 10)
+    (later,) = judge(study, "error<=0.45", interval="anytime")
+    assert later.reason.startswith("decided in round 1; ")
+    assert later.quantity == first.quantity and later.n_labeled == first.n_labeled == 4
+
+
+def test_every_format_says_in_which_round_a_verdict_was_decided(begin_study, label_draws):
+    study = begin_study()
+    label_draws(study, 30)
+    label_draws(study, 20)
+    found = report(study, requirements=("error<=0.9",))
+    assert found.gates[0].n_labeled == 30
+    decided = "decided in round 1; the estimate, the interval and the labels are those of that"
+    for name in ("text", "markdown", "junit", "json"):
+        written = " ".join(str(catalog.load("render", name).render(found)).split())
+        assert decided in written
+    assert '"decided_round": 1' in catalog.load("render", "json").render(found)
+    assert "decided in round: 1" in catalog.load("render", "junit").render(found)
