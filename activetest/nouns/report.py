@@ -210,6 +210,9 @@ class SimulatedStrategy:
     labels_saved      mean squared error of uniform draws (closed form) over this one's
     labels_saved_se   its Monte-Carlo standard error; None where no two runs differ
     label_ratio       uniform labels that reach the same error, over the budget
+    surrogate_saved   labels_saved of uniform draws with the same surrogate, of doubly robust
+                      estimates: what active draws add is what is above it. None where uniform
+                      draws were not simulated
     coverage          share of runs whose interval holds the truth; None where all are one study
     width             mean width of the interval
     uniform_mse       mean squared error of uniform draws at this budget
@@ -237,6 +240,7 @@ class SimulatedStrategy:
     width: float
     uniform_mse: float
     uniform_median: float
+    surrogate_saved: float | None = None
 
 
 def exit_code(gates: Iterable[Gate]) -> int:

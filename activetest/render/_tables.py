@@ -188,6 +188,7 @@ def strategies(results: Sequence[dict]) -> Table:
         "labels": lambda result: words.count(result["labels"]),
         "saved": lambda result: words.times(result["labels_saved"]),
         "+-": lambda result: words.figure(result["labels_saved_se"], 0.1),
+        "surrogate alone": lambda result: words.times(result["surrogate_saved"]),
         "label ratio": lambda result: words.times(result["label_ratio"]),
         "coverage": lambda result: words.figure(result["coverage"], 0.01),
         "width": lambda result: words.short(result["width"]),
@@ -199,12 +200,29 @@ def strategies(results: Sequence[dict]) -> Table:
     # With replacement, the same item may be drawn twice: fewer labels than the budget.
     if all(result["labels"] == result["budget"] for result in results):
         del columns["labels"]
+    if all(result["surrogate_saved"] is None for result in results):
+        del columns["surrogate alone"]
     rows = write_rows(columns, _sort_results(results))
     return Table("", tuple(columns), rows, kept=("saved", "+-"))
 
 
 def remarks(results: Sequence[dict]) -> list[str]:
     """What else to know about simulated strategies."""
+    return _describe_surrogate_alone(results) + _describe_constant(results)
+
+
+def _describe_surrogate_alone(results: Sequence[dict]) -> list[str]:
+    """What random draws with the same surrogate save, and that active draws add the rest."""
+    if all(result["surrogate_saved"] is None for result in results):
+        return []
+    return [
+        "surrogate alone: what random draws save with the same surrogate and the doubly robust "
+        "estimate; what is above it, active draws add."
+    ]
+
+
+def _describe_constant(results: Sequence[dict]) -> list[str]:
+    """Strategies whose runs are all the same study."""
     without = (result for result in results if result["coverage"] is None)
     names = dict.fromkeys(map(words.drawing, without))
     if not names:

@@ -20,7 +20,8 @@ from activetest.render._tables import WIDEST_MATRIX, Matrix, Table
 # Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
 # all of their cells are the same.
 _SPARE = (
-    *("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio", "width", "+-"),
+    *("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio"),
+    *("surrogate alone", "width", "+-"),
     *("P(best)", "ranks", "P(worst)", "saved", "labels", "shrunk", "coverage"),
 )
 _SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")

@@ -1,6 +1,7 @@
 """Errors of uniform draws without replacement, with which a simulation compares its strategies."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from activetest.nouns.rows import Array, Outputs
 
 # Simulated studies for metrics that are not a mean, and sample sizes at which they are evaluated.
 _RUNS, _SIZES = 1000, 24
+# What tells what the surrogate saves from what active draws add.
+_UNIFORM, _DOUBLY_ROBUST = "uniform", "doubly-robust"
 # In place of an error of zero on a logarithmic scale.
 _SMALLEST_ERROR = 1e-300
 
@@ -118,6 +121,21 @@ def compare_with_uniform(
         uniform_mse=uniform.error(budget),
         uniform_median=uniform.medians.get(budget, np.nan),
     )
+
+
+def add_surrogate_saved(results: Sequence[SimulatedStrategy]) -> list[SimulatedStrategy]:
+    """The results; doubly robust ones with what uniform draws save, read in the same way."""
+    alone = {
+        (one.surrogate, one.metric, one.budget): one.labels_saved
+        for one in results
+        if (one.acquisition, one.estimator) == (_UNIFORM, _DOUBLY_ROBUST)
+    }
+    return [
+        replace(one, surrogate_saved=alone.get((one.surrogate, one.metric, one.budget)))
+        if one.estimator == _DOUBLY_ROBUST
+        else one
+        for one in results
+    ]
 
 
 def _follow_sample(

@@ -36,7 +36,11 @@ from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
 from activetest.simulation.answer_key import read_answer_key
-from activetest.simulation.baseline import compare_with_uniform, compute_baseline
+from activetest.simulation.baseline import (
+    add_surrogate_saved,
+    compare_with_uniform,
+    compute_baseline,
+)
 from activetest.simulation.design import (
     Plan,
     choices_of_groups,
@@ -170,7 +174,7 @@ def simulate(
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])
             outcomes = _outcomes(built, truth, plan, tasks, save, workers or processors(), progress)
-            results = Simulation(_results(built, truth, plan, outcomes))
+            results = Simulation(add_surrogate_saved([*_results(built, truth, plan, outcomes)]))
     if not results:
         raise ChoiceError(
             f"no estimate by {', '.join(estimators)} exists for any of these draws",

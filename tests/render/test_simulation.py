@@ -71,3 +71,18 @@ def test_strategies_for_the_same_metric_and_budget_stand_together(result):
         ("brier", "200", "optimal"),
         ("brier", "200", "uniform"),
     ]
+
+
+def test_what_the_surrogate_saves_alone_is_a_column_that_is_explained(result):
+    both = [
+        result | {"surrogate_saved": 1.43},
+        result | {"acquisition": "uniform", "labels_saved": 1.43, "surrogate_saved": 1.43},
+        result | {"acquisition": "uniform", "estimator": "lure"},
+    ]
+    for written in (text.simulation(both, width=140, color=False), markdown.simulation(both)):
+        assert "surrogate alone" in written and "active draws add" in written
+    heading, first, second, third = text.simulation(both, width=140).splitlines()[:4]
+    place = heading.index("surrogate alone") + len("surrogate alone")
+    shown = [line[:place].split()[-1] for line in (first, second, third)]
+    assert shown == ["1.4x", "1.4x", "-"]
+    assert "surrogate alone" not in text.simulation([result], width=140, color=False)

@@ -36,6 +36,18 @@ def test_uniform_draws_have_the_error_of_the_closed_form(played):
     assert abs(one.bias) < 3 * one.rmse / one.runs**0.5
 
 
+def test_what_the_surrogate_saves_alone_stands_beside_what_active_draws_add(played):
+    """Uniform draws with the doubly robust estimate; nothing for what no surrogate corrects."""
+    alone = played["uniform", "doubly-robust"]
+    assert alone.surrogate_saved == alone.labels_saved
+    assert played["optimal", "doubly-robust"].surrogate_saved == alone.labels_saved
+    assert played["optimal", "doubly-robust"].labels_saved > alone.labels_saved
+    others = [one for (_, estimator), one in played.items() if estimator != "doubly-robust"]
+    assert others and all(one.surrogate_saved is None for one in others)
+    [active] = digits(budgets=(20,), runs=2, acquisition=("optimal",), estimators=("doubly-robust",))
+    assert active.surrogate_saved is None
+
+
 def test_the_plain_mean_is_not_offered_for_active_draws(played):
     assert ("optimal", "iid") not in played
 
