@@ -44,7 +44,9 @@ def test_what_the_surrogate_saves_alone_stands_beside_what_active_draws_add(play
     assert played["optimal", "doubly-robust"].labels_saved > alone.labels_saved
     others = [one for (_, estimator), one in played.items() if estimator != "doubly-robust"]
     assert others and all(one.surrogate_saved is None for one in others)
-    [active] = digits(budgets=(20,), runs=2, acquisition=("optimal",), estimators=("doubly-robust",))
+    [active] = digits(
+        budgets=(20,), runs=2, acquisition=("optimal",), estimators=("doubly-robust",)
+    )
     assert active.surrogate_saved is None
 
 
