@@ -24,6 +24,8 @@ from activetest.rounds.fit import find_free_items, make_generator
 
 # Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
 _MEMBERS, _MEMBER_ROWS = 200, 5_000
+# The method of an interval whose only doubt is about missing answers.
+WORST_CASE = "worst-case"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,20 @@ class Imputation:
 
 
 @dataclass(frozen=True)
+class WorstCase:
+    """What a value could be at worst once missing answers come.
+
+    low, high   the values with the labels that make the estimate smallest and largest; None where
+                the metric is undefined with them
+    ends        smallest and largest estimate, on the scale of Value.estimate
+    """
+
+    low: "Value | None"
+    high: "Value | None"
+    ends: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Value:
     """A metric's value, and what its interval is made of.
 
@@ -55,6 +71,8 @@ class Value:
     bounds     range of the estimate
     means      the estimate (d,) of the means behind it
     predicted  the metric that the surrogate of the last draw expected; NaN where none is recorded
+    sample     what it was estimated from
+    worst      what it could be where answers are missing; None where none is
     """
 
     metric: Metric
@@ -64,6 +82,8 @@ class Value:
     bounds: tuple[float, float]
     means: Estimate
     predicted: float
+    sample: Sample
+    worst: WorstCase | None = None
 
     @property
     def several(self) -> bool:
@@ -158,13 +178,17 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         raise NotEstimable(
             metric.undefined or "it is not defined for these labels", "`study.next(10)`"
         )
-    return Value(
-        metric, number, estimate, transform, bounds, means, _predict_metric(sample, metric)
-    )
+    predicted = _predict_metric(sample, metric)
+    return Value(metric, number, estimate, transform, bounds, means, predicted, sample)
 
 
 def build_interval(value: Value, level: float, *, group: bool = False) -> Interval:
-    """The interval of a value, with the variance of its linear estimate."""
+    """The interval of a value, with the variance of its linear estimate.
+
+    Where answers are missing, the hull of the intervals that the worst labels would give.
+    """
+    if value.worst is not None:
+        return _build_hull(value, value.worst, level, group=group)
     estimate = value.estimate
     low, high = value.bounds
     if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
@@ -193,6 +217,25 @@ def build_interval(value: Value, level: float, *, group: bool = False) -> Interv
     return replace(found, lower=lower, upper=upper)
 
 
+def _build_hull(value: Value, worst: WorstCase, level: float, *, group: bool) -> Interval:
+    """The hull of a value's interval and those of its worst cases.
+
+    Its variance is what an interval as wide would come from without missing answers.
+    """
+    own = build_interval(replace(value, worst=None), level, group=group)
+    ends = np.array([float(value.transform(np.array([end]))) for end in worst.ends])
+    ends = np.clip(ends, value.metric.lower, value.metric.upper)
+    lower, upper = min(own.lower, *ends.tolist()), max(own.upper, *ends.tolist())
+    for each in filter(None, (worst.low, worst.high)):
+        found = build_interval(each, level, group=group)
+        lower, upper = min(lower, found.lower), max(upper, found.upper)
+    if own.method == "exact":
+        method = "exact" if lower == upper else WORST_CASE
+        return replace(own, lower=lower, upper=upper, method=method)
+    share = (upper - lower) / (own.upper - own.lower) if own.upper > own.lower else 1.0
+    return replace(own, lower=lower, upper=upper, variance=own.variance * share**2)
+
+
 def _gap_scale(metric: Metric, means: Estimate) -> float:
     """The metric over the sum of absolute gaps that it is in proportion to."""
     if not (metric.interval and catalog.fact("intervals", metric.interval, "OF_GAPS")):
@@ -215,8 +258,10 @@ def estimate_difference(first: Value, second: Value, level: float) -> tuple[floa
 
     No item is in both: what the surrogate expects of the variances adds up, and what the draws show
     is the variance of the difference of their terms. Degrees of freedom are those of the group with
-    fewer labels.
+    fewer labels. Where answers are missing, the interval is the hull of those of worst cases.
     """
+    if first.worst or second.worst:
+        return _difference_at_worst(first, second, level)
     # Where everything is known, terms still differ, and mean nothing.
     slopes = tuple(0.0 if value.estimate.exact else value.slope for value in (first, second))
     apart = first.value - second.value
@@ -241,3 +286,28 @@ def estimate_difference(first: Value, second: Value, level: float) -> tuple[floa
         exact=exact,
     )
     return apart, catalog.load("intervals", "group-t").interval(joint, level)
+
+
+def _difference_at_worst(first: Value, second: Value, level: float) -> tuple[float, Interval]:
+    """The difference where answers are missing in one of two groups or both.
+
+    No item is in both, so that one group can be at its lowest while the other is at its highest.
+    """
+    plain = [replace(value, worst=None) for value in (first, second)]
+    apart, own = estimate_difference(plain[0], plain[1], level)
+    lows, highs = (
+        [
+            (value if value.worst is None else getattr(value.worst, side)) or without
+            for value, without in zip((first, second), plain, strict=True)
+        ]
+        for side in ("low", "high")
+    )
+    # A metric may fall where its mean rises.
+    pairs = [(lows[0], highs[1]), (highs[0], lows[1]), (lows[0], lows[1]), (highs[0], highs[1])]
+    found = [
+        estimate_difference(replace(one, worst=None), replace(other, worst=None), level)[1]
+        for one, other in pairs
+    ]
+    lower = min(own.lower, *(each.lower for each in found))
+    upper = max(own.upper, *(each.upper for each in found))
+    return apart, replace(own, lower=lower, upper=upper)

@@ -155,7 +155,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         return _label_variance(evidence, metric, weights, member, supplied_member) / group.size**2
 
     def spread(weights: Array, mean: Array) -> float:
-        here, here_supplied = _weigh_items(log, evidence.groups[0].size)
+        _, here, here_supplied = weigh_items(log, evidence.groups[0].size)
         answered = np.concatenate([here * member * known, here_supplied * supplied_member])
         answered[len(here) :] *= known_supplied
         pulls = (np.concatenate([stats, supplied]) - mean) @ weights
@@ -207,18 +207,21 @@ def known_weights(
 ) -> tuple[Array, Array, Array]:
     """(M,) positions and labels of labelled items, and their weights in an estimate.
 
-    The weights are those that LURE gives to known items: a draw weighs w / q, and every item w for
-    each draw after it, w as in Sample. inside (D,) and supplied_inside (B,) are 0 for items to
+    The weights are those of weigh_items. inside (D,) and supplied_inside (B,) are 0 for items to
     leave out.
     """
-    drawn, supplied = _weigh_items(log, size)
+    _, drawn, supplied = weigh_items(log, size)
     drawn, supplied = drawn * inside, supplied * supplied_inside
     labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
     return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
 
 
-def _weigh_items(log: Log, size: int) -> tuple[Array, Array]:
-    """(D,) and (B,) weights of drawn and supplied items, see known_weights."""
+def weigh_items(log: Log, size: int) -> tuple[Array, Array, Array]:
+    """(M,) weights of the draws that estimates use, and (D,), (B,) of all items, labelled or not.
+
+    The weights of items are those that LURE gives to known items: a draw weighs w / q, and every
+    item w for each draw after it, w as in Sample.
+    """
     count, _ = count_usable_draws(log)
     steps = np.flatnonzero(~log.deterministic[:count])
     weights = np.zeros(count)
@@ -231,8 +234,8 @@ def _weigh_items(log: Log, size: int) -> tuple[Array, Array]:
     pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
     if len(log.rows) + len(log.supplied_rows) == size and not pending:
         # Everything is known, and every item counts alike.
-        return np.ones(len(drawn)), np.ones(len(supplied))
-    return drawn, supplied
+        return weights[steps], np.ones(len(drawn)), np.ones(len(supplied))
+    return weights[steps], drawn, supplied
 
 
 def _label_variance(

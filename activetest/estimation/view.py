@@ -10,6 +10,7 @@ from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
 from activetest.estimation.estimate import Imputation, Value
+from activetest.estimation.missing import Filled, can_fill, estimate_with_missing, fill_missing
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
@@ -44,8 +45,20 @@ class View:
     imputation: Imputation | None
     metrics: dict[str, Metric]
 
-    def value(self, metric: Metric, estimator: str, group: Group | None = None) -> Value:
-        """The metric by the named estimator. Raises NotEstimable, with the reason."""
+    def value(
+        self,
+        metric: Metric,
+        estimator: str,
+        group: Group | None = None,
+        *,
+        kind: str = FIXED,
+        alike: bool = False,
+    ) -> Value:
+        """The metric by the named estimator. Raises NotEstimable, with the reason.
+
+        Where answers are missing they are filled, unless the kind of interval needs whole rounds.
+        alike uses the draws that serve the whole pool best, for groups that are compared.
+        """
         evidence, group = self.evidence, group or self.evidence.groups[0]
         whole = group.column is None
         refined = self.metrics[metric.title]
@@ -55,6 +68,10 @@ class View:
             evidence = samples.collect_evidence(
                 self.log, self.cache, self.choices, [refined], seed=self.seed, predict_again=False
             )
+        if not is_model_based(estimator) and kind != ANYTIME:
+            filled = self.fill_missing(metric, group, alike=alike)
+            if filled is not None and can_fill(estimator):
+                return estimate_with_missing(filled.of_group(group), estimator)
         sample = samples.build_sample(evidence, refined, group)
         if is_model_based(estimator):
             if not whole or self.imputation is None:
@@ -63,6 +80,19 @@ class View:
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
             self._refuse_waiting_draws(len(sample.prob))
         return estimate.estimate_metric(sample, refined, estimator)
+
+    def fill_missing(
+        self, metric: Metric, group: Group | None = None, *, alike: bool = False
+    ) -> Filled | None:
+        """The evidence with missing answers filled; None where whole rounds are used: see value."""
+        refined, level = self.metrics[metric.title], self.choices.level
+        decides = self.evidence.groups[0] if alike or group is None else group
+        return fill_missing(self.evidence, self.cache, refined, decides, level)
+
+    def evidence_of(self, metric: Metric, group: Group, *, alike: bool = False) -> Evidence:
+        """The evidence behind the fixed interval of a metric in a group: see value."""
+        filled = self.fill_missing(metric, group, alike=alike)
+        return self.evidence if filled is None else filled.evidence
 
     def _refuse_waiting_draws(self, drawn: int) -> None:
         """Raise NotEstimable where labels exist, but not of draws that estimates use."""

@@ -37,3 +37,13 @@ def weighted_mean(
     return Estimate(
         mean, variance, terms, weights, guess, sample.limits, sample.inside, exact=exact
     )
+
+
+def weigh_labels(sample: Sample) -> Array:
+    """(M, 1) weight of each drawn item's statistics in the mean of steps without guesses.
+
+    An item counts w / q at its own draw, and w at each draw after it, which knows it.
+    """
+    after = sample.weights.sum() - np.cumsum(sample.weights)
+    weights: Array = (sample.weights / sample.prob + after)[:, None] / sample.size
+    return weights

@@ -8,7 +8,7 @@ surrogate's expectation, with level and slope estimated from earlier draws.
 
 import numpy as np
 
-from activetest.estimators._steps import weighted_mean
+from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
@@ -30,6 +30,35 @@ def estimate(sample: Sample) -> Estimate:
     return weighted_mean(terms, guess, sample)
 
 
+def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:
+    """Smallest and largest weight (M, d) of the drawn items' statistics in the mean.
+
+    low, high (M, d) bound the statistics. A statistic moves the mean as in LURE, and through the
+    level and the slope of later guesses. It does so linearly but for the clipping of the slope:
+    where that may or may not clip, the change of the slope is between none and all of it.
+    """
+    center = sample.imputed_sum / np.maximum(sample.left, 1)[:, None]
+    weight, shrunk, _ = _slope_parts(sample, center, sample.stats)
+    inverse = (sample.inside / sample.prob)[:, None]
+    share = sample.weights[:, None] / sample.size
+    rest = np.where(sample.left > 0, sample.left, 0.0)[:, None]
+    level = share * (rest - inverse * (rest > 0)) / (_PSEUDO_DRAWS + _sum_before(weight))
+    deviation = sample.imputed - center
+    there = shrunk > 0
+    slope = -share * inverse * deviation / np.where(there, shrunk, 1) * there
+    up = deviation > 0
+    smallest, largest = (
+        _slope_parts(sample, center, np.where(side, high, low))[2] for side in (~up, up)
+    )
+    free = (smallest < 1) & (largest > 0)
+    certain = (smallest >= 0) & (largest <= 1)
+    moves = np.sort([np.where(certain, slope, 0.0), np.where(free, slope, 0.0)], axis=0)
+    pull = weight**2 * deviation * sample.inside[:, None]
+    through_slope = np.sort([pull * _sum_after(move) for move in moves], axis=0)
+    plain = weigh_labels(sample) + weight * _sum_after(level)
+    return plain + through_slope[0], plain + through_slope[1]
+
+
 def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     """(M, d) level and slope of the guess before each draw, from the draws before it.
 
@@ -37,23 +66,38 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     weighted regression of the statistic on the surrogate's expectation, clipped to [0, 1]: both
     shrunk to what the surrogate says.
     """
+    weight, _, slope = _slope_parts(sample, center, sample.stats)
+    residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
+    level = center + _sum_before(residual) / (_PSEUDO_DRAWS + _sum_before(weight))
+    # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
+    return np.where(sample.left[:, None] > 0, level, 0.0), np.clip(slope, 0.0, 1.0)
+
+
+def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Array, Array]:
+    """(M, 1) weights of draws, (M, d) what slopes are divided by, and (M, d) slopes, not clipped.
+
+    stats (M, d) of the drawn items.
+    """
     # A round that recorded nothing about the group has no guess to calibrate.
     recorded = sample.inside * (sample.left > 0)
     weight = (recorded / (np.maximum(sample.left, 1) * sample.prob))[:, None]
-    residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
-    level = center + _sum_before(residual) / (_PSEUDO_DRAWS + _sum_before(weight))
     across = weight * (sample.imputed - center) * sample.inside[:, None]
-    along = weight * (sample.stats - center) * sample.inside[:, None]
+    along = weight * (stats - center) * sample.inside[:, None]
     count = np.arange(len(weight))[:, None]
     prior = _PSEUDO_DRAWS * _sum_before(across**2) / np.maximum(count, 1)
     shrunk = prior + _sum_before(across**2)
     slope = np.where(
         shrunk > 0, (prior + _sum_before(across * along)) / np.where(shrunk > 0, shrunk, 1), 1.0
     )
-    # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
-    return np.where(sample.left[:, None] > 0, level, 0.0), np.clip(slope, 0.0, 1.0)
+    return weight, shrunk, slope
 
 
 def _sum_before(values: Array) -> Array:
     """(M, d) sum over earlier draws."""
     return np.cumsum(values, axis=0) - values
+
+
+def _sum_after(values: Array) -> Array:
+    """(M, d) sum over later draws."""
+    after: Array = values.sum(axis=0) - np.cumsum(values, axis=0)
+    return after

@@ -4,6 +4,8 @@ from activetest.errors import NotEstimable
 from activetest.estimators import lure
 from activetest.nouns.estimate import Estimate, Sample
 
+label_weights = lure.label_weights
+
 
 def estimate(sample: Sample) -> Estimate:
     """The means (d,) of what was drawn: identical to LURE when every draw was uniform.

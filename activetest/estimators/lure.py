@@ -7,11 +7,21 @@ number of items left: this is identical to the papers' weights v_m.
 
 import numpy as np
 
-from activetest.estimators._steps import weighted_mean
+from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
+from activetest.nouns.rows import Array
 
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,), unbiased for any draws of known positive probability; uses no surrogate."""
     terms = (sample.known_sum + sample.stats / sample.prob[:, None]) / sample.size
     return weighted_mean(terms, np.zeros_like(sample.stats), sample)
+
+
+def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:
+    """Smallest and largest weight (M, d) of the drawn items' statistics in the mean: both the same.
+
+    low, high (M, d) bound the statistics, which matter only to estimates with guesses.
+    """
+    weights = np.broadcast_to(weigh_labels(sample), low.shape)
+    return weights, weights

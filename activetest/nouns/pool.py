@@ -55,6 +55,10 @@ class PoolView(Protocol):
         """The items at these positions, in this order."""
         ...
 
+    def ids(self, indices: Array | Sequence[int]) -> list[str]:
+        """The ids of the items at these positions."""
+        ...
+
     def chunks(self, size: int | None = None) -> list[tuple[int, int]]:
         """(start, stop) of consecutive chunks that cover the pool."""
         ...

@@ -1,6 +1,6 @@
 """What is said about a study, before any formatting. Every output format renders this object."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -18,6 +18,9 @@ RENAMED_KEYS = {
     "one": "first",
     "two": "second",
 }
+
+# What to write beside an item that cannot be answered.
+SKIPPED = "`status=skipped` in the label file"
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 
@@ -143,6 +146,7 @@ class Counts:
     budget          labels the user means to buy, or None
     deterministic   items without a probability, chosen by the largest score or drawn between groups
                     without a floor: labelled, pending and declined ones likewise
+    missing         ids of pending items in rounds of which, or after which, others were answered
     """
 
     n_pool: int
@@ -154,6 +158,7 @@ class Counts:
     rounds: int
     budget: int | None
     deterministic: int = 0
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,13 @@ class SimulatedStrategy:
     uniform_mse: float
     uniform_median: float
     surrogate_saved: float | None = None
+
+
+def list_some(names: Sequence[str], most: int = 3) -> str:
+    """A few names, and how many more there are: "a, b and c", "a, b, c and 7 more"."""
+    shown, more = list(names[:most]), len(names) - most
+    shown += [f"{more:,} more"] * (more > 0)
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else ""
 
 
 def exit_code(gates: Iterable[Gate]) -> int:

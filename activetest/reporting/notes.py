@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
-from activetest.estimation.samples import describe_unfinished
 from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View, is_model_based
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
@@ -13,8 +12,9 @@ from activetest.labels import annotators
 from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
+from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
+from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
@@ -32,21 +32,13 @@ def write_notes(
 ) -> list[Note]:
     """About the log, its answers, the headline's metric, and rows that contradict each other."""
     evidence, method = view.evidence, view.choices.annotators
-    log, used = evidence.log, evidence.used
+    log = evidence.log
     agreement = annotators.describe_agreement(answers, method, values=not view.cache.classes)
     notes = [Note(agreement)] if agreement else []
     if doubt := annotators.describe_doubt(answers, method):
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
-    waiting = int((log.status[used:] == LABELLED).sum())
-    if waiting:
-        text = (
-            f"Labels that the estimates do not use yet: {waiting}, because "
-            f"{describe_unfinished(evidence)}. The surrogate already learns from them."
-        )
-        notes.append(Note(text, Weight.WIDE))
-    if used and not evidence.whole:
-        notes.append(Note(_describe_incomplete(log, used), Weight.INVALID))
+    notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
         notes += _describe_deterministic(log, len(evidence.steps))
@@ -155,17 +147,6 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
         return [Note(text, Weight.INVALID)]
     words = any(map(says_no_label, unmatched))
     return [Note(text, Weight.LIMITED if words else Weight.FACT)]
-
-
-def _describe_incomplete(log: Log, used: int) -> str:
-    """How many items of the round of which estimates use the beginning have no label yet."""
-    status = log.status[log.round == log.round[used]]
-    missing, items = int((status == PENDING).sum()), len(status)
-    return (
-        f"{missing:,} of the {items:,} items of round {log.round[used]} "
-        f"{'has' if missing == 1 else 'have'} no label yet: the interval holds only if the easy "
-        "ones were not labelled first."
-    )
 
 
 def _describe_deterministic(log: Log, drawn: int) -> list[Note]:

@@ -53,12 +53,14 @@ def estimate_groups(
             ]
             level = view.choices.level
             if simultaneous:
-                level = _adjust_level(level, count_intervals(view, groups, kind))
+                level = _adjust_level(level, count_intervals(view, groups, kind, metric))
             rows += _shrink_column(view, metric, groups, level, kind)
     return rows
 
 
-def count_intervals(view: View, groups: Sequence[Group], kind: str) -> int:
+def count_intervals(
+    view: View, groups: Sequence[Group], kind: str, metric: Metric | None = None
+) -> int:
     """Of how many groups an interval can miss: those that share the error of their column.
 
     Fixed intervals: groups with enough labels to have one, and items without a label. Which groups
@@ -75,7 +77,7 @@ def count_intervals(view: View, groups: Sequence[Group], kind: str) -> int:
     if kind == ANYTIME:
         return sum(group.size >= NEEDS_INSIDE for group in groups)
     return sum(
-        count_labelled(view, group) >= NEEDS_INSIDE and not _is_known(view, group)
+        count_labelled(view, group, metric) >= NEEDS_INSIDE and not _is_known(view, group)
         for group in groups
     )
 
@@ -142,7 +144,9 @@ def _estimate(
     group = group or evidence.groups[0]
     whole = group.column is None
     inside = count_known(view, group)
-    used = inside if is_model_based(estimator) else count_labelled(view, group)
+    used = inside
+    if not is_model_based(estimator):
+        used = count_labelled(view, group, None if kind == ANYTIME else metric)
     bought = count_bought(view, group)
     row = EstimateRow(
         quantity=Quantity(None, None, None, level, "none", saving=Saving(bought)),
@@ -154,7 +158,7 @@ def _estimate(
         group=group.meaning,
     )
     try:
-        value = view.value(metric, estimator, group)
+        value = view.value(metric, estimator, group, kind=kind)
     except NotEstimable as error:
         return replace(row, reason=error.problem), None
     exact = value.estimate.exact
@@ -184,7 +188,7 @@ def _estimate(
     row = replace(
         row,
         quantity=quantity,
-        max_weight_share=_largest_share(value, view) if whole and design else None,
+        max_weight_share=_largest_share(value) if whole and design else None,
         variance_inflated=inflated,
     )
     return row, value
@@ -231,11 +235,18 @@ def count_bought(view: View, group: Group) -> int:
     )
 
 
-def count_labelled(view: View, group: Group) -> int:
-    """Labelled draws that estimates use and that are in the group."""
-    evidence = view.evidence
-    inside = group.membership(evidence.drawn.codes)[evidence.steps]
-    return int(inside[evidence.log.status[evidence.steps] == LABELLED].sum())
+def count_labelled(
+    view: View, group: Group, metric: Metric | None = None, *, alike: bool = False
+) -> int:
+    """Labelled draws that estimates use and that are in the group.
+
+    Those of whole rounds, or of fixed intervals of a metric: see View.value.
+    """
+    evidence, steps = view.evidence, view.evidence.steps
+    if metric is not None:
+        steps = view.evidence_of(metric, group, alike=alike).steps
+    inside = group.membership(evidence.drawn.codes)[steps]
+    return int(inside[evidence.log.status[steps] == LABELLED].sum())
 
 
 def measure_saving(
@@ -268,9 +279,9 @@ def _find_variance_of_items(value: Value, interval: Interval) -> float:
     return share * (1 - share) / float(np.clip(answered, 1e-300, 1))
 
 
-def _largest_share(value: Value, view: View) -> float:
+def _largest_share(value: Value) -> float:
     """Share of the largest weight in the weights of all draws."""
-    weights = value.estimate.weights / view.evidence.log.prob[view.evidence.steps]
+    weights = value.estimate.weights / value.sample.prob
     return float(weights.max() / weights.sum())
 
 
@@ -291,7 +302,8 @@ def _subtract_pairs(
     groups = [
         group
         for group in view.evidence.groups[1:]
-        if column in (group.meaning or ()) and count_labelled(view, group) >= NEEDS_INSIDE
+        if column in (group.meaning or ())
+        and count_labelled(view, group, metric, alike=True) >= NEEDS_INSIDE
     ]
     level = view.choices.level
     if simultaneous:
@@ -301,7 +313,7 @@ def _subtract_pairs(
     estimates = []
     for group in groups:
         try:
-            estimates.append((group, view.value(metric, HEADLINE, group)))
+            estimates.append((group, view.value(metric, HEADLINE, group, alike=True)))
         except NotEstimable:
             continue
     pairs = list(combinations(estimates, 2))
@@ -322,7 +334,9 @@ def _subtract_pairs(
                 metric=metric.name,
                 class_name=metric.class_name,
                 estimator=HEADLINE,
-                n_labeled=count_labelled(view, group) + count_labelled(view, other),
+                n_labeled=sum(
+                    count_labelled(view, each, metric, alike=True) for each in (group, other)
+                ),
                 n_pool=group.size + other.size,
                 group=group.meaning,
                 against=other.meaning,

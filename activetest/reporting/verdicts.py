@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.planning import plan_gate
 from activetest.estimation.samples import Group
-from activetest.estimation.view import FIXED, View
+from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
@@ -165,7 +165,8 @@ def _judge_once(
         value = view.value(metric, HEADLINE, group)
     except NotEstimable as error:
         return replace(gate, reason=_add_hint(error))
-    few = group.column is not None and count_labelled(view, group) < NEEDS_INSIDE
+    gate = replace(gate, n_labeled=count_labelled(view, group, metric))
+    few = group.column is not None and gate.n_labeled < NEEDS_INSIDE
     if few and not value.estimate.exact:
         return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
     interval = view.interval(value, gate.level, FIXED, group)
@@ -214,7 +215,7 @@ def _undecided_gate(view: View, requirement: Requirement, metric: Metric, group:
 
 def _estimate_or_none(view: View, metric: Metric, group: Group) -> float | None:
     try:
-        return view.value(metric, HEADLINE, group).value
+        return view.value(metric, HEADLINE, group, kind=ANYTIME).value
     except NotEstimable:
         return None
 

@@ -1,8 +1,11 @@
 """Where the study stands, and what `next` would do."""
 
+from collections.abc import Sequence
+
 from activetest.labels.annotators import resolve_answers
+from activetest.ledger.ledger import Draw
 from activetest.nouns.log import DECLINED, LABELLED
-from activetest.nouns.report import Counts
+from activetest.nouns.report import SKIPPED, Counts, list_some
 from activetest.sampling.question import describe_objective, describe_question
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
@@ -25,8 +28,20 @@ def status(study: StoredStudy) -> Status:
         rounds=record.draws[-1].round if record.draws else 0,
         budget=study.choices.budget,
         deterministic=deterministic,
+        missing=tuple(_list_missing(record.draws, statuses)),
     )
     return Status(counts, _describe_next(counts, len(record.supplied), study))
+
+
+def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list[str]:
+    """The ids of draws without an answer, up to the last round in which one was answered."""
+    answered = [draw.round for draw, status in zip(draws, statuses, strict=True) if status]
+    last = max(answered, default=0)
+    return [
+        draw.id
+        for draw, status in zip(draws, statuses, strict=True)
+        if status is None and draw.round <= last
+    ]
 
 
 def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
@@ -47,6 +62,12 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
         sentence = f"next {how} {left:,} item{'s' * (left != 1)} to {goal}: {choices.acquisition}"
         sentence += f" for {objective}" if choices.question and choices.also else ""
         sentence += f", surrogate {choices.surrogate}"
+    if counts.missing:
+        one = len(counts.missing) == 1
+        items = f"{len(counts.missing):,} item{'s' * (not one)} without an answer in rounds that "
+        items += f"have others: {list_some(counts.missing)}"
+        them = "it" if one else "them"
+        sentence = f"{items} (label {them}, or mark {them} {SKIPPED}); {sentence}"
     if choices.budget is not None and counts.labelled + counts.pending >= choices.budget:
         sentence = f"the budget of {choices.budget} labels is used up; {sentence}"
     if missing := study.find_missing_pool():

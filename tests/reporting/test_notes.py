@@ -146,9 +146,27 @@ def test_labels_that_wait_for_a_round_are_a_caution(study, label_draws, label_fi
     from activetest.study.next import next_batch
 
     label_draws(study, 10)
-    rows = next_batch(study, 4).rows
+    rows = next_batch(study, 8).rows
     ingest(study, label_file(*(f"{row['id']},cat" for row in rows[:2])))
     assert weigh(report(study), "Labels that the estimates do not use yet: 2,") == Weight.WIDE
+    missing = [row["id"] for row in rows[2:]]
+    advice = f"Without an answer: {', '.join(missing[:3])} and 3 more. Label them "
+    assert advice in texts(report(study))
+
+
+def test_a_missing_answer_is_named_and_counts_as_the_surrogate_expects(study, label_file):
+    from activetest.study.next import next_batch
+
+    rows = next_batch(study, 20).rows
+    lines = [f"{row['id']},cat" for row in rows]
+    ingest(study, label_file(*lines[:7], *lines[8:]))
+    shown = report(study, metrics=("error", COSTLY))
+    assert weigh(shown, "1 item has no label among the draws that the est") == Weight.WIDE
+    assert f"Without an answer: {rows[7]['id']}. Label it (`study.next()` shows" in texts(shown)
+    assert "mark it `status=skipped` in the label file." in texts(shown)
+    assert f"{COSTLY}: only labels before the first missing answer count" in texts(shown)
+    assert [row.n_labeled for row in shown.estimates[::2][:2]] == [19, 7]
+    assert "do not use yet" not in texts(shown)
 
 
 def test_one_draw_with_much_weight_is_a_caution(study, label_draws):

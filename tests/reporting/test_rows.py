@@ -141,7 +141,7 @@ def test_a_difference_is_of_two_groups_with_ten_labels_each(farm):
 
 
 def test_only_labels_that_estimates_use_are_counted(farm):
-    """Those of draws before the first that waits; the surrogate's own view uses all."""
+    """All draws but the one that waits, or the rounds before it; the surrogate's view uses all."""
     log = supply_first(farm.log, farm.pool, farm.truth, 4)
     log = set_status(set_status(log, [3, 20], DECLINED), 100, PENDING)
     view = view_of(farm, log)
@@ -157,8 +157,12 @@ def test_only_labels_that_estimates_use_are_counted(farm):
         == inside[log.rows[labelled]].sum() + inside[log.supplied_rows].sum()
     )
     metric = find_metric(farm, "error")
-    for estimator, count in (("doubly-robust", 58), ("ase", 121)):
-        row = rows.estimate_row(view, metric, estimator, level=0.95)
+    for estimator, kind, count in (
+        ("doubly-robust", "fixed", 117),
+        ("doubly-robust", "anytime", 58),
+        ("ase", "fixed", 121),
+    ):
+        row = rows.estimate_row(view, metric, estimator, level=0.95, kind=kind)
         assert (row.n_labeled, row.n_pool) == (count, SIZE)
 
 

@@ -121,17 +121,17 @@ def test_the_answered_beginning_of_the_first_round_is_used_with_a_warning(study,
 
 
 def test_labels_behind_unfinished_rounds_are_no_estimate_and_the_report_says_why(study, label_file):
-    batches = [next_batch(study, 5, new=True).rows for _ in range(3)]
+    batches = [next_batch(study, count, new=True).rows for count in (10, 12, 5)]
     ingest(study, label_file(*(f"{row['id']},cat" for row in batches[2])))
     shown = report(study, requirements=("error<=0.5",), interval="fixed")
-    why = "10 items of rounds 1 and 2 have no label, and rounds count in order"
+    why = "22 items of rounds 1 and 2 have no label, and rounds count in order"
     assert estimate_row(shown).estimate is None
     assert estimate_row(shown).reason == shown.gates[0].reason == why
     assert any(f": 5, because {why}." in note.text for note in shown.notes)
     ingest(study, label_file(*(f"{row['id']},cat" for row in batches[0]), name="first.csv"))
     shown = report(study)
-    assert estimate_row(shown).n_labeled == 5
-    why = "5 items of round 2 have no label, and rounds count in order"
+    assert estimate_row(shown).n_labeled == 10
+    why = "12 items of round 2 have no label, and rounds count in order"
     assert any(f": 5, because {why}." in note.text for note in shown.notes)
 
 

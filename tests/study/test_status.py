@@ -19,15 +19,30 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     study, label_file
 ):
     study.update(replace(study.choices, budget=4))
-    first, second, third, _ = (row["id"] for row in next_batch(study, 4).rows)
+    first, second, third, last = (row["id"] for row in next_batch(study, 4).rows)
     stranger = next(f"item-{n}" for n in range(40) if f"item-{n}" not in str(study.ledger.record()))
     lines = (f"{first},cat,", f"{second},dog,", f"{third},,declined", f"{stranger},owl,")
     ingest(study, label_file(*lines, header="id,label,status"))
     counts, coming = status(study)
-    assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4)
-    assert coming == "next shows the 1 pending item again; next with `new=True` draws others"
+    assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4, missing=(last,))
+    assert coming == (
+        f"1 item without an answer in rounds that have others: {last} (label it, or mark it "
+        "`status=skipped` in the label file); next shows the 1 pending item again; next with "
+        "`new=True` draws others"
+    )
     next_batch(study, 1, new=True)
-    assert status(study)[1].startswith("the budget of 4 labels is used up; next shows the 2")
+    assert status(study)[1].startswith("the budget of 4 labels is used up; 1 item without")
+
+
+def test_items_are_missing_once_others_of_their_round_or_later_were_answered(study, label_file):
+    """A few are named, and all are in the counts."""
+    batches = [[row["id"] for row in next_batch(study, 6, new=True).rows] for _ in range(3)]
+    assert status(study).counts.missing == ()
+    ingest(study, label_file(f"{batches[1][3]},cat"))
+    missing = (*batches[0], *batches[1][:3], *batches[1][4:])
+    assert status(study).counts.missing == missing
+    named = f"11 items without an answer in rounds that have others: {', '.join(missing[:3])} and "
+    assert status(study).sentence.startswith(f"{named}8 more (label them, or mark them `status=")
 
 
 def test_the_rounds_are_those_of_the_last_draw(study):

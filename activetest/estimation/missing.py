@@ -1,0 +1,431 @@
+"""Missing answers: draws that have no label yet count at a guess, and at the worst they can be.
+
+A fixed interval needs every term of an estimate, and a term needs the labels of all earlier draws.
+Where some never came, the estimate takes the surrogate's guess for them, and its interval is the
+hull of the intervals that the worst labels would give: it holds whatever the reason why labels are
+missing. Or estimates use the whole rounds before the first missing answer alone. Which of the two
+is decided by their expected widths, and those by what is known without any label: how many draws
+lack one, which and how probable they were, and what the first round's surrogate expected.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from activetest import catalog
+from activetest.errors import NotEstimable, PoolChanged
+from activetest.estimation.delta_method import divide_by_answered
+from activetest.estimation.estimate import Value, WorstCase, estimate_metric
+from activetest.estimation.samples import Evidence, Group, build_sample, weigh_items
+from activetest.item_statistics.metric import Metric, take_mean
+from activetest.item_statistics.statistic import Statistic, combine_statistics
+from activetest.nouns.beliefs import moments
+from activetest.nouns.estimate import Sample
+from activetest.nouns.log import LABELLED, PENDING, Log, count_usable_draws
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows
+from activetest.rounds.fit import restore_surrogate
+
+# Labelled draws that a plan needs at least.
+_FEWEST = 2
+# Statistics without classes whose bounds are combined at most.
+_MOST_BOUNDED = 4
+# Passes that find the estimator's own guesses, and steps to the worst labels of a ratio.
+_PASSES, _STEPS = 3, 50
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Evidence in which K missing answers are filled, drawn items first, for one metric and group.
+
+    evidence          with every filled item taken for labelled, its statistics at the guess
+    drawn, supplied   places of the items in the log's draws, and among supplied items
+    columns           (d,) columns of the metric's statistics in the evidence's
+    values            (K, L, d) statistics under each label that the item could have
+    guess             (K, d) the round's prediction of the statistics
+    inside            (K,) 1.0 where the item is in the group
+    """
+
+    evidence: Evidence
+    metric: Metric
+    group: Group
+    drawn: Array
+    supplied: Array
+    columns: list[int]
+    values: Array
+    guess: Array
+    inside: Array
+
+    def of_group(self, group: Group) -> "Filled":
+        """The same evidence, for another group."""
+        evidence = self.evidence
+        codes = evidence.drawn.codes[self.drawn], evidence.supplied.codes[self.supplied]
+        return replace(self, group=group, inside=group.membership(np.concatenate(codes)))
+
+    def complete(self, stats: Array, *, labelled: bool) -> Sample:
+        """The sample with (K, d) statistics of the missing items; counted where `labelled`."""
+        evidence, count = self.evidence, len(self.drawn)
+        drawn, supplied = evidence.stats.copy(), evidence.supplied_stats.copy()
+        drawn[self.drawn[:, None], self.columns] = stats[:count]
+        supplied[self.supplied[:, None], self.columns] = stats[count:]
+        sample = build_sample(
+            replace(evidence, stats=drawn, supplied_stats=supplied), self.metric, self.group
+        )
+        if labelled:
+            return sample
+        guessed = np.isin(evidence.steps, self.drawn)
+        return replace(sample, counted=np.where(guessed, 0.0, sample.counted))
+
+
+def can_fill(estimator: str) -> bool:
+    """Whether an estimator says how much a label weighs in it."""
+    return hasattr(catalog.load("estimators", estimator), "label_weights")
+
+
+def fill_missing(
+    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
+) -> Filled | None:
+    """The evidence with missing answers filled; None where whole rounds are used as they are.
+
+    They are where no answer is missing, where they are expected to give the narrower interval, and
+    for metrics whose items can cost any amount, or whose interval has a method of its own: there is
+    no worst case.
+    """
+    until = _choose_rounds(evidence, cache, metric, group, level)
+    return None if until is None else fill_rounds(evidence, cache, metric, group, until)
+
+
+def estimate_with_missing(filled: Filled, estimator: str) -> Value:
+    """The metric's value with missing answers at their guess, and its worst cases.
+
+    Raises NotEstimable where there is no value.
+    """
+    method = catalog.load("estimators", estimator)
+    guess = filled.guess
+    for _ in range(_PASSES):
+        guess = _take_guess(filled, guess, method.estimate)
+    sample = filled.complete(guess, labelled=False)
+    value = estimate_metric(sample, filled.metric, estimator)
+    found = [_find_worst(filled, value, sample, guess, method, up=up) for up in (False, True)]
+    values: list[Value | None] = []
+    for _, stats in found:
+        try:
+            completed = filled.complete(stats, labelled=True)
+            values.append(estimate_metric(completed, filled.metric, estimator))
+        except NotEstimable:
+            values.append(None)
+    (low, _), (high, _) = found
+    return replace(value, worst=WorstCase(values[0], values[1], (low, high)))
+
+
+def _take_guess(filled: Filled, guess: Array, estimate: Callable[[Sample], object]) -> Array:
+    """(K, d) guesses of the estimator for the drawn items, with these guesses for those before.
+
+    So a term's residual is 0. Estimators without guesses keep those of the rounds.
+    """
+    steps = filled.evidence.steps
+    at = np.flatnonzero(np.isin(filled.drawn, steps) & (filled.inside[: len(filled.drawn)] > 0))
+    found = getattr(estimate(filled.complete(guess, labelled=False)), "guess", None)
+    if found is None or not len(at):
+        return guess
+    own = np.asarray(found)[np.searchsorted(steps, filled.drawn[at])]
+    if not own.any():
+        return guess
+    moved = guess.copy()
+    moved[at] = np.clip(own, filled.values[at].min(axis=1), filled.values[at].max(axis=1))
+    return moved
+
+
+# --- which draws are used
+
+
+def _choose_rounds(
+    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
+) -> int | None:
+    """The round before which every missing answer is filled; None where none is.
+
+    Of whole rounds, and of all rounds up to each further one that lacks answers, those that are
+    expected to give the narrowest interval.
+    """
+    log = evidence.log
+    lacking = np.unique(
+        np.concatenate(
+            [log.round[log.status == PENDING], log.supplied_round[log.supplied_status == PENDING]]
+        )
+    )
+    lacking = lacking[lacking <= len(log.history)]
+    if not len(lacking) or not has_worst_case(metric, bool(cache.classes)):
+        return None
+    plan = _plan(evidence, cache, metric, group)
+    if plan is None:
+        return None
+    choices = [*lacking.tolist(), len(log.history) + 1]
+    widths = [_expect_width(evidence, group, plan, until, level) for until in choices]
+    best = int(np.argmin(widths))
+    return None if best == 0 else int(choices[best])
+
+
+def has_worst_case(metric: Metric, classes: bool) -> bool:
+    """Whether a missing answer changes the metric by no more than is known."""
+    bounds = [(each.lower, each.upper) for each in metric.statistics]
+    few = classes or len(bounds) <= _MOST_BOUNDED
+    return metric.interval is None and bool(np.isfinite(bounds).all()) and few
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is expected of every item without any label.
+
+    variance          (D,) of the linearised metric at drawn items, by the first round's surrogate
+    drawn, supplied   (D,) and (B,) its range over the labels the item could have; 0 outside
+    span              its range over all items
+    """
+
+    variance: Array
+    drawn: Array
+    supplied: Array
+    span: float
+
+
+def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> _Plan | None:
+    """The plan; None where the first round did not foresee the metric."""
+    log, recorded = evidence.log, evidence.recorded
+    names = [each.name for each in evidence.statistics]
+    columns = [names.index(each.name) for each in metric.statistics]
+    place = [each.name for each in evidence.groups].index(group.name)
+    place = place if recorded.count[0, place] else 0
+    if not recorded.count[0, place]:
+        return None
+    mean = recorded.sums[0, place, columns] / recorded.count[0, place]
+    slope = np.ones(1) if len(mean) == 1 else metric.gradient(mean)
+    if not np.isfinite(slope).all():
+        return None
+    objective = combine_statistics(metric.statistics, list(slope))
+    span = objective.upper - objective.lower
+    try:
+        variance = _foresee_variance(log, cache, evidence.drawn, objective)
+    except PoolChanged:
+        variance = np.full(len(log.rows), span**2 / 4)
+    inside = group.membership(evidence.drawn.codes)
+
+    def measure(rows: Rows) -> Array:
+        if not len(rows.index):
+            return np.zeros(0)
+        ranges = np.ptp(list_values(rows, metric, cache) @ slope, axis=1)
+        return ranges * group.membership(rows.codes)
+
+    return _Plan(variance * inside, measure(evidence.drawn), measure(evidence.supplied), span)
+
+
+def _foresee_variance(log: Log, cache: PoolView, rows: Rows, objective: Statistic) -> Array:
+    """(R,) variance of the objective at rows, as the first round's surrogate saw it.
+
+    Raises PoolChanged where that cannot be had any more.
+    """
+    first = log.history[0]
+    if not first.objectives:
+        raise PoolChanged("an older version drew the first round", "`study.report()`")
+    surrogate = restore_surrogate(first, cache)
+    variance: Array = moments(surrogate.beliefs(rows, (objective,)))[1][0]
+    return variance
+
+
+def _expect_width(evidence: Evidence, group: Group, plan: _Plan, until: int, level: float) -> float:
+    """The expected width of the interval with every missing answer before a round filled.
+
+    Infinite where the draws would have too few labels, or more missing ones than labels.
+    """
+    log = evidence.log
+    filled, drawn_filled, supplied_filled = _fill_log(log, until)
+    count, _ = count_usable_draws(filled)
+    steps = np.flatnonzero(~log.deterministic[:count])
+    labelled = int((log.status[steps] != PENDING).sum())
+    if labelled < max(_FEWEST, len(steps) - labelled):
+        return np.inf
+    weights, drawn, supplied = weigh_items(filled, evidence.groups[0].size)
+    inverse = 1 / log.prob[steps]
+    variance = (weights**2 * (inverse - 1) * inverse) @ plan.variance[steps] / group.size**2
+    widening = drawn[drawn_filled] @ plan.drawn[drawn_filled]
+    widening += supplied[supplied_filled] @ plan.supplied[supplied_filled]
+    # Wilson's (1927): an interval has a width even where nothing is expected to vary.
+    z, inside = -ndtri((1 - level) / 2), group.membership(evidence.drawn.codes)[steps].sum()
+    least = (z * plan.span / (2 * max(inside, 1.0))) ** 2
+    return float(2 * z * np.sqrt(variance + least) + widening / group.size)
+
+
+def _fill_log(log: Log, until: int) -> tuple[Log, Array, Array]:
+    """The log with every missing answer before a round filled, and places of those filled."""
+    drawn = np.flatnonzero((log.status == PENDING) & (log.round < until))
+    supplied = np.flatnonzero((log.supplied_status == PENDING) & (log.supplied_round < until))
+    status, supplied_status = log.status.copy(), log.supplied_status.copy()
+    status[drawn], supplied_status[supplied] = LABELLED, LABELLED
+    filled = replace(log, status=status, supplied_status=supplied_status)
+    if log.soft is not None and log.supplied_soft is not None:
+        # No annotator is in doubt about them.
+        soft, supplied_soft = log.soft.copy(), log.supplied_soft.copy()
+        soft[drawn], supplied_soft[supplied] = 0.0, 0.0
+        filled = replace(filled, soft=soft, supplied_soft=supplied_soft)
+    return filled, drawn, supplied
+
+
+def fill_rounds(
+    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, until: int
+) -> Filled:
+    """The evidence with every missing answer before a round filled."""
+    log, drawn, supplied = _fill_log(evidence.log, until)
+    used, whole = count_usable_draws(log)
+    names = [each.name for each in evidence.statistics]
+    columns = [names.index(each.name) for each in metric.statistics]
+    parts = evidence.drawn[drawn], evidence.supplied[supplied]
+    values, guesses = [], []
+    for rows in parts:
+        if len(rows.index):
+            values.append(list_values(rows, metric, cache, declined=log.declined))
+            guess = evidence.surrogate.expected(rows, metric.statistics).T.astype(float)
+            guesses.append(np.column_stack([guess, np.ones((len(guess), int(log.declined)))]))
+    guess, recorded = np.concatenate(guesses), evidence.recorded
+    foreseen = np.flatnonzero(recorded.count[recorded.round[drawn], 0] > 0)
+    guess[foreseen, : len(columns)] = recorded.imputed[drawn[foreseen]][:, columns]
+    found = np.concatenate(values)
+    guess = np.clip(guess, found.min(axis=1), found.max(axis=1))
+    columns += [len(names)] * log.declined
+    stats, supplied_stats = evidence.stats.copy(), evidence.supplied_stats.copy()
+    stats[drawn, -1], supplied_stats[supplied, -1] = 1.0, 1.0
+    return Filled(
+        evidence=replace(
+            evidence,
+            log=log,
+            used=used,
+            steps=np.flatnonzero(~log.deterministic[:used]),
+            whole=whole,
+            stats=stats,
+            supplied_stats=supplied_stats,
+        ),
+        metric=metric,
+        group=group,
+        drawn=drawn,
+        supplied=supplied,
+        columns=columns,
+        values=found,
+        guess=guess,
+        inside=np.concatenate([group.membership(rows.codes) for rows in parts]),
+    )
+
+
+def list_values(rows: Rows, metric: Metric, cache: PoolView, *, declined: bool = False) -> Array:
+    """(R, L, d) statistics of rows under each of the labels they could have.
+
+    Classes of the pool, and one that it does not have; without classes, every combination of the
+    statistics' bounds. Where items were declined, these could be declined as well: one more
+    statistic is last, whether an item was answered.
+    """
+    statistics, outputs = metric.statistics, rows.outputs
+    if cache.classes:
+        if outputs.probs is not None:
+            outputs = replace(outputs, probs=outputs.probs.astype(float))
+        other = -np.ones((len(rows.index), 1))
+        count = max(len(cache.classes), 2)
+        tables = [
+            np.hstack([each.table(outputs, count), each.value(outputs, other)])
+            for each in statistics
+        ]
+        values = np.stack(tables, axis=-1).astype(float)
+    else:
+        ends = list(product(*((each.lower, each.upper) for each in statistics)))
+        values = np.tile(np.array(ends, float), (len(rows.index), 1, 1))
+    if declined:
+        values = np.concatenate([values, np.ones((*values.shape[:2], 1))], axis=2)
+        values = np.concatenate([values, np.zeros_like(values[:, :1])], axis=1)
+    return values
+
+
+# --- the worst they can be
+
+
+def _find_worst(
+    filled: Filled, value: Value, sample: Sample, guess: Array, method: Any, *, up: bool
+) -> tuple[float, Array]:
+    """The smallest or largest estimate (on its own scale), and the (K, d) statistics that give it.
+
+    Means are linear in the statistics of missing items, but for guesses that may be clipped and
+    means that are cut off at what is possible: these range freely over all they could be. From
+    there every step goes to the labels that are worst along the metric's gradient, until none is
+    worse. For a mean, and for any ratio of means (also over the items that can be answered), that
+    is the worst of all; for other metrics it is the worst in sight.
+    """
+    moves = (filled.values - guess[:, None]) * filled.inside[:, None, None]
+    weights = _weigh_missing(filled, sample, method)
+    start, low, high, free = _clip_range(filled, sample, value, moves, weights)
+    weights = [np.where(free, 0.0, each) for each in weights]
+    sign, metric = 1.0 if up else -1.0, filled.metric
+    single = len(start) == 1
+    plain = take_mean if len(metric.statistics) == 1 else metric.smooth
+    mapped = divide_by_answered(metric, plain, sample)
+    mean, best = start, sign * float(mapped.smooth(start))
+    chosen = guess
+    for _ in range(_STEPS):
+        slope = sign * (np.ones(1) if single else mapped.gradient(mean))
+        if not np.isfinite(slope).all():
+            return value.bounds[int(up)], chosen
+        sides = np.stack([moves * each[:, None] for each in weights])
+        gains = np.maximum(*(sides * slope)).sum(axis=2)
+        labels = np.where(filled.inside > 0, gains.argmax(axis=1), 0)
+        rows = np.arange(len(labels))
+        picked = sides[:, rows, labels]
+        step = np.where(slope * picked[1] > slope * picked[0], picked[1], picked[0]).sum(axis=0)
+        step = step + np.where(free, np.where(slope > 0, high, low) - start, 0.0)
+        result = sign * float(mapped.smooth(start + step))
+        if not np.isfinite(result):
+            return value.bounds[int(up)], filled.values[rows, labels]
+        if result <= best + 1e-12 * abs(best):
+            break
+        mean, best, chosen = start + step, result, filled.values[rows, labels]
+    return sign * best, chosen
+
+
+def _weigh_missing(filled: Filled, sample: Sample, method: Any) -> list[Array]:
+    """Smallest and largest weight (K, d) of the missing items' statistics in the means."""
+    size = sample.stats.shape[1]
+    if sample.unknown == 0:
+        # Everything is filled: the mean is that of all items.
+        return [np.full((len(filled.values), size), 1 / sample.size)] * 2
+    evidence = filled.evidence
+    _, drawn, supplied = weigh_items(evidence.log, evidence.groups[0].size)
+    items = np.append(drawn[filled.drawn], supplied[filled.supplied]) / sample.size
+    found = [np.tile(items[:, None], (1, size)) for _ in range(2)]
+    low, high = sample.stats.copy(), sample.stats.copy()
+    at = np.flatnonzero(np.isin(filled.drawn, evidence.steps))
+    steps = np.searchsorted(evidence.steps, filled.drawn[at])
+    inside = filled.inside[at, None]
+    low[steps] = filled.values[at].min(axis=1) * inside
+    high[steps] = filled.values[at].max(axis=1) * inside
+    for each, weights in zip(found, method.label_weights(sample, low, high), strict=True):
+        each[at] = weights[steps]
+    return found
+
+
+def _clip_range(
+    filled: Filled, sample: Sample, value: Value, moves: Array, weights: list[Array]
+) -> tuple[Array, Array, Array, Array]:
+    """The (d,) means, what they could be at least and at most, and whether they may be cut off."""
+    mean, limits = value.means.mean, sample.limits
+    sides = np.stack([moves * each[:, None] for each in weights])
+    low = mean + sides.min(axis=(0, 2)).sum(axis=0)
+    high = mean + sides.max(axis=(0, 2)).sum(axis=0)
+    shift = np.zeros((2, len(mean)))
+    if not filled.evidence.log.declined:
+        shift = np.stack([moves.min(axis=1).sum(axis=0), moves.max(axis=1).sum(axis=0)])
+        shift /= sample.size
+    least, most = limits + shift[0], limits + shift[1]
+    # Where everything is filled, means are what they are.
+    free = ((low < most[0]) | (high > least[1])) & (sample.unknown > 0)
+    return (
+        np.clip(mean, *limits),
+        np.clip(low, *least),
+        np.clip(high, *most),
+        free,
+    )
