@@ -305,8 +305,8 @@ def _difference_at_worst(first: Value, second: Value, level: float) -> tuple[flo
     # A metric may fall where its mean rises.
     pairs = [(lows[0], highs[1]), (highs[0], lows[1]), (lows[0], lows[1]), (highs[0], highs[1])]
     found = [
-        estimate_difference(replace(one, worst=None), replace(other, worst=None), level)[1]
-        for one, other in pairs
+        estimate_difference(replace(left, worst=None), replace(right, worst=None), level)[1]
+        for left, right in pairs
     ]
     lower = min(own.lower, *(each.lower for each in found))
     upper = max(own.upper, *(each.upper for each in found))

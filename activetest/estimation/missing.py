@@ -207,7 +207,7 @@ def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> 
     objective = combine_statistics(metric.statistics, list(slope))
     span = objective.upper - objective.lower
     try:
-        variance = _foresee_variance(log, cache, evidence.drawn, objective)
+        variance = _expect_variance(log, cache, evidence.drawn, objective)
     except PoolChanged:
         variance = np.full(len(log.rows), span**2 / 4)
     inside = group.membership(evidence.drawn.codes)
@@ -221,7 +221,7 @@ def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> 
     return _Plan(variance * inside, measure(evidence.drawn), measure(evidence.supplied), span)
 
 
-def _foresee_variance(log: Log, cache: PoolView, rows: Rows, objective: Statistic) -> Array:
+def _expect_variance(log: Log, cache: PoolView, rows: Rows, objective: Statistic) -> Array:
     """(R,) variance of the objective at rows, as the first round's surrogate saw it.
 
     Raises PoolChanged where that cannot be had any more.
@@ -288,8 +288,8 @@ def fill_rounds(
             guess = evidence.surrogate.expected(rows, metric.statistics).T.astype(float)
             guesses.append(np.column_stack([guess, np.ones((len(guess), int(log.declined)))]))
     guess, recorded = np.concatenate(guesses), evidence.recorded
-    foreseen = np.flatnonzero(recorded.count[recorded.round[drawn], 0] > 0)
-    guess[foreseen, : len(columns)] = recorded.imputed[drawn[foreseen]][:, columns]
+    predicted = np.flatnonzero(recorded.count[recorded.round[drawn], 0] > 0)
+    guess[predicted, : len(columns)] = recorded.imputed[drawn[predicted]][:, columns]
     found = np.concatenate(values)
     guess = np.clip(guess, found.min(axis=1), found.max(axis=1))
     columns += [len(names)] * log.declined
@@ -375,8 +375,8 @@ def _find_worst(
         gains = np.maximum(*(sides * slope)).sum(axis=2)
         labels = np.where(filled.inside > 0, gains.argmax(axis=1), 0)
         rows = np.arange(len(labels))
-        picked = sides[:, rows, labels]
-        step = np.where(slope * picked[1] > slope * picked[0], picked[1], picked[0]).sum(axis=0)
+        extreme = sides[:, rows, labels]
+        step = np.where(slope * extreme[1] > slope * extreme[0], extreme[1], extreme[0]).sum(axis=0)
         step = step + np.where(free, np.where(slope > 0, high, low) - start, 0.0)
         result = sign * float(mapped.smooth(start + step))
         if not np.isfinite(result):

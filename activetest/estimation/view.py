@@ -1,7 +1,7 @@
 """The view of a log: every value and interval of its metrics, from evidence collected once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class View:
     evidence     collected for the metrics
     imputation   the surrogate's own view of the rest; None where it is not needed
     metrics      {title: the metric}, curves linearised around what is known of the whole pool
+    filled       what fill_missing found so far, by metric and group
     """
 
     log: Log
@@ -44,6 +45,7 @@ class View:
     evidence: Evidence
     imputation: Imputation | None
     metrics: dict[str, Metric]
+    filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
 
     def value(
         self,
@@ -85,9 +87,12 @@ class View:
         self, metric: Metric, group: Group | None = None, *, alike: bool = False
     ) -> Filled | None:
         """The evidence with missing answers filled; None where whole rounds are used: see value."""
-        refined, level = self.metrics[metric.title], self.choices.level
         decides = self.evidence.groups[0] if alike or group is None else group
-        return fill_missing(self.evidence, self.cache, refined, decides, level)
+        key = metric.title, decides.name
+        if key not in self.filled:
+            about = self.metrics[metric.title], decides, self.choices.level
+            self.filled[key] = fill_missing(self.evidence, self.cache, *about)
+        return self.filled[key]
 
     def evidence_of(self, metric: Metric, group: Group, *, alike: bool = False) -> Evidence:
         """The evidence behind the fixed interval of a metric in a group: see value."""

@@ -20,7 +20,7 @@ RENAMED_KEYS = {
 }
 
 # What to write beside an item that cannot be answered.
-SKIPPED = "`status=skipped` in the label file"
+SKIPPED = "status=skipped in the label file"
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 
@@ -248,7 +248,7 @@ class SimulatedStrategy:
     surrogate_saved: float | None = None
 
 
-def list_some(names: Sequence[str], most: int = 3) -> str:
+def list_few(names: Sequence[str], most: int = 3) -> str:
     """A few names, and how many more there are: "a, b and c", "a, b, c and 7 more"."""
     shown, more = list(names[:most]), len(names) - most
     shown += [f"{more:,} more"] * (more > 0)

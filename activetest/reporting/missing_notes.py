@@ -9,7 +9,7 @@ from activetest.estimation.samples import Evidence, describe_unfinished
 from activetest.estimation.view import View, is_model_based
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.log import LABELLED, PENDING
-from activetest.nouns.report import SKIPPED, EstimateRow, Note, Weight, list_some
+from activetest.nouns.report import SKIPPED, EstimateRow, Note, Weight, list_few
 
 
 def note_missing(view: View, rows: Sequence[EstimateRow], metric: Metric) -> list[Note]:
@@ -51,7 +51,7 @@ def _describe_filled(view: View, filled: Filled) -> str:
     )
     if supplied:
         verb = "was" if len(supplied) == 1 else "were"
-        text += f"Labels of {list_some(supplied)} {verb} taken back after draws had used them. "
+        text += f"Labels of {list_few(supplied)} {verb} taken back after draws had used them. "
     return (text + (_advise(drawn) if drawn else "")).rstrip()
 
 
@@ -59,7 +59,7 @@ def _advise(ids: Sequence[str]) -> str:
     """What to do about items that have no label."""
     them = "it" if len(ids) == 1 else "them"
     return (
-        f"Without an answer: {list_some(ids)}. Label {them} (`study.next()` shows {them} again), "
+        f"Without an answer: {list_few(ids)}. Label {them} (`study.next()` shows {them} again), "
         f"or mark {them} {SKIPPED}."
     )
 

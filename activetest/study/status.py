@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
 from activetest.nouns.log import DECLINED, LABELLED
-from activetest.nouns.report import SKIPPED, Counts, list_some
+from activetest.nouns.report import SKIPPED, Counts, list_few
 from activetest.sampling.question import describe_objective, describe_question
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
@@ -63,10 +63,10 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
         sentence += f" for {objective}" if choices.question and choices.also else ""
         sentence += f", surrogate {choices.surrogate}"
     if counts.missing:
-        one = len(counts.missing) == 1
-        items = f"{len(counts.missing):,} item{'s' * (not one)} without an answer in rounds that "
-        items += f"have others: {list_some(counts.missing)}"
-        them = "it" if one else "them"
+        count = len(counts.missing)
+        items = f"{count:,} item{'s' * (count != 1)} without an answer in rounds that have others: "
+        items += list_few(counts.missing)
+        them = "it" if count == 1 else "them"
         sentence = f"{items} (label {them}, or mark {them} {SKIPPED}); {sentence}"
     if choices.budget is not None and counts.labelled + counts.pending >= choices.budget:
         sentence = f"the budget of {choices.budget} labels is used up; {sentence}"

@@ -27,7 +27,7 @@ def test_every_draw_is_labelled_pending_or_declined_and_supplied_labels_are_apar
     assert counts == Counts(40, 4, 2, 1, 1, 1, 1, 4, missing=(last,))
     assert coming == (
         f"1 item without an answer in rounds that have others: {last} (label it, or mark it "
-        "`status=skipped` in the label file); next shows the 1 pending item again; next with "
+        "status=skipped in the label file); next shows the 1 pending item again; next with "
         "`new=True` draws others"
     )
     next_batch(study, 1, new=True)
@@ -42,7 +42,7 @@ def test_items_are_missing_once_others_of_their_round_or_later_were_answered(stu
     missing = (*batches[0], *batches[1][:3], *batches[1][4:])
     assert status(study).counts.missing == missing
     named = f"11 items without an answer in rounds that have others: {', '.join(missing[:3])} and "
-    assert status(study).sentence.startswith(f"{named}8 more (label them, or mark them `status=")
+    assert status(study).sentence.startswith(f"{named}8 more (label them, or mark them status=")
 
 
 def test_the_rounds_are_those_of_the_last_draw(study):
