@@ -38,6 +38,15 @@ class Saving:
         return self.random / self.bought if self.random is not None and self.bought else None
 
 
+# {method of an interval: when it holds}; all others hold at one look.
+_KINDS = {
+    "betting": "anytime",
+    "credible": "posterior",
+    "exact": "exact",
+    "worst-case": "exact",
+}
+
+
 @dataclass(frozen=True)
 class Quantity:
     """An estimate and its interval. Numbers that do not exist are None.
@@ -49,6 +58,8 @@ class Quantity:
                     groups; "exact" where everything is known, "none" without an interval
     reliable        False while there are too few labels for the interval to be believed
     saving          answers that were bought, and how many random labels would be as good
+    one_look        the interval holds for one look at best, where those of its report hold at every
+                    look
     """
 
     estimate: float | None
@@ -58,6 +69,16 @@ class Quantity:
     method: str
     reliable: bool = True
     saving: Saving = Saving()
+    one_look: bool = False
+
+    @property
+    def kind(self) -> str | None:
+        """When the interval holds; None without one.
+
+        "anytime" at every look, "fixed" at one, "posterior" at one and if the surrogate is right,
+        "exact" always.
+        """
+        return None if self.method == "none" else _KINDS.get(self.method, "fixed")
 
     @property
     def saved(self) -> float | None:

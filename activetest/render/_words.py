@@ -11,6 +11,8 @@ from activetest.safe_text import escape_controls
 
 # Stands beside intervals that are not reliable yet.
 MARK = "(!)"
+# Beside an interval that does not hold at every look, where others do.
+ONE_LOOK = "(one look)"
 _MOST_DECIMALS = 8
 # What the mark means, for tables that hold it.
 LEGEND = f"{MARK} marks an interval that is not reliable yet: there are too few labels for it."
@@ -123,7 +125,8 @@ def interval(record: Measured) -> str:
         return "exact"
     if record.lower is None and record.upper is None:
         return "-"
-    return " to ".join(_ends(record)) + (f" {MARK}" if not reliable(record) else "")
+    marks = [MARK] * (not reliable(record)) + [ONE_LOOK] * record.quantity.one_look
+    return " ".join([" to ".join(_ends(record)), *marks])
 
 
 def interval_or_reason(row: EstimateRow) -> str:
@@ -340,6 +343,7 @@ def _certainty(record: EstimateRow | Gate) -> str:
         return "no interval" + (f": {plain(record.reason)}" if record.reason else "")
     ends = " to ".join(_with_unit(record, end) for end in _ends(record))
     mark = "" if reliable(record) else ", not reliable yet"
+    mark += ", for one look" if record.quantity.one_look else ""
     kind = "credible" if record.method == _CREDIBLE else "confidence"
     return f"{percent(record.level)} {kind}: {ends}{mark}"
 

@@ -20,7 +20,7 @@ from activetest.render import _assessment
 # Keys of each kind of record, in order.
 ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
-    *("method", "n_labeled", "n_bought", "n_pool", "n_eff", "labels_saved"),
+    *("method", "kind", "n_labeled", "n_bought", "n_pool", "n_eff", "labels_saved"),
     *("labels_saved_kind", "max_weight_share"),
     *("variance_inflated", "headline", "reason", "shrunk", "reliable"),
 )
@@ -43,6 +43,7 @@ _BIN = (
 )
 # Where a value is found whose attribute is not called like its key.
 _ATTRIBUTES = {
+    "kind": "quantity.kind",
     "class": "class_name",
     "labels_saved": "quantity.saved",
     "labels_saved_kind": "quantity.saving.kind",

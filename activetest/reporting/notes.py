@@ -91,23 +91,32 @@ def note_changed_labels(
     return notes
 
 
-def note_comparisons(
-    kind: str, columns: Sequence[str], rows: Sequence[EstimateRow], *, grouped: bool
-) -> list[Note]:
-    """Which columns cannot be compared yet, and which intervals are fixed while others are not.
+def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) -> list[Note]:
+    """Which columns cannot be compared yet, and which intervals are not of the kind of the others.
 
-    rows are differences; grouped says whether there are rows of groups.
+    kind is that of the report's intervals; rows are all of its rows.
     """
-    found = {name for row in rows for name in row.group or ()}
+    apart = [row for row in rows if row.against is not None]
+    found = {name for row in apart for name in row.group or ()}
     notes = [
         Note(f"No two groups of {name} have enough labels to be compared yet.", Weight.ANSWER)
-        for name in columns
+        for name in compared
         if name not in found
     ]
-    which = ["groups"] * (grouped and kind == POSTERIOR) + ["differences"] * bool(rows)
+    grouped = any(row.group is not None and row.against is None for row in rows)
+    which = ["groups"] * (grouped and kind == POSTERIOR) + ["differences"] * bool(apart)
     if which and kind != FIXED:
         text = (
             f"The intervals of {' and '.join(which)} are fixed intervals: they hold for one look."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    own = dict.fromkeys(
+        row.estimator for row in rows if row.quantity.one_look and row.quantity.kind == POSTERIOR
+    )
+    if own:
+        text = (
+            f"The intervals of {', '.join(own)} hold for one look at best, and only if the "
+            "surrogate is right: no model-based interval is anytime-valid."
         )
         notes.append(Note(text, Weight.LIMITED))
     return notes

@@ -20,6 +20,8 @@ from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
 
 HEADLINE = "doubly-robust"
+# Kinds of intervals that hold at one look at best.
+_ONE_LOOK = ("fixed", "posterior")
 # Labels above and below a metric of several means that its linear approximation needs.
 _FEW = 3
 
@@ -56,6 +58,16 @@ def estimate_groups(
                 level = _adjust_level(level, count_intervals(view, groups, kind, metric))
             rows += _shrink_column(view, metric, groups, level, kind)
     return rows
+
+
+def mark_one_look(rows: Sequence[EstimateRow], kind: str) -> list[EstimateRow]:
+    """The rows, those marked that hold for one look at best where the others hold at every look."""
+    return [
+        replace(row, quantity=replace(row.quantity, one_look=True))
+        if kind == ANYTIME and row.lower is not None and row.quantity.kind in _ONE_LOOK
+        else row
+        for row in rows
+    ]
 
 
 def count_intervals(

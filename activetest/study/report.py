@@ -99,10 +99,9 @@ def report(
     answers = study.ledger.record().answers
     notes = about.write_notes(view, estimates, shown[0], answers)
     estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
-    grouped = any(row.group for row in estimates)
-    apart = rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
-    notes += about.note_comparisons(kind, compared, apart, grouped=grouped)
-    estimates += apart
+    estimates += rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
+    estimates = rows.mark_one_look(estimates, kind)
+    notes += about.note_kinds(kind, compared, estimates)
     judged = verdicts.judge_requirements(view, list(zip(parsed, required, strict=True)), interval)
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
     notes += about.note_changed_labels(

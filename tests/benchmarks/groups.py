@@ -59,7 +59,12 @@ def main() -> None:
         if options.together:
             job = partial(study_together, made.folder, labels, metrics[0])
             with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
-                table_together(list(workers.map(job, range(options.runs), chunksize=5)))
+                studies: list[dict] = []
+                for each in workers.map(job, range(options.runs)):
+                    studies.append(each)
+                    if len(studies) % 100 == 0:
+                        print(f"{len(studies)} studies", file=sys.stderr)
+            table_together(studies)
             return
         with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
             found = [row for rows in workers.map(job, range(options.runs)) for row in rows]
@@ -109,7 +114,7 @@ def study_together(folder: Path, labels, name: str, seed: int) -> dict[tuple, tu
     metric = specification.find_metric(name, specification.describe_pool(made.roles, None, made))
     for budget in TOGETHER:
         while len(log.rows) < budget:
-            log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=25), labels)
+            log = answered(log, plan.plan_round(log, made, choices, seed=seed, count=50), labels)
         view = build_view(log, made, choices, [metric], seed=seed, own_view=False)
         groups = view.evidence.groups[1:]
         for column in made.group_names:

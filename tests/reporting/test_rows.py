@@ -14,6 +14,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Interval
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
 from activetest.reporting import rows
+from activetest.reporting.notes import note_kinds
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.verdicts import judge_requirements
 from tests.makers import build_table, play_rounds, set_status, supply_first, supply_labels
@@ -349,3 +350,25 @@ def test_two_drawn_labels_are_enough_for_an_estimate(farm):
     log = play_rounds(farm.pool, farm.truth, (CHOICES, 2))
     value = view_of(farm, log).value(find_metric(farm, "error"), "doubly-robust")
     assert 0 <= value.value <= 1
+
+
+def test_intervals_that_hold_for_one_look_are_marked_among_anytime_valid_ones(farm):
+    view = view_of(farm)
+    metric = find_metric(farm, "error")
+    both = ("doubly-robust", "ase")
+    for kind, marked in (("anytime", True), ("fixed", False)):
+        found = rows.estimate_overall(view, [metric], both, kind)
+        found += rows.estimate_differences(view, [metric], ("shift",), simultaneous=False)
+        found = rows.mark_one_look(found, kind)
+        kinds = [row.quantity.kind for row in found]
+        assert kinds == ["anytime" if marked else "fixed", "posterior", "fixed"]
+        assert [row.quantity.one_look for row in found] == [False, marked, marked]
+        notes = [note.text for note in note_kinds(kind, (), found)]
+        assert any("ase hold for one look at best" in text for text in notes) == marked
+    # Where there is no interval, or all is known, there is nothing to mark.
+    bare = replace(found[0], quantity=replace(found[0].quantity, lower=None, upper=None))
+    exact = replace(found[0], quantity=replace(found[0].quantity, method="exact"))
+    unmarked = rows.mark_one_look([bare, exact], "anytime")
+    assert not any(row.quantity.one_look for row in unmarked)
+    none = replace(bare.quantity, method="none")
+    assert (none.kind, exact.quantity.kind) == (None, "exact")

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.render import junit
+from activetest.render.notebook import html
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -349,3 +351,18 @@ def test_labels_used_are_the_same_number_everywhere_and_count_every_annotator(st
     whole_json = json.loads(shown.to_json())
     assert whole_json["estimates"][0]["n_bought"] == whole_json["gates"][0]["n_bought"] == 16
     assert "labels used: 16" in junit.render(shown)
+
+
+def test_the_own_view_among_anytime_valid_intervals_is_marked_in_every_format(study, buy):
+    buy(20)
+    shown = report(study, interval="anytime", estimators=("doubly-robust", "ase"))
+    kinds = [each.quantity.kind for each in shown.estimates[:2]]
+    assert kinds == ["anytime", "posterior"]
+    for name, marks in (("text", 1), ("markdown", 1)):
+        written = catalog.load("render", name).render(shown)
+        assert written.count("(one look)") == marks, name
+        assert "ase hold for one look at best" in " ".join(written.split())
+    assert "(one look)" in html.render(shown)
+    document = json.loads(catalog.load("render", "json").render(shown))
+    assert [row["kind"] for row in document["estimates"][:2]] == kinds
+    assert "(one look)" not in catalog.load("render", "text").render(report(study))

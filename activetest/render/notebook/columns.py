@@ -15,6 +15,7 @@ _TEXTS = (
     "against",
     "estimator",
     "method",
+    "kind",
     "labels_saved_kind",
     "reason",
 )
