@@ -204,10 +204,8 @@ def build_interval(value: Value, level: float, *, group: bool = False) -> Interv
         name, about = "delta-beta", estimate
     elif (low, high) == (0.0, 1.0):
         name, about = "korn-graubard", estimate
-    elif low == 0 and not value.several:
-        name, about = "gamma", estimate
     else:
-        name, about = "shrunk-t", estimate
+        name, about = "gamma", estimate
     found = catalog.load("intervals", name).interval(about, level)
     scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
     ends = np.clip([scale * found.lower, scale * found.upper], low, high)

@@ -1,35 +1,63 @@
-"""Gamma limits for the mean of a statistic that is never negative: few items make most of it.
+"""Gamma limits as skewed as the estimate, for statistics with fewer than two useful bounds.
 
-Fay and Feuer 1997, for weighted sums of rare events; here at an effective number of events from the
-shrunk variance, as Korn and Graubard 1998 do for proportions. Seldom, large values make a mean too
-small far more often than too large, and these limits lean that way; Student's t does not.
+A Poisson count of c events has skewness c^-1/2. An estimate of skewness k is taken for such a count
+of 1 / k^2 events, in another unit and from another origin, with limits by gamma quantiles (Garwood
+1936; Fay and Feuer 1997 for weighted sums of rare events). To first order they correct Student's t
+as Hall 1992 does, without its cubic's explosion: where values are skewed an estimate and its
+variance err together, and a symmetric interval misses on one side. The variance's degrees of
+freedom follow from the kurtosis of the terms (Satterthwaite 1946); where the surrogate expects
+more variance, it is drawn towards that.
 """
 
 import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
-from activetest.intervals._shrunk import shrink_variance
 from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.rows import Array
+
+# Imaginary draws that showed the surrogate's variance.
+_PSEUDO_DRAWS = 100
+# Of the variance's own standard error, so much is added to it: few terms hide their kurtosis.
+_DOUBT = 0.2
+# Less skewness than this is none; with more, less than one event in nine would be left.
+_LEAST_SKEWNESS, _MOST_SKEWNESS = 1e-3, 3.0
 
 
 def interval(estimate: Estimate, level: float) -> Interval:
-    """Interval for one mean (d = 1) of values from 0 up.
-
-    Rare events carry two degrees of freedom each (Garwood 1936), and no variance more than those
-    labels that are above the mean, or below it.
-    """
-    mean = float(np.clip(estimate.mean[0], *estimate.limits[:, 0]))
+    """Interval for one mean (d = 1); what is known bounds it."""
+    lower, upper = estimate.limits[:, 0]
+    mean = float(np.clip(estimate.mean[0], lower, upper))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
-    variance, tail = shrink_variance(estimate), (1 - level) / 2
-    freedom = min(estimate.freedom, max(2 * estimate.minority_count, 2.0))
-    if mean <= 0 or variance <= 0:
-        lower, upper = estimate.limits[:, 0]
-        return Interval(float(lower), float(upper), level, "gamma", variance)
-    events = mean**2 / variance * (ndtri(tail) / stdtrit(freedom, tail)) ** 2
-    ends = mean / events * gammaincinv([events, events + 1], [tail, 1 - tail])
-    if estimate.minority_count == 0:
-        # Nothing that was seen speaks against a mean of 0.
-        ends[0] = 0.0
-    lower, upper = np.clip(ends, *estimate.limits[:, 0])
+    variance, tail = _raise_variance(estimate), (1 - level) / 2
+    if variance > 0:
+        freedom = estimate.spread_freedom
+        doubted = variance * (1 + _DOUBT * (2 / freedom) ** 0.5)
+        deviation = doubted**0.5 * stdtrit(freedom, tail) / ndtri(tail)
+        ends = mean + deviation * _standard_limits(estimate.skewness, tail)
+        if estimate.minority_count > 0 or not np.isfinite(lower):
+            lower = np.clip(ends[0], lower, upper)
+        # Otherwise nothing that was seen speaks against the smallest mean.
+        upper = np.clip(ends[1], lower, upper)
     return Interval(float(lower), float(upper), level, "gamma", variance)
+
+
+def _standard_limits(skewness: float, tail: float) -> Array:
+    """(2,) limits in deviations from an estimate of this skewness."""
+    size = min(abs(skewness), _MOST_SKEWNESS)
+    if size < _LEAST_SKEWNESS:
+        return np.array([ndtri(tail), -ndtri(tail)])
+    events = 1 / size**2
+    limits = size * gammaincinv([events, events + 1], [tail, 1 - tail]) - 1 / size
+    return limits if skewness > 0 else -limits[::-1]
+
+
+def _raise_variance(estimate: Estimate) -> float:
+    """The observed variance, drawn towards the surrogate's as 100 draws would if that is larger.
+
+    The large values that few draws met may all be among the smaller of them.
+    """
+    draws = len(estimate.terms)
+    observed, expected = estimate.variance[0, 0], estimate.model_variance
+    shrunk = (draws * observed + _PSEUDO_DRAWS * expected) / (draws + _PSEUDO_DRAWS)
+    return float(max(observed, shrunk))

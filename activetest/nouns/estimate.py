@@ -113,6 +113,32 @@ class Estimate:
         """Effective degrees of freedom of the variance; infinite for model-based estimates."""
         return max(1 / (self.weights**2).sum() - 1, 1.0) if len(self.weights) else np.inf
 
+    @property
+    def skewness(self) -> float:
+        """Skewness of the estimate (d = 1), from the third moments of its terms; 0 without any."""
+        parts = self._parts()
+        spread = (parts**2).sum()
+        return float((parts**3).sum() / spread**1.5) if spread > 0 else 0.0
+
+    @property
+    def spread_freedom(self) -> float:
+        """Degrees of freedom of the variance (d = 1) that the kurtosis of the terms leaves.
+
+        The variance of n terms of kurtosis c has a relative variance of (c - 1) / n, and one of
+        normal terms with f degrees of freedom 2 / f (Satterthwaite 1946). Few terms hardly show
+        their kurtosis: at least 3, and at most what `freedom` says.
+        """
+        squares = self._parts() ** 2
+        spread = squares.sum()
+        relative = (squares**2).sum() / spread**2 - (self.weights**2).sum() if spread > 0 else 0.0
+        return float(min(max(2 / relative, 3.0), self.freedom) if relative > 0 else self.freedom)
+
+    def _parts(self) -> Array:
+        """(M,) weighted deviations of the terms from their mean; rounding is none."""
+        terms = self.terms[:, 0]
+        apart = terms - self.weights @ terms
+        return self.weights * apart * (np.abs(apart) > 1e-12 * np.abs(terms).max(initial=0))
+
 
 @dataclass(frozen=True)
 class Interval:

@@ -24,6 +24,9 @@ HEADLINE = "doubly-robust"
 _ONE_LOOK = ("fixed", "posterior")
 # Labels above and below a metric of several means that its linear approximation needs.
 _FEW = 3
+# Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
+# few losses make most of it, it has fewer.
+_DRAWS, _FREEDOM = 50, 8
 
 
 def estimate_overall(
@@ -216,8 +219,10 @@ def is_reliable(value: Value, method: str) -> bool:
         return True
     if value.several and method in ("delta-beta", "group-beta", "group-t"):
         return value.estimate.minority_count >= _FEW
-    # Heavy tails need more: when large losses are missing from the sample, the labels look alike.
-    enough = {"shrunk-t": RARE, "group-t": RARE, "gamma": 2 * RARE}.get(method, 0)
+    if method == "gamma":
+        estimate = value.estimate
+        return len(estimate.terms) >= _DRAWS and estimate.spread_freedom >= _FREEDOM
+    enough = RARE if method == "group-t" else 0
     return min(value.estimate.minority_count, value.estimate.weighted_minority_count) >= enough
 
 

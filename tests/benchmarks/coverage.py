@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--pools", default="")
     parser.add_argument("--floor", default="0.35")
     parser.add_argument("--metric", action="append")
+    parser.add_argument("--outputs", default="", help="the column of scores, for regression")
     parser.add_argument("--acquisition", default="optimal")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--budget", default="50,100,200,400")
@@ -86,7 +87,8 @@ class Study:
         folder = options.folder / f"{name}.parquet"
         # The caches of two versions may differ.
         where = options.save / f"{name}.cache-{abs(hash_text(str(options.code))):x}"
-        pool = Pool.open(str(folder))
+        roles = {"task": "regression", "outputs": options.outputs} if options.outputs else {}
+        pool = Pool.open(str(folder), **roles)
         if not where.exists():
             cache.build_cache(pool, where)
         self.cache = cache.open_cache(where)

@@ -30,7 +30,7 @@ SERVED = [
     in (None, "regression" if kind == "values" else "classification")
 ]
 # Methods of this project's own, or older than papers: their docstrings explain them instead.
-OWN = {"uniform", "agreement", "residual", "shrunk-t", "model", "iid"}
+OWN = {"uniform", "agreement", "residual", "model", "iid"}
 
 
 def pool_rows(kind: str) -> Rows:

@@ -268,9 +268,7 @@ def test_the_variance_of_the_items_counts_those_that_were_supplied(farm):
     [
         ("korn-graubard", False, 0),
         ("group-beta", False, 0),
-        ("shrunk-t", False, 20),
         ("group-t", False, 20),
-        ("gamma", False, 40),
         ("delta-beta", True, 3),
         ("group-beta", True, 3),
         ("group-t", True, 3),
@@ -287,6 +285,21 @@ def test_an_interval_is_reliable_from_so_many_labels_of_the_rarer_kind_on(method
     if enough:
         assert not reliable(enough - 0.1, 1e3)
         assert reliable(1e3, enough - 0.1) == several
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(several):
+    """From 50 draws and 8 degrees of freedom on, whatever the labels' counts."""
+
+    def reliable(draws: int, freedom: float) -> bool:
+        estimate = SimpleNamespace(
+            terms=np.zeros((draws, 1)), spread_freedom=freedom, minority_count=2.0
+        )
+        return rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), "gamma")
+
+    assert reliable(50, 8.0) and reliable(1000, 90.0)
+    assert not reliable(49, 40.0)
+    assert not reliable(1000, 7.9)
 
 
 @pytest.mark.parametrize("method", ["exact", "betting"])
