@@ -48,7 +48,7 @@ def _standard_limits(skewness: float, tail: float) -> Array:
     if size < _LEAST_SKEWNESS:
         return np.array([ndtri(tail), -ndtri(tail)])
     events = 1 / size**2
-    limits = size * gammaincinv([events, events + 1], [tail, 1 - tail]) - 1 / size
+    limits: Array = size * gammaincinv([events, events + 1], [tail, 1 - tail]) - 1 / size
     return limits if skewness > 0 else -limits[::-1]
 
 

@@ -137,7 +137,9 @@ class Estimate:
         """(M,) weighted deviations of the terms from their mean; rounding is none."""
         terms = self.terms[:, 0]
         apart = terms - self.weights @ terms
-        return self.weights * apart * (np.abs(apart) > 1e-12 * np.abs(terms).max(initial=0))
+        apart[np.abs(apart) <= 1e-12 * np.abs(terms).max(initial=0)] = 0.0
+        parts: Array = self.weights * apart
+        return parts
 
 
 @dataclass(frozen=True)
