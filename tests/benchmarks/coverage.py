@@ -6,13 +6,15 @@
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Intervals do not change what is
 drawn, so each study is played once: what its intervals are made of is kept in SAMPLES, and a later
 call with the same SAMPLES plays only what is missing. --code makes the estimates and intervals with
-the code of another checkout from the same samples, and --runs 0 plays nothing.
+the code of another checkout from the same samples, and --runs 0 plays nothing. --students gives
+uniform draws without replacement, with Student's t, in place of the studies.
 
 coverage   of the 95 % interval; low and high are the shares of studies in which the truth lies
            below and above it
 above 5%   share of studies in which the truth lies above the upper end of a 90 % interval, which a
            gate uses; below 5% for the lower end
 width      mean width of the 95 % interval; ratio: over 3.92 standard deviations of the estimate
+reliable   share of studies whose interval is not marked, its coverage in those, and in the others
 saved      uniform labels that would be as good, over the labels, as the report says (mean), and in
            truth: the variance of uniform draws over the mean squared error
 """
@@ -32,7 +34,7 @@ import numpy as np
 _CHUNK = 25
 _HEADER = (
     "| pool | metric | floor | labels | runs | coverage | low | high | below 5% | above 5% "
-    "| width | ratio | reliable | saved | truly |"
+    "| width | ratio | reliable | if so | if not | saved | truly |"
 )
 
 
@@ -46,6 +48,7 @@ def main() -> None:
     parser.add_argument("--metric", action="append")
     parser.add_argument("--outputs", default="", help="the column of scores, for regression")
     parser.add_argument("--acquisition", default="optimal")
+    parser.add_argument("--students", action="store_true")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--budget", default="50,100,200,400")
     parser.add_argument("--batch", type=int, default=25)
@@ -66,8 +69,10 @@ def main() -> None:
     for name in names:
         for floor in map(float, options.floor.split(",")):
             study = Study(options, name, floor, budgets)
-            study.play(options.runs)
-            for row in study.rows(options.most):
+            if not options.students:
+                study.play(options.runs)
+            found = study.students(options.runs) if options.students else study.rows(options.most)
+            for row in found:
                 print(f"| {' | '.join(row)} |", flush=True)
 
 
@@ -175,6 +180,29 @@ class Study:
             cells = summarise(np.array(numbers), *self.uniform(metric, budget))
             yield [self.name, metric.title, f"{self.floor:g}", str(budget), *cells]
 
+    def students(self, runs: int) -> Iterator[list[str]]:
+        """Rows of uniform draws without replacement with Student's t, for maps of one mean."""
+        from scipy.stats import t
+
+        rng = np.random.default_rng(1)
+        everything = self.cache.rows(0, self.cache.size)
+        for metric in self.metrics:
+            (statistic,) = metric.statistics
+            values = statistic.value(everything.outputs, self.truth[:, None])[:, 0]
+            for budget in self.budgets:
+                some = np.array([rng.permutation(values)[:budget] for _ in range(runs)])
+                mean = some.mean(axis=1)
+                half = some.std(axis=1, ddof=1) * (1 / budget - 1 / len(values)) ** 0.5
+                ends = [mean] + [
+                    mean + sign * half * t.ppf(level, budget - 1)
+                    for level in (0.975, 0.95)
+                    for sign in (-1, 1)
+                ]
+                mapped = [metric.smooth(each[:, None]) for each in ends]
+                numbers = np.column_stack([*mapped, np.ones(runs), np.ones(runs)])
+                cells = summarise(numbers, *self.uniform(metric, budget))
+                yield [f"{self.name}, Student's t", metric.title, "1", str(budget), *cells]
+
     def uniform(self, metric, budget: int) -> tuple[float, float]:
         """The true value of a metric, and the squared error of uniform draws."""
         from activetest.simulation.baseline import compute_baseline
@@ -235,7 +263,7 @@ def summarise(numbers: np.ndarray, truth: float, uniform: float) -> list[str]:
     # An interval that ends at the truth holds, whatever rounding says.
     low, high = lower > truth + 1e-12, upper < truth - 1e-12
     gate_low, gate_high = gate_lower > truth + 1e-12, gate_upper < truth - 1e-12
-    width = (upper - lower).mean()
+    width, parts = (upper - lower).mean(), (reliable == 1, reliable == 0)
     shares = [1 - low.mean() - high.mean(), low.mean(), high.mean()]
     shares += [gate_low.mean(), gate_high.mean()]
     truly = uniform / ((value - truth) ** 2).mean()
@@ -245,6 +273,7 @@ def summarise(numbers: np.ndarray, truth: float, uniform: float) -> list[str]:
         f"{width:.4f}",
         f"{width / (3.92 * value.std()):.2f}",
         f"{reliable.mean():.2f}",
+        *(f"{1 - (low | high)[some].mean():.3f}" if some.any() else "-" for some in parts),
         f"{np.nanmean(saved):.2f}",
         f"{truly:.2f}",
     ]
