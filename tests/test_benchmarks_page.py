@@ -115,6 +115,17 @@ def test_the_readme_shows_the_picture_and_says_what_is_on_it():
     numbers = sorted(round(row.random_labels) for row in picture.read_savings(PAGE))
     assert f"{picture.LABELS} chosen labels" in text
     assert f"{numbers[0]} to {numbers[-1]} random" in text
+    alone = sorted(round(row.alone) for row in picture.read_savings(PAGE))
+    assert f"{alone[0]} to {alone[-1]} of them by the surrogate alone" in text
+
+
+def test_the_readme_says_what_the_surrogate_saves_alone_on_every_pool():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for pool, cell, _ in picture.read_table(PAGE, "| pool | surrogate alone:"):
+        saved, _, coverage, _ = cell.split(", ")
+        shown = f"{float(saved.split()[0]):.1f}x, {100 * float(coverage):.0f} %"
+        [line] = [each for each in readme.splitlines() if each.startswith(f"| {pool} (")]
+        assert line.split(" | ")[2] == shown
 
 
 def test_the_picture_shows_the_table_of_the_error_rate():

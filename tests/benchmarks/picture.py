@@ -2,8 +2,9 @@
 
     python tests/benchmarks/picture.py
 
-Reads the tables of pools and of the error rate in README.md beside this file, and writes
-savings.svg beside it. Whiskers are two Monte-Carlo standard errors of the ratio of squared errors.
+Reads the tables of pools, of the error rate and of the surrogate alone in README.md beside this
+file, and writes savings.svg beside it. Whiskers are two Monte-Carlo standard errors of the ratio of
+squared errors.
 The picture brings its own background, in the colours of the reader's light or dark mode.
 """
 
@@ -25,6 +26,7 @@ STYLE = """
 .text { fill: #1f2328 }
 .quiet { fill: #59636e }
 .bought { fill: #afb8c1 }
+.surrogate { fill: #80b3f0 }
 .saved { fill: #0969da }
 .grid { stroke: #d1d9e0 }
 .limit, .whisker { stroke: #1f2328 }
@@ -33,6 +35,7 @@ STYLE = """
 .text { fill: #f0f6fc }
 .quiet { fill: #9198a1 }
 .bought { fill: #59636e }
+.surrogate { fill: #316dca }
 .saved { fill: #4493f8 }
 .grid { stroke: #3d444d }
 .limit, .whisker { stroke: #f0f6fc }
@@ -46,12 +49,14 @@ class Savings:
 
     random_labels   how many reach the same error
     whisker         two Monte-Carlo standard errors of it
+    alone           how many LABELS random ones are worth that are read with the same surrogate
     """
 
     pool: str
     error: float
     random_labels: float
     whisker: float
+    alone: float
 
 
 def main() -> None:
@@ -66,22 +71,26 @@ def draw(page: str) -> str:
     bottom = TOP + len(rows) * ROW
     title = f"What {LABELS} chosen labels are worth"
     listed = ", ".join(f"{row.pool} {row.random_labels:.0f}" for row in rows)
+    alone = ", ".join(f"{row.pool} {row.alone:.0f}" for row in rows)
     description = (
         f"Number of random labels that estimate the error rate as well as {LABELS} labels chosen "
-        f"by activetest: {listed}. {LABELS} would be no saving."
+        f"by activetest: {listed}. {LABELS} would be no saving. {LABELS} random labels that are "
+        f"read with the same surrogate are worth: {alone}."
     )
     note = f"Means over {runs:,} simulated studies of each pool; whiskers: two standard errors."
+    light = f"Light: what {LABELS} random labels are worth with the same surrogate."
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 74}" '
-        f'width="{WIDTH}" height="{bottom + 74}" role="img" aria-labelledby="title desc" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 92}" '
+        f'width="{WIDTH}" height="{bottom + 92}" role="img" aria-labelledby="title desc" '
         'font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif" '
         'font-size="13">',
         f'<title id="title">{escape(title)}</title>',
         f'<desc id="desc">{escape(description)}</desc>',
         f"<style>{STYLE}</style>",
-        f'<rect class="page" x="0.5" y="0.5" width="{WIDTH - 1}" height="{bottom + 73}" rx="8"/>',
+        f'<rect class="page" x="0.5" y="0.5" width="{WIDTH - 1}" height="{bottom + 91}" rx="8"/>',
         write(24, 34, title, "text", 'font-size="18" font-weight="600"'),
         write(24, 56, "Random labels that estimate the error rate just as well", "quiet"),
+        write(24, bottom + 70, light, "quiet", 'font-size="12"'),
         *(part for tick in TICKS for part in draw_tick(tick, bottom)),
         *(part for place, row in enumerate(rows) for part in draw_row(place, row)),
         f'<line class="limit" x1="{place_of(LABELS)}" y1="{TOP - 14}" x2="{place_of(LABELS)}" '
@@ -101,6 +110,7 @@ def read_savings(page: str) -> list[Savings]:
     S^2 (1/m - 1/N), so m has (1 - m/N) times the relative error of the ratio.
     """
     pools = {row[0]: row for row in read_table(page, "| pool | items | classes |")}
+    alone = {row[0]: row[1] for row in read_table(page, "| pool | surrogate alone:")}
     savings = []
     for pool, *_, cell in read_table(page, "| pool | M = 50: saved, labels,"):
         if pool not in pools:
@@ -110,9 +120,9 @@ def read_savings(page: str) -> list[Savings]:
         )
         size, error = int(pools[pool][1].replace(",", "")), float(pools[pool][3])
         equal = LABELS * labels
-        savings.append(
-            Savings(pool, error, equal, 2 * equal * (1 - equal / size) * deviation / ratio)
-        )
+        whisker = 2 * equal * (1 - equal / size) * deviation / ratio
+        labels = float(re.match(r"[\d.]+ ± [\d.]+, ([\d.]+),", alone[pool])[1])
+        savings.append(Savings(pool, error, equal, whisker, LABELS * labels))
     return savings
 
 
@@ -140,6 +150,7 @@ def draw_row(place: int, row: Savings) -> list[str]:
     """The name of a pool, its bar with a whisker, and what the labels are worth."""
     middle = TOP + place * ROW + ROW / 2
     bought, end = min(row.random_labels, LABELS), place_of(row.random_labels)
+    alone = place_of(min(max(row.alone, bought), row.random_labels))
     low, high = place_of(row.random_labels - row.whisker), place_of(row.random_labels + row.whisker)
     end_of_name = LEFT - 14
     return [
@@ -152,7 +163,8 @@ def draw_row(place: int, row: Savings) -> list[str]:
             'text-anchor="end" font-size="11"',
         ),
         draw_bar("bought", LEFT, middle, place_of(bought) - LEFT),
-        draw_bar("saved", place_of(bought), middle, end - place_of(bought)),
+        draw_bar("surrogate", place_of(bought), middle, alone - place_of(bought)),
+        draw_bar("saved", alone, middle, end - alone),
         f'<path class="whisker" d="M{low} {middle}H{high}M{low} {middle - 4}v8M{high} '
         f'{middle - 4}v8" fill="none" stroke-width="1.25"/>',
         write(
