@@ -126,15 +126,17 @@ def compare_with_uniform(
 def add_surrogate_saved(results: Sequence[SimulatedStrategy]) -> list[SimulatedStrategy]:
     """The results; doubly robust ones with what uniform draws save, read in the same way."""
     alone = {
-        (one.surrogate, one.metric, one.budget): one.labels_saved
-        for one in results
-        if (one.acquisition, one.estimator) == (_UNIFORM, _DOUBLY_ROBUST)
+        (result.surrogate, result.metric, result.budget): result.labels_saved
+        for result in results
+        if (result.acquisition, result.estimator) == (_UNIFORM, _DOUBLY_ROBUST)
     }
     return [
-        replace(one, surrogate_saved=alone.get((one.surrogate, one.metric, one.budget)))
-        if one.estimator == _DOUBLY_ROBUST
-        else one
-        for one in results
+        replace(
+            result, surrogate_saved=alresult.get((result.surrogate, result.metric, result.budget))
+        )
+        if result.estimator == _DOUBLY_ROBUST
+        else result
+        for result in results
     ]
 
 
