@@ -131,9 +131,7 @@ def add_surrogate_saved(results: Sequence[SimulatedStrategy]) -> list[SimulatedS
         if (result.acquisition, result.estimator) == (_UNIFORM, _DOUBLY_ROBUST)
     }
     return [
-        replace(
-            result, surrogate_saved=alresult.get((result.surrogate, result.metric, result.budget))
-        )
+        replace(result, surrogate_saved=alone.get((result.surrogate, result.metric, result.budget)))
         if result.estimator == _DOUBLY_ROBUST
         else result
         for result in results
