@@ -25,7 +25,7 @@ class PackedRound(NamedTuple):
 
     choices         text
     params          text of the surrogate's parameters without arrays
-    record          text of all else: the keys are those of PARTS
+    record          text of all else: the keys are those of PARTS, and "methods"
     params_numbers  of the text params
     numbers         of the text record
     """
@@ -51,7 +51,8 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
         [asdict(objective) for objective in round.objectives],
         None if round.allocation is None else _serialise_allocation(round.allocation),
     )
-    return pack_round(round.choices, params, dict(zip(PARTS, parts, strict=True)))
+    record = dict(zip(PARTS, parts, strict=True)) | {"methods": round.methods}
+    return pack_round(round.choices, params, record)
 
 
 def pack_round(
@@ -143,6 +144,8 @@ class RoundParser:
                 "count": np.array(entries["count"]),
                 "objectives": tuple(map(_parse_objective, entries["aims"])),
                 "allocation": entries["shares"] and _parse_allocation(entries["shares"]),
+                # Rounds of the first methods did not record them.
+                "methods": entries.get("methods", 1),
             }
             for entries in unpack_several(structure, numbers, arrays=True)
         ]

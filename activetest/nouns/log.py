@@ -9,6 +9,9 @@ import numpy as np
 from activetest.nouns.rows import Array
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
+# The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
+# when the same log leads to other numbers.
+METHODS = 2
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -66,6 +69,7 @@ class Round:
     fit_labels    number of labels that this surrogate was fitted to
     allocation    of rounds that chose between groups: enough to compute the weight of every row
                   again; None for those whose rows had scores of their own
+    methods       METHODS of the version that drew it; 1 where none was recorded
     again         names of the groups that it did not record: an earlier surrogate predicted them
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     """
@@ -84,6 +88,7 @@ class Round:
     fit_round: int = 0
     fit_labels: int = 0
     allocation: Allocation | None = None
+    methods: int = METHODS
     again: tuple[str, ...] = ()
     imputed_again: Array | None = None
 

@@ -12,7 +12,7 @@ from activetest.labels import annotators
 from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, Log
+from activetest.nouns.log import DECLINED, LABELLED, METHODS, Log
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
@@ -38,6 +38,7 @@ def write_notes(
     if doubt := annotators.describe_doubt(answers, method):
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
+    notes += _describe_older_rounds(log)
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
@@ -156,6 +157,23 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
         return [Note(text, Weight.INVALID)]
     words = any(map(says_no_label, unmatched))
     return [Note(text, Weight.LIMITED if words else Weight.FACT)]
+
+
+def _describe_older_rounds(log: Log) -> list[Note]:
+    """That rounds were drawn by an earlier version, which computed other numbers from them."""
+    older = [each.number for each in log.history if each.methods < METHODS]
+    if not older:
+        return []
+    rounds = f"Round {older[0]} was"
+    if len(older) > 1:
+        # Versions follow each other, and so do their rounds.
+        rounds = f"Rounds {older[0]} to {older[-1]} were"
+    text = (
+        f"{rounds} drawn by an earlier version of activetest. What was drawn and labelled counts "
+        "as it did, but intervals and labels saved are computed by newer methods, so numbers may "
+        "differ from those that the earlier version reported: see the page on intervals."
+    )
+    return [Note(text, Weight.LIMITED)]
 
 
 def _describe_deterministic(log: Log, drawn: int) -> list[Note]:
