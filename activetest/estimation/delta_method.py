@@ -89,11 +89,11 @@ def _add_model_variance(
         variance=linear.variance + doubt,
         model_variance=model + doubt,
         one_draw=sample.spread(slope, mean) if sample.spread else np.nan,
-        minority_count=min(_effective_count(pull[side]) for side in sides),
-        weighted_minority_count=min(_effective_count((pull * inverse)[side]) for side in sides),
+        minority_count=min(count_effectively(pull[side]) for side in sides),
+        weighted_minority_count=min(count_effectively((pull * inverse)[side]) for side in sides),
     )
 
 
-def _effective_count(pulls: Array) -> float:
+def count_effectively(pulls: Array) -> float:
     """The number of equal pulls with the same sum and sum of squares ratio: (sum p)^2 / sum p^2."""
     return float(pulls.sum() ** 2 / (pulls @ pulls)) if len(pulls) else 0.0

@@ -7,6 +7,7 @@ method); an interval is built around that number.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import find_free_items, make_generator
+
+if TYPE_CHECKING:
+    from activetest.estimation.population import SampledPool
 
 # Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
 _MEMBERS, _MEMBER_ROWS = 200, 5_000
@@ -73,6 +77,7 @@ class Value:
     predicted  the metric that the surrogate of the last draw expected; NaN where none is recorded
     sample     what it was estimated from
     worst      what it could be where answers are missing; None where none is
+    sampled    for a value of the population behind the pool: what the pool's sampling adds to it
     """
 
     metric: Metric
@@ -84,6 +89,12 @@ class Value:
     predicted: float
     sample: Sample
     worst: WorstCase | None = None
+    sampled: "SampledPool | None" = None
+
+    @property
+    def of_pool(self) -> "Value":
+        """The value for this pool, which is the value itself unless it is the population's."""
+        return self if self.sampled is None else self.sampled.value
 
     @property
     def several(self) -> bool:
@@ -254,12 +265,21 @@ def _predict_metric(sample: Sample, metric: Metric) -> float:
 def estimate_difference(first: Value, second: Value, level: float) -> tuple[float, Interval]:
     """The metric in first group minus that in another, from first log, and its joint interval.
 
-    No item is in both: what the surrogate expects of the variances adds up, and what the draws show
-    is the variance of the difference of their terms. Degrees of freedom are those of the group with
-    fewer labels. Where answers are missing, the interval is the hull of those of worst cases.
+    Where answers are missing, the interval is the hull of those of worst cases.
     """
     if first.worst or second.worst:
         return _difference_at_worst(first, second, level)
+    apart, joint = combine_difference(first, second)
+    return apart, catalog.load("intervals", "group-t").interval(joint, level)
+
+
+def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
+    """The metric in first group minus that in another, from first log, and its joint estimate.
+
+    No item is in both: what the surrogate expects of the variances adds up, and what the draws show
+    is the variance of the difference of their terms. Degrees of freedom are those of the group with
+    fewer labels.
+    """
     # Where everything is known, terms still differ, and mean nothing.
     slopes = tuple(0.0 if value.estimate.exact else value.slope for value in (first, second))
     apart = first.value - second.value
@@ -283,7 +303,7 @@ def estimate_difference(first: Value, second: Value, level: float) -> tuple[floa
         model_variance=0.0 if exact else float(expected),
         exact=exact,
     )
-    return apart, catalog.load("intervals", "group-t").interval(joint, level)
+    return apart, joint
 
 
 def _difference_at_worst(first: Value, second: Value, level: float) -> tuple[float, Interval]:

@@ -11,6 +11,11 @@ from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.missing import Filled, can_fill, estimate_with_missing, fill_missing
+from activetest.estimation.population import (
+    Population,
+    generalise_difference,
+    generalise_value,
+)
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Choices
@@ -36,6 +41,7 @@ class View:
     imputation   the surrogate's own view of the rest; None where it is not needed
     metrics      {title: the metric}, curves linearised around what is known of the whole pool
     filled       what fill_missing found so far, by metric and group
+    population   what the pool is a sample of, where values are about that; None for the pool itself
     """
 
     log: Log
@@ -46,6 +52,7 @@ class View:
     imputation: Imputation | None
     metrics: dict[str, Metric]
     filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
+    population: Population | None = None
 
     def value(
         self,
@@ -81,7 +88,20 @@ class View:
             sample = estimate.add_imputation(sample, refined, self.imputation)
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
             self._refuse_waiting_draws(len(sample.prob))
-        return estimate.estimate_metric(sample, refined, estimator)
+        value = estimate.estimate_metric(sample, refined, estimator)
+        if self.population is None:
+            return value
+        return generalise_value(value, sample, evidence, self.cache, group, self.population)
+
+    def difference(
+        self, first: Value, second: Value, groups: tuple[Group, Group], level: float
+    ) -> tuple[float, Interval]:
+        """The metric in the first of two groups minus that in the second, and its interval."""
+        if self.population is None:
+            return estimate.estimate_difference(first, second, level)
+        return generalise_difference(
+            first, second, groups, self.evidence, self.cache, self.population, level
+        )
 
     def fill_missing(
         self, metric: Metric, group: Group | None = None, *, alike: bool = False
@@ -203,10 +223,12 @@ def build_view(
     seed: int,
     own_view: bool,
     surrogate: Surrogate | None = None,
+    population: Population | None = None,
 ) -> View:
     """The view of these metrics; own_view adds the surrogate's beliefs about the rest of the pool.
 
-    surrogate is what rounds.fit.get_surrogate gives, where that is at hand.
+    surrogate is what rounds.fit.get_surrogate gives, where that is at hand. population is what
+    values are about, where that is not this pool.
     """
     refined = {
         metric.title: linearise_curve(metric, log, cache) if metric.refine else metric
@@ -216,7 +238,7 @@ def build_view(
         log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
     )
     imputation = estimate.impute_unknown(evidence, cache, seed=seed) if own_view else None
-    return View(log, cache, choices, seed, evidence, imputation, refined)
+    return View(log, cache, choices, seed, evidence, imputation, refined, population)
 
 
 def linearise_curve(

@@ -92,6 +92,7 @@ class Estimate:
                              metric, or those that lower it, counted by how much they do
     weighted_minority_count  the same, counted by how much they do over the probability of their
                              draw
+    degrees                  degrees of freedom of the variance; None where the weights say them
     """
 
     mean: Array
@@ -107,10 +108,13 @@ class Estimate:
     one_draw: float = np.nan
     minority_count: float = 0.0
     weighted_minority_count: float = 0.0
+    degrees: float | None = None
 
     @property
     def freedom(self) -> float:
         """Effective degrees of freedom of the variance; infinite for model-based estimates."""
+        if self.degrees is not None:
+            return self.degrees
         return max(1 / (self.weights**2).sum() - 1, 1.0) if len(self.weights) else np.inf
 
     @property

@@ -180,6 +180,10 @@ class Report:
                                              study without one
     estimators                               those that were named for this report; empty where the
                                              default ones are in it
+    population                               whether numbers are about what the pool is a sample
+                                             of, and not about the pool itself
+    cluster                                  column of clusters that the pool is a sample of; None
+                                             for items
     """
 
     pool: str
@@ -198,6 +202,8 @@ class Report:
     surrogate_note: str | None = None
     assessment: Assessment | None = None
     estimators: tuple[str, ...] = ()
+    population: bool = False
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
-from activetest.estimation.estimate import Value, estimate_difference
+from activetest.estimation.estimate import Value
 from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals.group_t import NEEDS_INSIDE
@@ -176,7 +176,7 @@ def _estimate(
         value = view.value(metric, estimator, group, kind=kind)
     except NotEstimable as error:
         return replace(row, reason=error.problem), None
-    exact = value.estimate.exact
+    exact = value.of_pool.estimate.exact
     if exact:
         row = replace(row, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:
@@ -188,7 +188,7 @@ def _estimate(
         without = replace(row.quantity, estimate=value.value)
         return replace(row, quantity=without, reason=error.problem), value
     design = not is_model_based(estimator) and not exact
-    reliable = not design or is_reliable(value, interval.method)
+    reliable = is_model_based(estimator) or is_reliable(value, interval.method)
     saving = measure_saving(value, interval, group.size, bought, reliable=reliable)
     quantity = Quantity(
         estimate=value.value,
@@ -282,7 +282,9 @@ def measure_saving(
     known = reliable and value.estimate.minority_count > 0 and single > 0 and interval.variance > 0
     if not known:
         return Saving(bought, kind=SavingKind.TOO_EARLY)
-    draws = single / (interval.variance + single / size)
+    # What the pool's own sampling adds, uniform draws would have as well.
+    drawn = interval.variance - (value.sampled.variance if value.sampled else 0.0)
+    draws = single / (drawn + single / size)
     return Saving(bought, float(draws), SavingKind.ABOUT)
 
 
@@ -336,7 +338,7 @@ def _subtract_pairs(
     pairs = list(combinations(estimates, 2))
     rows = []
     for (group, value), (other, subtracted) in pairs:
-        apart, interval = estimate_difference(value, subtracted, level)
+        apart, interval = view.difference(value, subtracted, (group, other), level)
         bought = Saving(count_bought(view, group) + count_bought(view, other))
         rows.append(
             EstimateRow(

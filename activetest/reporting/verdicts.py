@@ -167,7 +167,7 @@ def _judge_once(
         return replace(gate, reason=_add_hint(error))
     gate = replace(gate, n_labeled=count_labelled(view, group, metric))
     few = group.column is not None and gate.n_labeled < NEEDS_INSIDE
-    if few and not value.estimate.exact:
+    if few and not value.of_pool.estimate.exact:
         return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
     interval = view.interval(value, gate.level, FIXED, group)
     strict = view.interval(value, 1 - 2 * (1 - view.choices.level) / count, FIXED, group)

@@ -1,0 +1,351 @@
+"""From this pool to the process that made it: the variance that the pool's own sampling adds.
+
+The pool is taken to be a sample, of N items or of C clusters of items, from what the process could
+make. An estimate that is unbiased for this pool is unbiased for the process as well, with variance
+E[V] + V_pool: V, given the pool, is what the draws show, and V_pool is the variance of the pool's
+own value (Sarndal, Swensson and Wretman 1992, section 13.6; Binder and Roberts 2003). With u_j what
+item j adds to the deviation of the linearised metric (their sum over the pool is 0),
+
+    V_pool = N / (N - 1) sum_j u_j^2        for items that are independent,
+    V_pool = C / (C - 1) sum_c (sum_{j in c} u_j)^2        for clusters that are.
+
+Both sums are estimated from the labels without bias whatever the probabilities of draws were, but
+for the estimated mean in u. For squares that is the weighted sum that LURE makes of known items.
+For products of two items of a cluster, every pair of draws l < m gives an unbiased estimate, as the
+second draw's term is unbiased given the first: sum_c A_lc A_mc - D_l, with A_mc the sum of u over
+items of c that were known before draw m, and u / q of its own item, and D_l the same sum of u^2.
+Pairs are weighted as draws are, by w_l w_m. Clusters never make the variance smaller than
+independent items would: fewer products than that would take are noise.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import NotEstimable
+from activetest.estimation.delta_method import count_effectively, divide_by_answered
+from activetest.estimation.estimate import Value, combine_difference
+from activetest.estimation.samples import Evidence, Group
+from activetest.item_statistics.metric import take_mean
+from activetest.nouns.estimate import Estimate, Interval, Sample
+from activetest.nouns.log import PENDING
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array
+from activetest.parallel import map_reduce
+
+
+@dataclass(frozen=True)
+class Population:
+    """What the pool is a sample of: independent items or, with codes, independent clusters.
+
+    codes   (N,) cluster of each item, from 0; None for items
+    """
+
+    codes: Array | None = None
+
+
+@dataclass(frozen=True)
+class KnownItems:
+    """The K items about which something is known, and the M draws they were known to.
+
+    since     (K,) first draw that knew the item before it was made; M for none
+    drawn     (K,) the draw that drew it; -1 for items that have no probability
+    inverse   (M,) 1 / q of each draw
+    weights   (M,) of each draw, summing to one
+    all       these are all items of the pool
+    """
+
+    since: Array
+    drawn: Array
+    inverse: Array
+    weights: Array
+    all: bool
+
+    @property
+    def item_weights(self) -> Array:
+        """(K,) the weight of each item in a sum over the pool, as LURE gives it."""
+        if self.all:
+            return np.ones(len(self.since))
+        ahead = np.append(np.cumsum(self.weights[::-1])[::-1], 0.0)
+        own = np.append(self.weights * self.inverse, 0.0)
+        return np.asarray(ahead[self.since] + own[self.drawn])
+
+
+@dataclass(frozen=True)
+class SampledPool:
+    """What the pool's own sampling adds to a value that is about the population.
+
+    value       the value for this pool
+    influence   (K,) u of every known item, zero outside the group
+    known       which items these are
+    items       variance of the pool's value if its items are independent
+    clustered   the same if only clusters are; 0 without clusters
+    freedom     degrees of freedom of the variance
+    """
+
+    value: Value
+    influence: Array
+    known: KnownItems
+    items: float
+    clustered: float
+    freedom: float
+
+    @property
+    def variance(self) -> float:
+        """The variance of the pool's value."""
+        return max(self.items, self.clustered)
+
+
+def generalise_value(
+    value: Value,
+    sample: Sample,
+    evidence: Evidence,
+    cache: PoolView,
+    group: Group,
+    population: Population,
+) -> Value:
+    """The value for the population, from the value for this pool.
+
+    What is known of this pool no longer bounds it, and where every label is known it is estimated
+    from N items. Raises NotEstimable for model-based values, for metrics whose interval needs more
+    than the variance of their linear form, and for a single cluster.
+    """
+    if value.estimate.draws is not None:
+        raise NotEstimable("the surrogate's own view is about this pool", "read doubly-robust")
+    if value.metric.interval is not None:
+        raise NotEstimable(
+            f"an interval of {value.metric.title} is about this pool alone", "`population=False`"
+        )
+    influence = _measure_influence(value, sample, evidence, group) / group.size
+    known = list_known_items(evidence, sample)
+    pool = _sample_pool(value, influence, known, evidence, cache, (group,), population)
+    if _is_share(value, sample):
+        mean = float(np.clip(value.estimate.mean[0], 0, 1))
+        pool = replace(pool, items=mean * (1 - mean) / max(group.size - 1, 1))
+    about = _add_variance(value.estimate, pool, group.size, value.bounds)
+    return replace(value, estimate=about, sampled=pool)
+
+
+def generalise_difference(
+    first: Value,
+    second: Value,
+    groups: tuple[Group, Group],
+    evidence: Evidence,
+    cache: PoolView,
+    population: Population,
+    level: float,
+) -> tuple[float, Interval]:
+    """As estimate_difference, for the population. A cluster may have items in both groups."""
+    assert first.sampled is not None and second.sampled is not None
+    pools = first.sampled.value, second.sampled.value
+    apart, joint = combine_difference(*pools)
+    influence = first.slope * first.sampled.influence - second.slope * second.sampled.influence
+    known = first.sampled.known
+    pool = _sample_pool(first, influence, known, evidence, cache, groups, population)
+    size = min(group.size for group in groups)
+    bounds = tuple(joint.limits[:, 0].tolist())
+    joint = _add_variance(joint, pool, size, bounds)
+    return apart, catalog.load("intervals", "group-t").interval(joint, level)
+
+
+def list_known_items(evidence: Evidence, sample: Sample) -> KnownItems:
+    """Drawn items first, then supplied ones, as in the log; draws are those of the sample."""
+    log, steps = evidence.log, evidence.steps
+    places = np.arange(len(log.rows))
+    drawn = np.full(len(places), -1)
+    drawn[steps] = np.arange(len(steps))
+    # Draws beyond those that estimates use are not known to any of them.
+    since = np.where(places < evidence.used, np.searchsorted(steps, places, "right"), len(steps))
+    supplied = np.searchsorted(log.round[steps], log.supplied_round)
+    pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
+    return KnownItems(
+        since=np.concatenate([since, supplied]).astype(np.int64),
+        drawn=np.concatenate([drawn, np.full(len(supplied), -1)]),
+        inverse=1 / sample.prob,
+        weights=sample.weights,
+        all=not pending and len(places) + len(supplied) == evidence.groups[0].size,
+    )
+
+
+def sum_squares(influence: Array, known: KnownItems) -> float:
+    """The sum of u^2 over the pool, from (K,) u of what is known."""
+    return float(known.item_weights @ influence**2)
+
+
+def sum_cluster_products(influence: Array, clusters: Array, known: KnownItems) -> float:
+    """The sum over the pool of u_j u_k, for different items j and k of a cluster, in both orders.
+
+    clusters   (K,) cluster of each item that is known, as codes from 0
+    """
+    item_weights = known.item_weights
+    sums = np.bincount(clusters, item_weights * influence)
+    if known.all:
+        return float(sums @ sums - influence @ influence)
+    weights, squares = known.weights, known.weights**2
+    rest = 1 - squares.sum()
+    if rest <= 0:
+        return 0.0
+    # Sum_m w_m^2 A_mc^2 over all c: between two items of a cluster becoming known, A stays.
+    order = np.lexsort((known.since, clusters))
+    code, since, u = clusters[order], known.since[order], influence[order]
+    before = np.append(0.0, np.cumsum(squares))
+    running = np.cumsum(u)
+    first = np.searchsorted(code, code)
+    running = running - np.where(first > 0, running[first - 1], 0.0)
+    last = np.append(code[1:] != code[:-1], True)
+    until = np.where(last, len(weights), np.append(since[1:], len(weights)))
+    alone = float(running**2 @ (before[until] - before[since]))
+    # At the draw of an item, its cluster's sum is moved by u / q.
+    drawn = np.flatnonzero(known.drawn >= 0)
+    step = known.drawn[drawn]
+    jump = influence[drawn] * known.inverse[step]
+    at = _sum_known_before(clusters, known.since, influence, clusters[drawn], step)
+    alone += float(squares[step] @ ((at + jump) ** 2 - at**2))
+    # Sum_{l < m} w_l w_m D_l, twice.
+    later = 1 - np.cumsum(weights)
+    of_known = np.append(np.cumsum((weights * later)[::-1])[::-1], 0.0)[known.since]
+    of_drawn = np.append(weights * later * known.inverse, 0.0)[known.drawn]
+    diagonal = 2 * float((of_known + of_drawn) @ influence**2)
+    return (float(sums @ sums) - alone - diagonal) / rest
+
+
+def _sum_known_before(
+    clusters: Array, since: Array, influence: Array, cluster: Array, step: Array
+) -> Array:
+    """(Q,) sum of u over items of a cluster that were known before a draw, for Q such questions."""
+    order = np.lexsort((since, clusters))
+    steps = int(max(since.max(initial=0), step.max(initial=0))) + 1
+    keys = clusters[order] * steps + since[order]
+    running = np.append(0.0, np.cumsum(influence[order]))
+    start = np.searchsorted(clusters[order], cluster)
+    return np.asarray(
+        running[np.searchsorted(keys, cluster * steps + step, side="right")] - running[start]
+    )
+
+
+def _measure_influence(value: Value, sample: Sample, evidence: Evidence, group: Group) -> Array:
+    """(K,) deviation of every drawn and supplied item's linearised statistic from its mean.
+
+    Zero outside the group, and for items that were declined, whose mean is a ratio.
+    """
+    metric, means = value.metric, value.means
+    mean = np.clip(means.mean, *means.limits)
+    single = len(metric.statistics) == 1
+    answerable = divide_by_answered(metric, take_mean if single else metric.smooth, sample)
+    slope = np.ones(1) if len(mean) == 1 else answerable.gradient(mean)
+    names = [each.name for each in evidence.statistics]
+    columns = [names.index(each.name) for each in metric.statistics]
+    columns += [-1] * (len(mean) - len(columns))
+    stats = np.concatenate([evidence.stats, evidence.supplied_stats])
+    labelled = stats[:, -1] > 0
+    codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
+    inside = group.membership(codes) * labelled
+    return np.asarray(((stats[:, columns] - mean) @ slope) * inside)
+
+
+def _sample_pool(
+    value: Value,
+    influence: Array,
+    known: KnownItems,
+    evidence: Evidence,
+    cache: PoolView,
+    groups: tuple[Group, ...],
+    population: Population,
+) -> SampledPool:
+    """V_pool of items and of clusters, from (K,) u of what is known."""
+    size = sum(group.size for group in groups)
+    log = evidence.log
+    stats = np.concatenate([evidence.stats, evidence.supplied_stats])
+    codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
+    inside = sum((group.membership(codes) for group in groups), np.zeros(len(codes)))
+    answered = np.append(log.status != PENDING, log.supplied_status != PENDING) * inside
+    total = known.item_weights @ answered
+    # Over the answered ones' weight: how many items they stand for is known.
+    items = sum_squares(influence, known) * size / total if total > 0 else 0.0
+    items *= size / max(size - 1, 1)
+    freedom = max(float((stats[:, -1] * inside).sum()) - 1, 1.0)
+    pool = SampledPool(value, influence, known, items, 0.0, freedom)
+    if population.codes is None:
+        return pool
+    sizes = _count_clusters(cache, groups, population.codes)
+    present = sizes[sizes > 0]
+    if len(present) < 2:
+        raise NotEstimable(
+            "all items are of one cluster, which says nothing about others",
+            "name a column with more values",
+        )
+    rows = np.concatenate([log.rows, log.supplied_rows])
+    _, clusters = np.unique(population.codes[rows], return_inverse=True)
+    products = sum_cluster_products(influence, clusters, known)
+    count = len(present)
+    effective = float(present.sum()) ** 2 / float((present.astype(float) ** 2).sum())
+    return replace(
+        pool,
+        clustered=(items * (size - 1) / size + products) * count / (count - 1),
+        freedom=max(min(pool.freedom, effective - 1), 1.0),
+    )
+
+
+def _count_clusters(cache: PoolView, groups: tuple[Group, ...], codes: Array) -> Array:
+    """(C,) items of the groups in each cluster."""
+    count = int(codes.max()) + 1
+    if any(group.column is None for group in groups):
+        return np.bincount(codes, minlength=count)
+
+    def on_piece(piece: tuple[int, int]) -> Array:
+        rows = cache.rows(*piece)
+        inside = sum((each.membership(rows.codes) for each in groups), np.zeros(len(rows.codes)))
+        return np.bincount(codes[slice(*piece)], inside, minlength=count)
+
+    counts: Array = map_reduce(cache.chunks(), on_piece, np.add)
+    return counts
+
+
+def _is_share(value: Value, sample: Sample) -> bool:
+    """Whether the value is one mean of a statistic that is 0 or 1: its mean says its variance."""
+    declined = sample.stats.shape[1] > len(value.metric.statistics)
+    return value.bounds == (0.0, 1.0) and not value.several and not declined
+
+
+def _add_variance(
+    estimate: Estimate, pool: SampledPool, size: int, bounds: tuple[float, float]
+) -> Estimate:
+    """The estimate for the population: nothing is known of it but the metric's own bounds.
+
+    Degrees of freedom are Satterthwaite's (1946) for the sum of two variances.
+    """
+    added, observed = pool.variance, float(estimate.variance[0, 0])
+    inside, terms = estimate.inside, estimate.terms
+    minority = estimate.minority_count, estimate.weighted_minority_count
+    one_draw = estimate.one_draw
+    if estimate.exact:
+        # N items, each of which was as likely as any other.
+        inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
+        sides = [pool.influence[sign * pool.influence > 0] for sign in (1, -1)]
+        minority = (min(map(count_effectively, sides)),) * 2
+        one_draw = pool.items * size
+
+    def combine(freedom: float) -> float:
+        squares = observed**2 / freedom + added**2 / pool.freedom
+        return (observed + added) ** 2 / squares if squares > 0 else freedom
+
+    own = max(np.count_nonzero(inside), 3) - 1.0
+    # Intervals of groups take their degrees of freedom from the draws inside.
+    kept = int(combine(own)) + 1
+    if kept < np.count_nonzero(inside):
+        inside = inside * (np.cumsum(inside > 0) <= kept)
+    return Estimate(
+        mean=estimate.mean,
+        variance=estimate.variance + added,
+        terms=terms,
+        weights=estimate.weights,
+        guess=estimate.guess,
+        limits=np.array([bounds], float).T,
+        inside=inside,
+        model_variance=estimate.model_variance + added,
+        one_draw=one_draw,
+        minority_count=minority[0],
+        weighted_minority_count=minority[1],
+        degrees=combine(pool.freedom if estimate.exact else estimate.freedom),
+    )
