@@ -68,6 +68,21 @@ def report(
             help="Most that one item can cost; gives anytime intervals to losses without a bound.",
         ),
     ] = None,
+    population: Annotated[
+        bool,
+        Option(
+            "--population",
+            help="Report on what the pool is a sample of, future items too, not on this pool.",
+        ),
+    ] = False,
+    cluster: Annotated[
+        str | None,
+        Option(
+            "--cluster",
+            metavar="COL",
+            help="With --population: column whose values were sampled, each with all its items.",
+        ),
+    ] = None,
     estimator: options.name_list(
         "Estimator to show.", "--estimator", completes="estimators"
     ) = None,
@@ -102,6 +117,8 @@ def report(
         "interval": interval,
         "half_width": half_width,
         "bound": bound,
+        "population": population,
+        "cluster": cluster,
     }
     finished = Study.open(study).report(**options.drop_missing(settings))
     extent = {}

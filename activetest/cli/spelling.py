@@ -108,6 +108,8 @@ _REPORT = {
     "simultaneous": Parameter("--simultaneous", Takes.NOTHING),
     "half_width": Parameter("--half-width"),
     "bound": Parameter("--bound"),
+    "population": Parameter("--population", Takes.NOTHING),
+    "cluster": Parameter("--cluster"),
 }
 _EXPORT = {
     "rescue": Parameter("--rescue", Takes.NOTHING),

@@ -115,7 +115,8 @@ def generalise_value(
         raise NotEstimable("the surrogate's own view is about this pool", "read doubly-robust")
     if value.metric.interval is not None:
         raise NotEstimable(
-            f"an interval of {value.metric.title} is about this pool alone", "`population=False`"
+            f"an interval of {value.metric.title} is about this pool alone",
+            "`study.report()` gives it",
         )
     influence = _measure_influence(value, sample, evidence, group) / group.size
     known = list_known_items(evidence, sample)
@@ -323,14 +324,14 @@ def _add_variance(
         # N items, each of which was as likely as any other.
         inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
         sides = [pool.influence[sign * pool.influence > 0] for sign in (1, -1)]
-        minority = (min(map(count_effectively, sides)),) * 2
+        minority = (min(count_effectively(side) for side in sides),) * 2
         one_draw = pool.items * size
 
     def combine(freedom: float) -> float:
         squares = observed**2 / freedom + added**2 / pool.freedom
         return (observed + added) ** 2 / squares if squares > 0 else freedom
 
-    own = max(np.count_nonzero(inside), 3) - 1.0
+    own = max(int(np.count_nonzero(inside)), 3) - 1.0
     # Intervals of groups take their degrees of freedom from the draws inside.
     kept = int(combine(own)) + 1
     if kept < np.count_nonzero(inside):

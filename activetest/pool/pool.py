@@ -359,6 +359,45 @@ class Pool:
                     shown[column][place] = value
         return shown
 
+    def encode_column(self, column: str) -> Array:
+        """(N,) int64 code of each item's value of a column, from 0 in the order of first use.
+
+        Raises PoolError for an unknown column, for lists, and for a missing value.
+        """
+        if column not in (names := self.files.schema.names):
+            raise PoolError(
+                f"the pool has no column {column!r}",
+                hint=f"{catalog.suggest(column, names)}its columns are {shorten_list(names)}",
+            )
+        kind = self.files.schema.field(column).type
+        if pa.types.is_nested(kind):
+            raise PoolError(
+                f"column {column!r} is {kind}, and its values cannot be told apart",
+                hint="name a column of texts or numbers",
+            )
+        found: dict[str, int] = {}
+        parts: list[Array] = []
+        named = [self.schema.id] if self.schema.id else []
+        for piece in self.pieces:
+            start = piece.start
+            for batch in self.batches(dict.fromkeys([column, *named]), piece):
+                values = batch.column(column)
+                rule = "give every item a value, one of its own where it belongs to no other"
+                try:
+                    pool_columns.reject_nulls(values, column, rule)
+                except BadRow as bad:
+                    where = self._describe_row(batch, start, bad.row)
+                    raise PoolError(f"{where}: {bad.problem}", hint=bad.hint) from None
+                codes, written = pool_columns.encode_values(values)
+                blank = [code for code, text in enumerate(written) if not text.strip()]
+                if len(rows := np.flatnonzero(np.isin(codes, blank))):
+                    where = self._describe_row(batch, start, int(rows[0]))
+                    raise PoolError(f"{where}: column {column!r} is empty", hint=rule)
+                table = np.array([found.setdefault(each, len(found)) for each in written], np.int64)
+                parts.append(table[codes])
+                start += batch.num_rows
+        return np.concatenate(parts)
+
     def _describe_row(self, batch: pa.RecordBatch, start: int, row: int) -> str:
         """Names a row for an error."""
         place = f"row {start + row:,} of {self.uri} (counting from 0)"

@@ -136,7 +136,11 @@ def facts(report: Report) -> list[tuple[str, str]]:
     """What stands under the headline; labels saved are of one number, and a matrix has many."""
     row = words.headline(report)
     found = words.facts(report, row)
-    return found[:1] if row is not None and _is_of_matrix(report, row) else found
+    if row is not None and _is_of_matrix(report, row):
+        found = found[:1]
+    if row is not None and row.estimate is not None:
+        found.append(("about", words.scope(report, row)))
+    return found
 
 
 def tables(report: Report, *, verbose: bool = False) -> list[Table | Matrix]:

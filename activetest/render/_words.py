@@ -239,6 +239,15 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     return rows
 
 
+def scope(report: Report, row: EstimateRow) -> str:
+    """What numbers are about: the items of this pool, or what the pool is a sample of."""
+    items = f"{count(row.n_pool)} item{'s' * (row.n_pool != 1)}"
+    if not report.population:
+        return f"the {items} of this pool (population: future ones too)"
+    sampled = f", by {plain(report.cluster)}" if report.cluster else ""
+    return f"the population that the {items} are a sample of{sampled}"
+
+
 def count_bought(row: EstimateRow, counts: Counts) -> str:
     """The answers that were bought, and which of them are no labels of random draws."""
     items = counts.labelled + counts.declined + counts.supplied

@@ -67,6 +67,8 @@ def render(report: Report) -> str:
             "selection": report.selection,
             "power": report.power,
             "surrogate_note": report.surrogate_note,
+            "population": report.population,
+            "cluster": report.cluster,
             "counts": asdict(report.counts),
             "estimates": [read_record(row, ESTIMATE_KEYS) for row in report.estimates],
             "notes": [note.text for note in report.notes],

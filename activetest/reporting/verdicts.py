@@ -179,6 +179,9 @@ def _judge_once(
         verdict, reason = UNDECIDED, "there are too few labels for its interval to be reliable"
     elif interval.method != "exact":
         reason = "a fixed interval holds for one look at a number of labels chosen in advance"
+    if view.population:
+        about = "it is about the population that this pool is a sample of"
+        reason = about if reason is None else f"{about}; {reason}"
     return replace(
         gate,
         quantity=replace(

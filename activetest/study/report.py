@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from activetest import catalog
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError
-from activetest.estimation.view import INTERVALS, OWN_VIEW, POSTERIOR, build_view, is_model_based
+from activetest.estimation.population import Population
+from activetest.estimation.view import (
+    ANYTIME,
+    INTERVALS,
+    OWN_VIEW,
+    POSTERIOR,
+    build_view,
+    is_model_based,
+)
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
@@ -25,6 +33,8 @@ from activetest.study.stored import StoredStudy
 
 # The first is the headline. The second is the surrogate's own view.
 BOTH_VIEWS = (HEADLINE, OWN_VIEW)
+# What a report on the population says about the answer to a question.
+_OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
 
 
 @one_blas_thread()
@@ -40,6 +50,8 @@ def report(
     requirements: tuple[str, ...] = (),
     half_width: float | None = None,
     bound: float | None = None,
+    population: bool = False,
+    cluster: str | None = None,
 ) -> Report:
     """Everything that is known about the model now. Changes nothing.
 
@@ -54,27 +66,21 @@ def report(
     bound         what one item can cost at most: larger losses count as this, and losses without a
                   bound of their own get anytime-valid intervals
     half_width    adds a note: how many more labels the headline's interval needs for that
+    population    numbers are about what the pool is a sample of: intervals hold the pool's own
+                  sampling variance as well
+    cluster       column of the pool; what is sampled are its values, with all of their items
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
     """
     named = estimators or ()
-    estimators = named or ((OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS)
-    for name in estimators:
-        catalog.load("estimators", name)
-        if catalog.fact("estimators", name, "SIMULATION_ONLY"):
-            raise ChoiceError(
-                f"the estimator {name!r} is for simulations only",
-                f"choose from {', '.join(_list_estimators())}",
-            )
-    if interval not in (None, *INTERVALS):
-        raise ChoiceError(
-            f"there is no interval {interval!r}", catalog.nearest(interval, INTERVALS)
-        )
-    if half_width is not None and not half_width > 0:
-        raise ChoiceError(f"`half_width` is {half_width}", "it is above zero, for example 0.02")
-    if bound is not None and not 0 < bound < float("inf"):
-        raise ChoiceError(f"`bound` is {bound}", "it is above zero, for example 10")
+    usual = (OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS
+    estimators = named or ((HEADLINE,) if population else usual)
+    _check_arguments(estimators, interval, half_width, bound)
+    if population:
+        # Its gates are decided by fixed intervals, too.
+        interval = interval or study.choices.interval
+        _check_population(interval, half_width)
     parsed = [parse_requirement(text) for text in requirements]
     cache, choices = study.cache(), study.choices
     columns = _check_columns(cache, groups)
@@ -93,7 +99,11 @@ def report(
         )
     log = study.log(cache)
     own_view = any(map(is_model_based, estimators)) and len(log.rows) + len(log.supplied_rows) > 0
-    view = build_view(log, cache, choices, [*viewed, *required], seed=study.seed, own_view=own_view)
+    sampled = _read_population(study, cluster, population=population)
+    about_all = [*viewed, *required]
+    view = build_view(
+        log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
+    )
     kind = interval or choices.interval
     estimates = rows.estimate_overall(view, shown, estimators, kind)
     answers = study.ledger.record().answers
@@ -120,7 +130,7 @@ def report(
         answer, about_answer = answer_question(
             log, cache, choices, seed=study.seed, surrogate=surrogate
         )
-        notes += about_answer
+        notes += [*about_answer, _OF_POOL] if population else about_answer
     counts, _ = status(study)
     return Report(
         pool=study.pool_name,
@@ -139,7 +149,70 @@ def report(
         gates=judged,
         assessment=answer,
         estimators=named,
+        population=population,
+        cluster=cluster,
     )
+
+
+def _check_population(kind: str, half_width: float | None) -> None:
+    """Raises ChoiceError for what exists for this pool only."""
+    reasons = {
+        ANYTIME: "what holds at every look is the value of this pool, from draws whose "
+        "probabilities are known; nobody knows how the pool itself was drawn",
+        POSTERIOR: "what the surrogate believes is about the items of this pool",
+    }
+    if kind in reasons:
+        raise ChoiceError(
+            f"`population=True` has no {kind} interval: {reasons[kind]}",
+            '`study.report(population=True, interval="fixed")`',
+        )
+    if half_width is not None:
+        raise ChoiceError(
+            "`half_width` plans labels of this pool, and the pool's own sampling variance stays "
+            "however many of its items are labelled",
+            f"`study.report(half_width={half_width:g})`, without `population`",
+        )
+
+
+def _read_population(
+    study: StoredStudy, cluster: str | None, *, population: bool
+) -> Population | None:
+    """What the pool is a sample of; None where the report is about the pool.
+
+    Raises ChoiceError for clusters of no population, PoolError for a column that cannot be one.
+    """
+    if cluster is not None and not population:
+        raise ChoiceError(
+            f"`cluster={cluster!r}` says what the pool is a sample of",
+            f"`study.report(population=True, cluster={cluster!r})`",
+        )
+    if not population:
+        return None
+    return Population(None if cluster is None else study.open_pool().encode_column(cluster))
+
+
+def _check_arguments(
+    estimators: tuple[str, ...],
+    interval: str | None,
+    half_width: float | None,
+    bound: float | None,
+) -> None:
+    """Raises UnknownMethod or ChoiceError for what no study has."""
+    for name in estimators:
+        catalog.load("estimators", name)
+        if catalog.fact("estimators", name, "SIMULATION_ONLY"):
+            raise ChoiceError(
+                f"the estimator {name!r} is for simulations only",
+                f"choose from {', '.join(_list_estimators())}",
+            )
+    if interval not in (None, *INTERVALS):
+        raise ChoiceError(
+            f"there is no interval {interval!r}", catalog.nearest(interval, INTERVALS)
+        )
+    if half_width is not None and not half_width > 0:
+        raise ChoiceError(f"`half_width` is {half_width}", "it is above zero, for example 0.02")
+    if bound is not None and not 0 < bound < float("inf"):
+        raise ChoiceError(f"`bound` is {bound}", "it is above zero, for example 10")
 
 
 def _find_floor(log: Log, choices: Choices) -> float:

@@ -304,6 +304,8 @@ class Study:
         half_width: float | None = None,
         bound: float | None = None,
         estimators: str | Sequence[str] | None = None,
+        population: bool = False,
+        cluster: str | None = None,
     ) -> Report:
         """How good the model is, as far as the labels say, and verdicts on gates.
 
@@ -325,9 +327,14 @@ class Study:
             bound: What one item can cost at most, for anytime-valid intervals of losses.
             estimators: What to estimate with. Default: the doubly robust estimate and the
                 surrogate's own view.
+            population: Numbers are about what the pool is a sample of, future items among it, and
+                not about this pool: intervals hold the pool's own sampling variance as well.
+            cluster: A column of the pool, with population: the pool is a sample of its values, such
+                as users, and items of one value may be alike.
 
         Raises:
             ChoiceError: The study lacks a group, or a value makes no sense.
+            PoolError: The pool has no column of clusters, or one item has none.
             UnknownMethod: There is no metric or estimator of this name.
             PoolChanged: The pool is not what it was.
         """
@@ -344,6 +351,8 @@ class Study:
             half_width=None if half_width is None else read_number("half_width", half_width),
             bound=None if bound is None else read_number("bound", bound),
             estimators=read_names("estimators", estimators) or None,
+            population=read_flag("population", population),
+            cluster=None if cluster is None else read_name("cluster", cluster),
         )
 
     @_with_known_names

@@ -334,3 +334,24 @@ def test_a_terminal_that_has_shown_the_verdicts_is_not_shown_them_again(
     assert "gates: 1 PASS" in out and err == ""
     assert main(["report", "--require", PASSES, "--format", "json"]) == 0
     assert capsys.readouterr().err == "gates: 1 PASS\n"
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "json", "junit"])
+def test_every_format_says_that_it_is_about_the_population(labelled, capsys, format):
+    capsys.readouterr()
+    main(["report", "--population", "--cluster", "place", "--format", format, "--require", PASSES])
+    assert "population" in capsys.readouterr().out
+
+
+def test_the_default_says_once_that_it_is_about_the_pool(labelled, capsys):
+    capsys.readouterr()
+    main(["report"])
+    assert capsys.readouterr().out.count("the 40 items of this pool") == 1
+
+
+def test_an_item_without_a_cluster_is_named(folder, capsys):
+    (folder / "pool.csv").write_text("id,pred,user\na,x,u\nb,y,u\nc,y,\n")
+    assert main(["init", "pool.csv", "--seed", "1"]) == 0
+    capsys.readouterr()
+    assert main(["report", "--population", "--cluster", "user"]) == 2
+    assert "id 'c': column 'user' is empty" in capsys.readouterr().err

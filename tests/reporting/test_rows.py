@@ -192,6 +192,7 @@ def saving_of(*, single=0.1, variance=0.01, size=100, rarer=5.0, reliable=True, 
         estimate=made_of,
         means=SimpleNamespace(mean=np.array([0.2])),
         metric=SimpleNamespace(statistics=("loss",)),
+        sampled=None,
     )
     interval = Interval(0.1, 0.3, 0.95, method, variance)
     return rows.measure_saving(value, interval, size, 20, reliable=reliable)

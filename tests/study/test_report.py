@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from activetest import catalog
-from activetest.errors import ChoiceError, UnknownMethod
+from activetest.errors import ChoiceError, PoolError, UnknownMethod
 from activetest.render import junit
 from activetest.render.notebook import html
 from activetest.study.ingest import ingest
@@ -366,3 +366,56 @@ def test_the_own_view_among_anytime_valid_intervals_is_marked_in_every_format(st
     document = json.loads(catalog.load("render", "json").render(shown))
     assert [row["kind"] for row in document["estimates"][:2]] == kinds
     assert "(one look)" not in catalog.load("render", "text").render(report(study))
+
+
+def test_a_report_on_the_population_is_wider_and_never_exact(study, buy):
+    buy(40)
+    here, there = report(study), report(study, population=True)
+    assert (here.population, there.population, there.cluster) == (False, True, None)
+    own, about = estimate_row(here), estimate_row(there)
+    assert own.method == "exact"
+    assert about.method == "korn-graubard"
+    assert about.estimate == own.estimate
+    assert about.lower < own.estimate < about.upper
+    assert about.n_labeled == own.n_labeled == 40
+    assert {each.estimator for each in there.estimates} == {"doubly-robust"}
+    clustered = report(study, population=True, cluster="place")
+    assert clustered.cluster == "place"
+    wider = estimate_row(clustered)
+    assert wider.upper - wider.lower >= about.upper - about.lower
+
+
+def test_gates_on_the_population_are_decided_by_its_fixed_interval(study, buy):
+    buy(40)
+    share = estimate_row(report(study)).estimate
+    bar = (f"error<={share + 0.02}",)
+    (gate,) = report(study, requirements=bar, interval="fixed").gates
+    assert gate.verdict == "pass"
+    (gate,) = report(study, requirements=bar, population=True).gates
+    assert (gate.verdict, gate.method) == ("undecided", "korn-graubard")
+    assert "population" in gate.reason
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem"),
+    [
+        ({"interval": "anytime"}, "no anytime interval"),
+        ({"interval": "posterior"}, "no posterior interval"),
+        ({"half_width": 0.1}, "`half_width` plans labels"),
+        ({"cluster": "plice"}, "no column 'plice'"),
+        ({"cluster": "place", "population": False}, "is a sample of"),
+    ],
+)
+def test_what_is_about_the_pool_alone_is_refused_for_the_population(study, buy, choices, problem):
+    buy(10)
+    with pytest.raises((ChoiceError, PoolError), match=problem) as caught:
+        report(study, **({"population": True} | choices))
+    assert caught.value.hint
+
+
+def test_a_study_of_anytime_intervals_has_none_for_the_population(study, buy):
+    buy(10)
+    study.update(replace(study.choices, interval="anytime"))
+    with pytest.raises(ChoiceError, match="no anytime interval"):
+        report(study, population=True)
+    assert report(study, population=True, interval="fixed").population

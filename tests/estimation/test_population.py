@@ -1,0 +1,196 @@
+"""The pool's own sampling variance, of items and of clusters."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest.errors import NotEstimable
+from activetest.estimation.population import (
+    KnownItems,
+    Population,
+    sum_cluster_products,
+    sum_squares,
+)
+from activetest.estimation.samples import list_groups
+from activetest.estimation.view import build_view
+from activetest.item_statistics.specification import describe_pool, find_metric
+from activetest.nouns.choices import Choices
+from tests.makers import build_pool, label_items, play_rounds, supply_labels
+
+INFLUENCE = np.array([0.9, -1.3, 0.4, 0.7, -0.7])
+CLUSTERS = np.array([0, 0, 1, 1, 1])
+CHOICES = Choices(metric="error", metrics=("error",), surrogate="agreement")
+
+
+def expect_sums(draws: int, supplied: int | None) -> tuple[float, float, float]:
+    """Total probability, and the means of both estimated sums, over every order of draws.
+
+    What a draw prefers depends on the influence of the item drawn before it. The item supplied is
+    known to all draws.
+    """
+    size = len(INFLUENCE)
+    ahead = size - np.arange(draws)
+    weights = 1 / (ahead * (ahead - 1.0))
+    weights /= weights.sum()
+    found = np.zeros(3)
+
+    def draw(order: list[int], probs: list[float], chance: float) -> None:
+        if len(order) == draws:
+            items = order + ([] if supplied is None else [supplied])
+            more = len(items) - draws
+            known = KnownItems(
+                since=np.append(np.arange(1, draws + 1), np.zeros(more, int)),
+                drawn=np.append(np.arange(draws), np.full(more, -1)),
+                inverse=1 / np.array(probs),
+                weights=weights,
+                all=False,
+            )
+            squares = sum_squares(INFLUENCE[items], known)
+            products = sum_cluster_products(INFLUENCE[items], CLUSTERS[items], known)
+            found[:] += chance * np.array([1, squares, products])
+            return
+        free = [item for item in range(size) if item not in order and item != supplied]
+        scores = np.arange(1.0, size + 1)[free] + (INFLUENCE[order[-1]] ** 2 if order else 0)
+        for item, q in zip(free, scores / scores.sum(), strict=True):
+            draw([*order, item], [*probs, q], chance * q)
+
+    draw([], [], 1.0)
+    return tuple(found)
+
+
+@pytest.mark.parametrize(("draws", "supplied"), [(2, None), (3, None), (4, None), (2, 1), (3, 4)])
+def test_both_sums_are_unbiased_over_every_order_of_adaptive_draws(draws, supplied):
+    products = sum(
+        INFLUENCE[one] * INFLUENCE[two]
+        for one in range(5)
+        for two in range(5)
+        if one != two and CLUSTERS[one] == CLUSTERS[two]
+    )
+    assert expect_sums(draws, supplied) == approx((1, INFLUENCE @ INFLUENCE, products))
+
+
+@pytest.fixture
+def pool(tmp_path):
+    return build_pool(tmp_path, 200, groups=("place",))
+
+
+@pytest.fixture
+def truth(pool):
+    return label_items(pool)
+
+
+def view(pool, log, *names, population=None, **changes):
+    facts = describe_pool(pool.roles, None, pool)
+    metrics = [find_metric(name, facts) for name in names]
+    choices = replace(CHOICES, **changes)
+    found = build_view(log, pool, choices, metrics, seed=1, own_view=False, population=population)
+    return found, metrics
+
+
+def test_a_share_gets_the_variance_of_the_pools_items_and_loses_the_bounds_of_the_pool(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 60), (CHOICES, 60))
+    here, (error,) = view(pool, log, "error")
+    there, _ = view(pool, log, "error", population=Population())
+    own, about = here.value(error, "doubly-robust"), there.value(error, "doubly-robust")
+    assert about.value == own.value
+    assert about.of_pool.estimate.variance == approx(own.estimate.variance)
+    added = about.estimate.variance[0, 0] - own.estimate.variance[0, 0]
+    assert added == approx(own.value * (1 - own.value) / 199)
+    assert own.estimate.limits[:, 0] != approx([0, 1])
+    assert about.estimate.limits[:, 0].tolist() == [0, 1]
+    # Freedom is that of a sum of variances, not that of the last few draws.
+    ends = [each.interval(each.value(error, "doubly-robust"), 0.95) for each in (here, there)]
+    assert ends[1].lower < ends[0].lower
+    assert ends[1].upper > ends[0].upper
+
+
+def test_where_every_label_is_known_the_pool_is_as_many_draws_and_nothing_is_exact(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 50))
+    rest = np.setdiff1d(np.arange(200), log.rows)
+    log = supply_labels(log, rest, truth)
+    there, (error, loss) = view(pool, log, "error", "log-loss", population=Population())
+    value = there.value(error, "doubly-robust")
+    share = float((truth != pool.rows(0, 200).outputs.pred).mean())
+    assert value.value == approx(share)
+    assert value.estimate.variance[0, 0] == approx(share * (1 - share) / 199)
+    assert value.estimate.freedom == approx(199)
+    found = there.interval(value, 0.95)
+    assert found.method == "korn-graubard"
+    assert found.lower < share - 1.8 * np.sqrt(share * (1 - share) / 200)
+    value = there.value(loss, "doubly-robust")
+    probs = pool.rows(0, 200).outputs.probs.astype(float)
+    losses = -np.log(probs[np.arange(200), truth.astype(int)])
+    assert value.estimate.variance[0, 0] == approx(losses.var(ddof=1) / 200, rel=1e-6)
+
+
+def test_where_every_label_is_known_clusters_add_up_their_deviations(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 200))
+    wrong = (truth != pool.rows(0, 200).outputs.pred).astype(float)
+    # Errors come every third item: clusters of three have one each, all alike.
+    alike = np.arange(200) // 3
+    there, (error,) = view(pool, log, "error", population=Population(alike))
+    sampled = there.value(error, "doubly-robust").sampled
+    assert sampled.clustered < sampled.items / 10
+    # They never make the variance smaller than independent items would.
+    assert sampled.variance == sampled.items == approx(wrong.var(ddof=1) / 200)
+    together = np.where(wrong > 0, 200 + np.arange(200) // 12, np.arange(200) // 12)
+    there, (error,) = view(pool, log, "error", population=Population(_encode(together)))
+    value = there.value(error, "doubly-robust")
+    count = len(np.unique(together))
+    sums = np.bincount(_encode(together), wrong - wrong.mean())
+    assert value.estimate.variance[0, 0] == approx(sums @ sums / 200**2 * count / (count - 1))
+    assert value.estimate.freedom < count
+
+
+def test_a_metric_of_several_means_is_linearised(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 200))
+    there, (recall,) = view(pool, log, "recall[dog]", population=Population())
+    value = there.value(recall, "doubly-robust")
+    dogs = truth == 1
+    found = (pool.rows(0, 200).outputs.pred == 1)[dogs]
+    binomial = found.mean() * (1 - found.mean()) / dogs.sum()
+    assert value.estimate.variance[0, 0] == approx(binomial * 200 / 199, rel=1e-3)
+
+
+def test_a_cluster_with_items_in_both_groups_does_not_count_twice_in_their_difference(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 200))
+    codes = pool.rows(0, 200).codes[:, 0]
+    wrong = (truth != pool.rows(0, 200).outputs.pred).astype(float)
+    clusters = np.arange(200) // 5
+    there, (error,) = view(pool, log, "error", population=Population(clusters))
+    groups = list_groups(pool)[1:]
+    values = [there.value(error, "doubly-robust", each) for each in groups]
+    apart, found = there.difference(*values, groups, 0.95)
+    means = [wrong[codes == each.code].mean() for each in groups]
+    assert apart == approx(means[0] - means[1])
+    u = sum(
+        sign * np.where(codes == each.code, wrong - mean, 0) / each.size
+        for sign, each, mean in zip((1, -1), groups, means, strict=True)
+    )
+    sums = np.bincount(clusters, u)
+    expected = max(sums @ sums * 40 / 39, u @ u * 200 / 199)
+    assert found.variance == approx(expected, rel=1e-6)
+    assert found.lower < apart < found.upper
+
+
+def test_one_cluster_says_nothing_about_others(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 50))
+    there, (error,) = view(pool, log, "error", population=Population(np.zeros(200, int)))
+    with pytest.raises(NotEstimable, match="one cluster"):
+        there.value(error, "doubly-robust")
+
+
+def test_calibration_errors_and_the_surrogates_view_are_about_the_pool(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 50))
+    there, (ece, error) = view(pool, log, "ece", "error", population=Population())
+    with pytest.raises(NotEstimable, match="this pool alone"):
+        there.value(ece, "doubly-robust")
+    there = build_view(log, pool, CHOICES, [error], seed=1, own_view=True, population=Population())
+    with pytest.raises(NotEstimable, match="own view is about this pool"):
+        there.value(error, "ase")
+
+
+def _encode(values):
+    return np.unique(values, return_inverse=True)[1]
