@@ -25,10 +25,10 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.delta_method import count_effectively, divide_by_answered
-from activetest.estimation.estimate import Value, combine_difference
+from activetest.estimation.estimate import Value, combine_difference, estimate_difference
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import take_mean
-from activetest.nouns.estimate import Estimate, Interval, Sample
+from activetest.nouns.estimate import Estimate, Interval, Sample, Shape
 from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
@@ -96,10 +96,25 @@ class SampledPool:
         """The variance of the pool's value."""
         return max(self.items, self.clustered)
 
+    @property
+    def skewness(self) -> float:
+        """Skewness of the pool's value; items of a cluster are taken to be alike."""
+        weights, u = self.known.item_weights, self.influence
+        spread = weights @ u**2
+        alike = self.variance / self.items if self.items > 0 else 1.0
+        return float(weights @ u**3 / spread**1.5 * alike**0.5) if spread > 0 else 0.0
+
+    @property
+    def spread_freedom(self) -> float:
+        """Degrees of freedom that the kurtosis of the items leaves, as in Estimate."""
+        parts = self.known.item_weights * self.influence**2
+        total, count = parts.sum(), np.count_nonzero(parts)
+        relative = (parts**2).sum() / total**2 - 1 / count if total > 0 else 0.0
+        return float(min(max(2 / relative, 3.0), self.freedom) if relative > 0 else self.freedom)
+
 
 def generalise_value(
     value: Value,
-    sample: Sample,
     evidence: Evidence,
     cache: PoolView,
     group: Group,
@@ -118,14 +133,20 @@ def generalise_value(
             f"an interval of {value.metric.title} is about this pool alone",
             "`study.report()` gives it",
         )
-    influence = _measure_influence(value, sample, evidence, group) / group.size
-    known = list_known_items(evidence, sample)
+    influence = _measure_influence(value, evidence, group) / group.size
+    known = list_known_items(evidence, value.sample)
     pool = _sample_pool(value, influence, known, evidence, cache, (group,), population)
-    if _is_share(value, sample):
+    if _is_share(value):
         mean = float(np.clip(value.estimate.mean[0], 0, 1))
         pool = replace(pool, items=mean * (1 - mean) / max(group.size - 1, 1))
-    about = _add_variance(value.estimate, pool, group.size, value.bounds)
-    return replace(value, estimate=about, sampled=pool)
+    worst = value.worst
+    if worst is not None:
+        low, high = (
+            None if each is None else _add_pool(each, pool, group.size)
+            for each in (worst.low, worst.high)
+        )
+        worst = replace(worst, low=low, high=high)
+    return replace(_add_pool(value, pool, group.size), worst=worst)
 
 
 def generalise_difference(
@@ -145,9 +166,18 @@ def generalise_difference(
     known = first.sampled.known
     pool = _sample_pool(first, influence, known, evidence, cache, groups, population)
     size = min(group.size for group in groups)
-    bounds = tuple(joint.limits[:, 0].tolist())
-    joint = _add_variance(joint, pool, size, bounds)
-    return apart, catalog.load("intervals", "group-t").interval(joint, level)
+    lower, upper = joint.limits[:, 0].tolist()
+    joint = _add_variance(joint, pool, size, (lower, upper))
+    found = catalog.load("intervals", "group-t").interval(joint, level)
+    if first.worst or second.worst:
+        # Missing answers widen it by as much as they do for this pool.
+        known_all = [replace(value, worst=None) for value in pools]
+        plain = estimate_difference(known_all[0], known_all[1], level)[1]
+        hull = estimate_difference(*pools, level)[1]
+        lower = max(lower, found.lower - (plain.lower - hull.lower))
+        upper = min(upper, found.upper + (hull.upper - plain.upper))
+        found = replace(found, lower=lower, upper=upper)
+    return apart, found
 
 
 def list_known_items(evidence: Evidence, sample: Sample) -> KnownItems:
@@ -225,7 +255,7 @@ def _sum_known_before(
     )
 
 
-def _measure_influence(value: Value, sample: Sample, evidence: Evidence, group: Group) -> Array:
+def _measure_influence(value: Value, evidence: Evidence, group: Group) -> Array:
     """(K,) deviation of every drawn and supplied item's linearised statistic from its mean.
 
     Zero outside the group, and for items that were declined, whose mean is a ratio.
@@ -233,7 +263,7 @@ def _measure_influence(value: Value, sample: Sample, evidence: Evidence, group: 
     metric, means = value.metric, value.means
     mean = np.clip(means.mean, *means.limits)
     single = len(metric.statistics) == 1
-    answerable = divide_by_answered(metric, take_mean if single else metric.smooth, sample)
+    answerable = divide_by_answered(metric, take_mean if single else metric.smooth, value.sample)
     slope = np.ones(1) if len(mean) == 1 else answerable.gradient(mean)
     names = [each.name for each in evidence.statistics]
     columns = [names.index(each.name) for each in metric.statistics]
@@ -303,10 +333,16 @@ def _count_clusters(cache: PoolView, groups: tuple[Group, ...], codes: Array) ->
     return counts
 
 
-def _is_share(value: Value, sample: Sample) -> bool:
+def _is_share(value: Value) -> bool:
     """Whether the value is one mean of a statistic that is 0 or 1: its mean says its variance."""
-    declined = sample.stats.shape[1] > len(value.metric.statistics)
+    declined = value.sample.stats.shape[1] > len(value.metric.statistics)
     return value.bounds == (0.0, 1.0) and not value.several and not declined
+
+
+def _add_pool(value: Value, pool: SampledPool, size: int) -> Value:
+    """The value for the population, without what could be at worst."""
+    about = _add_variance(value.estimate, pool, size, value.bounds)
+    return replace(value, estimate=about, sampled=replace(pool, value=value), worst=None)
 
 
 def _add_variance(
@@ -327,13 +363,18 @@ def _add_variance(
         minority = (min(count_effectively(side) for side in sides),) * 2
         one_draw = pool.items * size
 
-    def combine(freedom: float) -> float:
-        squares = observed**2 / freedom + added**2 / pool.freedom
+    def combine(freedom: float, of_pool: float) -> float:
+        squares = observed**2 / freedom + added**2 / of_pool
         return (observed + added) ** 2 / squares if squares > 0 else freedom
 
+    shape = Shape(
+        freedom=combine(estimate.freedom, pool.freedom),
+        skewness=_combine_skewness(estimate, pool),
+        spread_freedom=combine(estimate.spread_freedom, pool.spread_freedom),
+    )
     own = max(int(np.count_nonzero(inside)), 3) - 1.0
     # Intervals of groups take their degrees of freedom from the draws inside.
-    kept = int(combine(own)) + 1
+    kept = int(combine(own, pool.freedom)) + 1
     if kept < np.count_nonzero(inside):
         inside = inside * (np.cumsum(inside > 0) <= kept)
     return Estimate(
@@ -348,5 +389,12 @@ def _add_variance(
         one_draw=one_draw,
         minority_count=minority[0],
         weighted_minority_count=minority[1],
-        degrees=combine(pool.freedom if estimate.exact else estimate.freedom),
+        shape=shape,
     )
+
+
+def _combine_skewness(estimate: Estimate, pool: SampledPool) -> float:
+    """Skewness of the sum of the estimate's error, given the pool, and the pool's own."""
+    observed, added = float(estimate.variance[0, 0]), pool.variance
+    third = estimate.skewness * observed**1.5 + pool.skewness * added**1.5
+    return third / (observed + added) ** 1.5 if observed + added > 0 else 0.0

@@ -68,8 +68,17 @@ class View:
         Where answers are missing they are filled, unless the kind of interval needs whole rounds.
         alike uses the draws that serve the whole pool best, for groups that are compared.
         """
-        evidence, group = self.evidence, group or self.evidence.groups[0]
-        whole = group.column is None
+        group = group or self.evidence.groups[0]
+        value, evidence = self._find_value(metric, estimator, group, kind=kind, alike=alike)
+        if self.population is None:
+            return value
+        return generalise_value(value, evidence, self.cache, group, self.population)
+
+    def _find_value(
+        self, metric: Metric, estimator: str, group: Group, *, kind: str, alike: bool
+    ) -> tuple[Value, Evidence]:
+        """The value for this pool, and the evidence behind it: see value."""
+        evidence, whole = self.evidence, group.column is None
         refined = self.metrics[metric.title]
         if metric.refine and not whole:
             # A curve has another shape in every group; no round can have predicted it.
@@ -80,7 +89,7 @@ class View:
         if not is_model_based(estimator) and kind != ANYTIME:
             filled = self.fill_missing(metric, group, alike=alike)
             if filled is not None and can_fill(estimator):
-                return estimate_with_missing(filled.of_group(group), estimator)
+                return estimate_with_missing(filled.of_group(group), estimator), filled.evidence
         sample = samples.build_sample(evidence, refined, group)
         if is_model_based(estimator):
             if not whole or self.imputation is None:
@@ -88,10 +97,7 @@ class View:
             sample = estimate.add_imputation(sample, refined, self.imputation)
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
             self._refuse_waiting_draws(len(sample.prob))
-        value = estimate.estimate_metric(sample, refined, estimator)
-        if self.population is None:
-            return value
-        return generalise_value(value, sample, evidence, self.cache, group, self.population)
+        return estimate.estimate_metric(sample, refined, estimator), evidence
 
     def difference(
         self, first: Value, second: Value, groups: tuple[Group, Group], level: float
@@ -99,8 +105,9 @@ class View:
         """The metric in the first of two groups minus that in the second, and its interval."""
         if self.population is None:
             return estimate.estimate_difference(first, second, level)
+        evidence = self.evidence_of(first.metric, groups[0], alike=True)
         return generalise_difference(
-            first, second, groups, self.evidence, self.cache, self.population, level
+            first, second, groups, evidence, self.cache, self.population, level
         )
 
     def fill_missing(
@@ -238,7 +245,7 @@ def build_view(
         log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
     )
     imputation = estimate.impute_unknown(evidence, cache, seed=seed) if own_view else None
-    return View(log, cache, choices, seed, evidence, imputation, refined, population)
+    return View(log, cache, choices, seed, evidence, imputation, refined, population=population)
 
 
 def linearise_curve(

@@ -68,6 +68,15 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What is known of an estimate's distribution besides its variance: see Estimate."""
+
+    freedom: float
+    skewness: float
+    spread_freedom: float
+
+
+@dataclass(frozen=True)
 class Estimate:
     """An estimated mean of d statistics, or (d = 1) what a metric makes of them.
 
@@ -92,7 +101,7 @@ class Estimate:
                              metric, or those that lower it, counted by how much they do
     weighted_minority_count  the same, counted by how much they do over the probability of their
                              draw
-    degrees                  degrees of freedom of the variance; None where the weights say them
+    shape                    degrees of freedom and skewness; None where the terms say them
     """
 
     mean: Array
@@ -108,18 +117,20 @@ class Estimate:
     one_draw: float = np.nan
     minority_count: float = 0.0
     weighted_minority_count: float = 0.0
-    degrees: float | None = None
+    shape: Shape | None = None
 
     @property
     def freedom(self) -> float:
         """Effective degrees of freedom of the variance; infinite for model-based estimates."""
-        if self.degrees is not None:
-            return self.degrees
+        if self.shape is not None:
+            return self.shape.freedom
         return max(1 / (self.weights**2).sum() - 1, 1.0) if len(self.weights) else np.inf
 
     @property
     def skewness(self) -> float:
         """Skewness of the estimate (d = 1), from the third moments of its terms; 0 without any."""
+        if self.shape is not None:
+            return self.shape.skewness
         parts = self._parts()
         spread = (parts**2).sum()
         return float((parts**3).sum() / spread**1.5) if spread > 0 else 0.0
@@ -132,6 +143,8 @@ class Estimate:
         normal terms with f degrees of freedom 2 / f (Satterthwaite 1946). Few terms hardly show
         their kurtosis: at least 3, and at most what `freedom` says.
         """
+        if self.shape is not None:
+            return self.shape.spread_freedom
         squares = self._parts() ** 2
         spread = squares.sum()
         relative = (squares**2).sum() / spread**2 - (self.weights**2).sum() if spread > 0 else 0.0

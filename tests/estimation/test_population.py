@@ -17,7 +17,8 @@ from activetest.estimation.samples import list_groups
 from activetest.estimation.view import build_view
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.nouns.choices import Choices
-from tests.makers import build_pool, label_items, play_rounds, supply_labels
+from activetest.nouns.log import PENDING
+from tests.makers import build_pool, label_items, play_rounds, set_status, supply_labels
 
 INFLUENCE = np.array([0.9, -1.3, 0.4, 0.7, -0.7])
 CLUSTERS = np.array([0, 0, 1, 1, 1])
@@ -194,3 +195,36 @@ def test_calibration_errors_and_the_surrogates_view_are_about_the_pool(pool, tru
 
 def _encode(values):
     return np.unique(values, return_inverse=True)[1]
+
+
+def test_missing_answers_widen_the_populations_interval_as_they_do_the_pools(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 60), (CHOICES, 60))
+    gaps = set_status(log, [100, 101], PENDING)
+    ends = {}
+    for name, each in (("whole", log), ("gaps", gaps)):
+        for population in (None, Population()):
+            found, (error,) = view(pool, each, "error", population=population)
+            value = found.value(error, "doubly-robust")
+            assert (value.worst is not None) == (name == "gaps")
+            ends[name, population is None] = found.interval(value, 0.95)
+            groups = list_groups(pool)[1:]
+            values = [found.value(error, "doubly-robust", one, alike=True) for one in groups]
+            ends[name, population is None, "apart"] = found.difference(*values, groups, 0.95)[1]
+    for more in ((), ("apart",)):
+        here, there = (ends["gaps", own, *more] for own in (True, False))
+        assert there.lower < here.lower
+        assert there.upper > here.upper
+        without = ends["whole", False, *more]
+        assert there.upper - there.lower > without.upper - without.lower
+
+
+def test_the_skewness_of_the_pools_items_is_that_of_their_mean(pool, truth):
+    log = play_rounds(pool, truth, (CHOICES, 200))
+    there, (loss,) = view(pool, log, "log-loss", population=Population())
+    value = there.value(loss, "doubly-robust")
+    probs = pool.rows(0, 200).outputs.probs.astype(float)
+    losses = -np.log(probs[np.arange(200), truth.astype(int)])
+    deviations = losses - losses.mean()
+    skewness = (deviations**3).mean() / (deviations**2).mean() ** 1.5
+    assert value.estimate.skewness == approx(skewness / np.sqrt(200), rel=1e-6)
+    assert 3 <= value.estimate.spread_freedom <= value.estimate.freedom
