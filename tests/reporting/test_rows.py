@@ -185,12 +185,21 @@ def test_as_many_random_labels_would_leave_the_same_variance(farm):
     assert group.max_weight_share is None and group.n_eff is not None
 
 
-def saving_of(*, single=0.1, variance=0.01, size=100, rarer=5.0, reliable=True, method="gamma"):
+def saving_of(
+    *,
+    single=0.1,
+    variance=0.01,
+    size=100,
+    rarer=5.0,
+    reliable=True,
+    method="gamma",
+    means=(0.2,),
+):
     """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
     made_of = SimpleNamespace(one_draw=single, minority_count=rarer, mean=np.array([single]))
     value = SimpleNamespace(
         estimate=made_of,
-        means=SimpleNamespace(mean=np.array([0.2])),
+        means=SimpleNamespace(mean=np.array(means)),
         metric=SimpleNamespace(statistics=("loss",)),
         sampled=None,
     )
@@ -205,6 +214,14 @@ def test_a_number_is_shown_wherever_the_interval_is_reliable_also_below_one():
     assert saving_of(variance=0.2, size=10**9).ratio == approx(0.025)
     # Of 2 items, one draw of both leaves nothing open.
     assert saving_of(variance=1e-12, size=2).random == approx(2)
+
+
+def test_a_share_has_the_variance_of_its_items_and_random_draws_meet_declined_ones_too():
+    share = saving_of(single=0.2, size=10**9, method="korn-graubard")
+    assert share.random == approx(0.2 * 0.8 / 0.01, rel=1e-6)
+    # Where a quarter is declined, a third more has to be asked for as many labels.
+    asked = saving_of(single=0.2, size=10**9, method="korn-graubard", means=(0.15, 0.75))
+    assert asked.random == approx(share.random / 0.75, rel=1e-6)
 
 
 def test_it_is_too_early_while_the_interval_is_not_reliable_or_one_kind_alone_was_found():
