@@ -146,10 +146,22 @@ def _take_guess(filled: Filled, guess: Array, estimate: Callable[[Sample], objec
 def _choose_rounds(
     evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
 ) -> int | None:
-    """The round before which every missing answer is filled; None where none is.
+    """The round before which every missing answer is filled; None where none is."""
+    if not has_worst_case(metric, bool(cache.classes)):
+        return None
+    widths = expect_widths(evidence, cache, metric, group, level)
+    best = min(widths, key=widths.__getitem__, default=None)
+    return None if best is None or best == min(widths) else best
 
-    Of whole rounds, and of all rounds up to each further one that lacks answers, those that are
-    expected to give the narrowest interval.
+
+def expect_widths(
+    evidence: Evidence, cache: PoolView, metric: Metric, group: Group, level: float
+) -> dict[int, float]:
+    """{round: expected width of the interval with every missing answer before it filled}.
+
+    The first is the first round that lacks an answer, so that nothing is filled: whole rounds. The
+    others are the further rounds that lack answers, and the one to come. Empty where no answer is
+    missing, or where the first round did not foresee the metric.
     """
     log = evidence.log
     lacking = np.unique(
@@ -158,15 +170,13 @@ def _choose_rounds(
         )
     )
     lacking = lacking[lacking <= len(log.history)]
-    if not len(lacking) or not has_worst_case(metric, bool(cache.classes)):
-        return None
-    plan = _plan(evidence, cache, metric, group)
+    plan = _plan(evidence, cache, metric, group) if len(lacking) else None
     if plan is None:
-        return None
-    choices = [*lacking.tolist(), len(log.history) + 1]
-    widths = [_expect_width(evidence, group, plan, until, level) for until in choices]
-    best = int(np.argmin(widths))
-    return None if best == 0 else int(choices[best])
+        return {}
+    return {
+        until: _expect_width(evidence, group, plan, until, level)
+        for until in (*lacking.tolist(), len(log.history) + 1)
+    }
 
 
 def has_worst_case(metric: Metric, classes: bool) -> bool:
@@ -360,30 +370,29 @@ def _find_worst(
     moves = (filled.values - guess[:, None]) * filled.inside[:, None, None]
     weights = _weigh_missing(filled, sample, method)
     start, low, high, free = _clip_range(filled, sample, value, moves, weights)
-    weights = [np.where(free, 0.0, each) for each in weights]
+    sides = np.stack([moves * each[:, None] for each in weights])
     sign, metric = 1.0 if up else -1.0, filled.metric
     single = len(start) == 1
     plain = take_mean if len(metric.statistics) == 1 else metric.smooth
     mapped = divide_by_answered(metric, plain, sample)
     mean, best = start, sign * float(mapped.smooth(start))
-    chosen = guess
+    chosen, places = guess, np.arange(len(guess))
     for _ in range(_STEPS):
         slope = sign * (np.ones(1) if single else mapped.gradient(mean))
         if not np.isfinite(slope).all():
             return value.bounds[int(up)], chosen
-        sides = np.stack([moves * each[:, None] for each in weights])
-        gains = np.maximum(*(sides * slope)).sum(axis=2)
-        labels = np.where(filled.inside > 0, gains.argmax(axis=1), 0)
-        rows = np.arange(len(labels))
-        extreme = sides[:, rows, labels]
-        step = np.where(slope * extreme[1] > slope * extreme[0], extreme[1], extreme[0]).sum(axis=0)
-        step = step + np.where(free, np.where(slope > 0, high, low) - start, 0.0)
+        gains = np.maximum(*(sides * slope))
+        # What a free mean gains, it gains whatever the labels.
+        linear = sides[:, places, (gains * ~free).sum(axis=2).argmax(axis=1)]
+        step = np.where(slope * linear[1] > slope * linear[0], linear[1], linear[0]).sum(axis=0)
+        step = np.where(free, np.where(slope > 0, high, low) - start, step)
         result = sign * float(mapped.smooth(start + step))
+        labels = filled.values[places, gains.sum(axis=2).argmax(axis=1)]
         if not np.isfinite(result):
-            return value.bounds[int(up)], filled.values[rows, labels]
+            return value.bounds[int(up)], labels
         if result <= best + 1e-12 * abs(best):
             break
-        mean, best, chosen = start + step, result, filled.values[rows, labels]
+        mean, best, chosen = start + step, result, labels
     return sign * best, chosen
 
 

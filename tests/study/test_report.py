@@ -137,6 +137,25 @@ def test_labels_behind_unfinished_rounds_are_no_estimate_and_the_report_says_why
     assert any(f": 5, because {why}." in note.text for note in shown.notes)
 
 
+def test_an_answer_that_comes_late_gives_the_numbers_of_one_in_time(folder, write_pool, label_file):
+    """Of the same draws: also where a missing answer was reported in between."""
+    found = []
+    for name, late in (("early", 0), ("late", 3)):
+        write_pool(folder / f"{name}.parquet", 90, seed=5)
+        init(f"{name}.parquet", folder / name, seed=1)
+        study = StoredStudy.open(folder / name)
+        lines = [f"{row['id']},cat" for row in next_batch(study, 30).rows]
+        ingest(study, label_file(*lines[late:], name=f"{name}.csv"))
+        if late:
+            before = estimate_row(report(study))
+            assert before.n_labeled == 27
+            ingest(study, label_file(*lines[:late], name="rest.csv"))
+        found.append(report(study))
+    assert found[0].estimates == found[1].estimates
+    now = estimate_row(found[1])
+    assert before.lower < now.lower and now.upper < before.upper
+
+
 def test_declined_items_leave_the_target_and_are_counted(study, label_file):
     ids = [row["id"] for row in next_batch(study, 40).rows]
     lines = [f"{item},cat," for item in ids[:30]] + [f"{item},,declined" for item in ids[30:]]
