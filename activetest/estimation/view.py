@@ -184,6 +184,7 @@ class View:
             seed=self.seed,
             own_view=False,
             surrogate=self.evidence.surrogate,
+            population=self.population,
         )
 
 

@@ -119,7 +119,7 @@ def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) 
             f"The intervals of {', '.join(own)} hold for one look at best, and only if the "
             "surrogate is right: no model-based interval is anytime-valid."
         )
-        notes.append(Note(text, Weight.LIMITED))
+        notes.append(Note(text))
     return notes
 
 

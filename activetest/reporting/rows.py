@@ -235,8 +235,10 @@ def count_known(view: View, group: Group) -> int:
 
 
 def _is_known(view: View, group: Group) -> bool:
-    """Whether every item of a group was answered."""
+    """Whether the value of a group is known: every item was answered, and it is about these."""
     evidence = view.evidence
+    if view.population is not None:
+        return False
     drawn = group.membership(evidence.drawn.codes)[evidence.log.status != PENDING]
     supplied = group.membership(evidence.supplied.codes)[evidence.log.supplied_status != PENDING]
     return int(drawn.sum() + supplied.sum()) == group.size

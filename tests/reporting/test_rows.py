@@ -8,6 +8,7 @@ import pytest
 from pytest import approx
 from scipy.stats import t
 
+from activetest.estimation.population import Population
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
@@ -91,6 +92,11 @@ def test_groups_without_an_interval_take_no_part_of_the_error(farm):
     )
     assert [row.method for row in found] == ["group-beta", "exact"]
     assert [row.level for row in found] == approx([0.95, 0.95])
+    # Of the population behind the pool, no group is known.
+    sampled = replace(view_of(farm, log), population=Population())
+    found = rows.estimate_groups(sampled, [metric], ("shift",), "fixed", simultaneous=True)
+    assert all(row.lower < row.upper for row in found)
+    assert [row.level for row in found] == approx([0.975, 0.975])
 
 
 def test_a_metric_that_labels_leave_undefined_takes_its_part_of_the_error(farm):

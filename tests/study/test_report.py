@@ -378,7 +378,7 @@ def test_the_own_view_among_anytime_valid_intervals_is_marked_in_every_format(st
     kinds = [each.quantity.kind for each in shown.estimates[:2]]
     assert kinds == ["anytime", "posterior"]
     for name, marks in (("text", 1), ("markdown", 1)):
-        written = catalog.load("render", name).render(shown)
+        written = catalog.load("render", name).render(shown, verbose=True)
         assert written.count("(one look)") == marks, name
         assert "ase hold for one look at best" in " ".join(written.split())
     assert "(one look)" in html.render(shown)
