@@ -81,9 +81,16 @@ def _add_model_variance(
     square = noise + sample.inside * (expected - linear.guess[:, 0]) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
-    pull = sample.counted * ((sample.stats - mean) @ slope)
+    open_items = sample.left[0] if len(sample.left) and sample.left[0] > 0 else np.inf
+    known, share = 0.0, 1.0
+    if len(mean) == 1 and np.isfinite(open_items):
+        known, share = sample.known_sum[0, 0] / sample.size, open_items / sample.size
+    # What is known pulls at nothing: the centre is the mean of what was open.
+    pull = sample.counted * ((sample.stats - (mean - known) / share) @ slope)
     relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
     sides = [relevant & (sign * pull > 0) for sign in (1, -1)]
+    rarity = _compare_with_uniform(sample)
+    shown = np.minimum(rarity, 1)
     return replace(
         linear,
         variance=linear.variance + doubt,
@@ -91,9 +98,24 @@ def _add_model_variance(
         one_draw=sample.spread(slope, mean) if sample.spread else np.nan,
         minority_count=min(count_effectively(pull[side]) for side in sides),
         weighted_minority_count=min(count_effectively((pull * inverse)[side]) for side in sides),
+        uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
+        heaviest=float(rarity.max(initial=1.0)),
+        known=float(known),
+        open_share=float(share),
+        open_items=float(open_items),
     )
 
 
-def count_effectively(pulls: Array) -> float:
-    """The number of equal pulls with the same sum and sum of squares ratio: (sum p)^2 / sum p^2."""
-    return float(pulls.sum() ** 2 / (pulls @ pulls)) if len(pulls) else 0.0
+def _compare_with_uniform(sample: Sample) -> Array:
+    """(M,) probability of a uniform draw over that of each draw; 1.0 where that is not known."""
+    remaining = sample.left if sample.remaining is None else sample.remaining
+    return 1 / np.where(remaining > 0, sample.prob * remaining, 1.0)
+
+
+def count_effectively(pulls: Array, counts: Array | float = 1.0) -> float:
+    """The number of equal pulls with the same sum and sum of squares: (sum p)^2 / sum p^2.
+
+    counts is how often each of them counts.
+    """
+    squares = (counts * pulls) @ pulls
+    return float((counts * pulls).sum() ** 2 / squares) if squares > 0 else 0.0

@@ -7,6 +7,7 @@ method); an interval is built around that number.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.delta_method import divide_by_answered, linearise_metric
+from activetest.estimation.known_items import include_known, restrict_to_open
 from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample
@@ -193,13 +195,17 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
     return Value(metric, number, estimate, transform, bounds, means, predicted, sample)
 
 
-def build_interval(value: Value, level: float, *, group: bool = False) -> Interval:
+def build_interval(
+    value: Value, level: float, *, group: bool = False, decides: bool = False
+) -> Interval:
     """The interval of a value, with the variance of its linear estimate.
 
-    Where answers are missing, the hull of the intervals that the worst labels would give.
+    Of one mean, it is built for the mean over what was open before the first draw, and then for
+    all. Where answers are missing, it is the hull of the intervals that the worst labels would
+    give. decides is for an end of which much depends, as on that of a gate: see korn_graubard.
     """
     if value.worst is not None:
-        return _build_hull(value, value.worst, level, group=group)
+        return _build_hull(value, value.worst, level, group=group, decides=decides)
     estimate = value.estimate
     low, high = value.bounds
     if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
@@ -217,7 +223,13 @@ def build_interval(value: Value, level: float, *, group: bool = False) -> Interv
         name, about = "korn-graubard", estimate
     else:
         name, about = "gamma", estimate
-    found = catalog.load("intervals", name).interval(about, level)
+    build = catalog.load("intervals", name).interval
+    if name == "korn-graubard":
+        build = partial(build, decides=decides)
+    if about is estimate and estimate.draws is None:
+        found = include_known(build(restrict_to_open(estimate), level), estimate)
+    else:
+        found = build(about, level)
     scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
     ends = np.clip([scale * found.lower, scale * found.upper], low, high)
     ends = np.array([value.transform(np.array([end])) for end in ends])
@@ -226,17 +238,19 @@ def build_interval(value: Value, level: float, *, group: bool = False) -> Interv
     return replace(found, lower=lower, upper=upper)
 
 
-def _build_hull(value: Value, worst: WorstCase, level: float, *, group: bool) -> Interval:
+def _build_hull(
+    value: Value, worst: WorstCase, level: float, *, group: bool, decides: bool
+) -> Interval:
     """The hull of a value's interval and those of its worst cases.
 
     Its variance is what an interval as wide would come from without missing answers.
     """
-    own = build_interval(replace(value, worst=None), level, group=group)
+    own = build_interval(replace(value, worst=None), level, group=group, decides=decides)
     ends = np.array([float(value.transform(np.array([end]))) for end in worst.ends])
     ends = np.clip(ends, value.metric.lower, value.metric.upper)
     lower, upper = min(own.lower, *ends.tolist()), max(own.upper, *ends.tolist())
     for each in filter(None, (worst.low, worst.high)):
-        found = build_interval(each, level, group=group)
+        found = build_interval(each, level, group=group, decides=decides)
         lower, upper = min(lower, found.lower), max(upper, found.upper)
     if own.method == "exact":
         method = "exact" if lower == upper else WORST_CASE

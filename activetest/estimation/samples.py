@@ -180,6 +180,7 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         expect=expect,
         label_variance=label_variance,
         spread=spread,
+        remaining=remaining[steps],
     )
 
 

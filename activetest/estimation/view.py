@@ -134,13 +134,24 @@ class View:
             raise NotEstimable(reason, "`study.next(10)`")
 
     def interval(
-        self, value: Value, level: float, kind: str = FIXED, group: Group | None = None
+        self,
+        value: Value,
+        level: float,
+        kind: str = FIXED,
+        group: Group | None = None,
+        *,
+        decides: bool = False,
     ) -> Interval:
-        """The interval of a value, of one of INTERVALS. Raises NotEstimable, with the reason."""
+        """The interval of a value, of one of INTERVALS; decides as in estimate.build_interval.
+
+        Raises NotEstimable, with the reason.
+        """
         group = group or self.evidence.groups[0]
         if kind == ANYTIME and value.estimate.draws is None:
             return self.confidence_sequence(value.metric, level, group)
-        return estimate.build_interval(value, level, group=group.column is not None)
+        return estimate.build_interval(
+            value, level, group=group.column is not None, decides=decides
+        )
 
     def confidence_sequence(
         self, metric: Metric, level: float, group: Group | None = None

@@ -3,6 +3,9 @@
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
+# Draws that Clopper and Pearson's limits add to the far side, and Jeffreys' to either.
+CLOPPER_PEARSON, JEFFREYS = 1.0, 0.5
+
 
 def effective_size(share: float, variance: float, *, otherwise: float) -> float:
     """How many uniform draws would leave a share with this variance; otherwise where it is zero.
@@ -23,22 +26,21 @@ def binomial_limits(
     level: float,
     *,
     minority_count: float,
-    jeffreys: bool = False,
+    added: float = CLOPPER_PEARSON,
 ) -> tuple[float, float]:
-    """Lower and upper limit of a share: Clopper and Pearson's at a size that Student's t shrinks.
+    """Lower and upper limit of a share: beta quantiles at a size that Student's t shrinks.
 
-    jeffreys takes Jeffreys' in their place, which add half a draw to either side (Brown, Cai and
-    DasGupta 2001). Where no label of the rarer kind was seen (minority_count 0), the nearer bound
-    stays in: no label is evidence against it.
+    added is the part of a draw that each limit adds beyond it, the rest being added on this side:
+    all of it is Clopper and Pearson's limit, half of it Jeffreys' (Brown, Cai and DasGupta 2001).
+    Where no label of the rarer kind was seen (minority_count 0), the nearer bound stays in: no
+    label is evidence against it.
     """
     tail = (1 - level) / 2
     size *= (ndtri(tail) / stdtrit(freedom, tail)) ** 2
     hits, misses = share * size, (1 - share) * size
-    if jeffreys:
-        lower, upper = betaincinv(hits + 0.5, misses + 0.5, [tail, 1 - tail])
-    else:
-        lower = betaincinv(hits, misses + 1, tail) if hits > 0 else 0.0
-        upper = betaincinv(hits + 1, misses, 1 - tail) if misses > 0 else 1.0
+    within = 1 - added
+    lower = betaincinv(hits + within, misses + added, tail) if hits + within > 0 else 0.0
+    upper = betaincinv(hits + added, misses + within, 1 - tail) if misses + within > 0 else 1.0
     if minority_count == 0:
         lower, upper = 0.0 if share < 0.5 else lower, 1.0 if share > 0.5 else upper
     return float(lower), float(upper)

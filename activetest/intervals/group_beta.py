@@ -6,7 +6,7 @@ Jeffreys' interval (Brown, Cai and DasGupta 2001) at an effective sample size, a
 
 import numpy as np
 
-from activetest.intervals._shares import binomial_limits, effective_size
+from activetest.intervals._shares import JEFFREYS, binomial_limits, effective_size
 from activetest.nouns.estimate import Estimate, Interval
 
 
@@ -27,7 +27,7 @@ def interval(estimate: Estimate, level: float) -> Interval:
     size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
     size = min(size, draws) if estimate.minority_count == 0 else size
     ends = binomial_limits(
-        share, size, freedom, level, minority_count=estimate.minority_count, jeffreys=True
+        share, size, freedom, level, minority_count=estimate.minority_count, added=JEFFREYS
     )
     lower, upper = (low + (high - low) * end for end in ends)
     # Jeffreys' limits leave out a bound that the value itself is at.

@@ -1,47 +1,95 @@
-"""Korn-Graubard: Clopper-Pearson at an effective sample size, for statistics that are 0 or 1.
+"""Korn-Graubard: binomial limits at an effective sample size, for statistics that are 0 or 1.
 
-Korn and Graubard 1998.
+Korn and Graubard 1998. The effective size needs a variance, and the observed one collapses where
+the rarer kind of label hides among items that are seldom drawn. Then the mean is too small as well,
+so that only the limit towards more of that kind is in danger. There the observed variance is
+believed as far as labels of that kind support it; for the rest stands the variance of uniform
+draws, or what the surrogate expects where that is more. With it, Jeffreys' limit is wide enough
+(Brown, Cai and DasGupta 2001); the other limit is Clopper and Pearson's.
 """
 
 import numpy as np
 
-from activetest.intervals._shares import binomial_limits, effective_size
-from activetest.nouns.estimate import RARE, Estimate, Interval
+from activetest.intervals._shares import (
+    CLOPPER_PEARSON,
+    JEFFREYS,
+    binomial_limits,
+    effective_size,
+)
+from activetest.nouns.estimate import Estimate, Interval
+
+# Labels of the rarer kind with which the observed variance is believed, were all draws as unlikely
+# as the least likely one; and for the end that decides a gate.
+_ENOUGH, _ENOUGH_TO_DECIDE = 8.0, 20.0
 
 
-def interval(estimate: Estimate, level: float) -> Interval:
+def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
     """Interval for one mean (d = 1) of a statistic that is 0 or 1.
 
-    A statistic that lies between would get an interval far too wide: its variance is not
+    Labels of the rarer kind are counted as uniform draws would have shown them, over how much less
+    likely than a uniform draw the least likely draw was: where draws were even, each counts as one.
+    Where none was seen, the far limit is Clopper and Pearson's as well (Jeffreys' modified: Brown,
+    Cai and DasGupta 2001, 4.1.2).
+
+    decides is for an end that has to hold alone, as that of a gate: both limits are Clopper and
+    Pearson's, and the variance of either needs labels to be believed, that of the far one more.
+
+    A statistic that lies between 0 and 1 would get an interval far too wide: its variance is not
     mean (1 - mean).
     """
     floor, ceiling = estimate.limits[:, 0]
     mean = float(np.clip(estimate.mean[0], floor, ceiling))
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
-    variance = _reliable_variance(estimate, mean * (1 - mean))
-    size = effective_size(mean, variance, otherwise=np.inf)
-    if not 0 < mean < 1 or estimate.minority_count < RARE:
-        plain = mean * (1 - mean) / variance if variance > 0 else 0.0
-        size = min(size, max(estimate.inside.sum(), plain))
-    lower, upper = binomial_limits(
-        mean, size, estimate.freedom, level, minority_count=estimate.minority_count
-    )
-    lower, upper = np.clip([lower, upper], floor, ceiling)
+    share, count = min(mean, 1 - mean), estimate.uniform_minority_count
+    support = count / _ENOUGH if decides else 1.0
+    near, _, _ = _limits(estimate, share, level, support, CLOPPER_PEARSON, rarity=1.0)
+    rarity = estimate.heaviest
+    support = count / rarity / (_ENOUGH_TO_DECIDE if decides else _ENOUGH)
+    added = CLOPPER_PEARSON if decides or estimate.minority_count == 0 else JEFFREYS
+    _, far, variance = _limits(estimate, share, level, support, added, rarity=rarity)
+    # Jeffreys' limit may leave out a bound that the value itself is at.
+    far = max(far, share)
+    lower, upper = (near, far) if mean <= 0.5 else (1 - far, 1 - near)
+    lower, upper = np.clip(_round_outward(lower, upper, estimate.open_items), floor, ceiling)
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 
 
-def _reliable_variance(estimate: Estimate, uniform: float) -> float:
-    """The observed variance, held up while labels of the rarer kind are few.
+def _limits(
+    estimate: Estimate, share: float, level: float, support: float, added: float, *, rarity: float
+) -> tuple[float, float, float]:
+    """Both limits of a share, and the variance behind them; support is how far it is believed.
 
-    uniform is the variance of one uniform draw. The observed variance is then at least its mean
-    with that of uniform draws, weighted by the labels of the rarer kind that were seen and that are
-    missing. It is also at least what the surrogate expects, as far as uniform draws would do no
-    better: one that expects more is wrong, and a confident one expects too little.
+    While it is not, the effective size is no more than that of draws that were all as unlikely as
+    rarity says.
     """
-    observed, seen = estimate.variance[0, 0], estimate.minority_count
-    if seen >= RARE:
-        return float(observed)
-    uniform /= estimate.inside.sum()
-    mixed = (seen * observed + (RARE - seen) * uniform) / RARE
-    return float(max(observed, min(estimate.model_variance, uniform), mixed))
+    draws = estimate.inside.sum()
+    # Of a finite pool, uniform draws leave a doubt only about what they have not drawn.
+    uniform = share * (1 - share) / draws * estimate.undrawn
+    variance = _believe_variance(estimate, uniform, support)
+    size = effective_size(share, variance, otherwise=np.inf)
+    if share <= 0 or support < 1:
+        plain = share * (1 - share) / variance if variance > 0 else 0.0
+        size = min(size, max(draws / max(estimate.undrawn, 1 / draws) / rarity, plain))
+    near, far = binomial_limits(
+        share, size, estimate.freedom, level, minority_count=estimate.minority_count, added=added
+    )
+    return near, far, variance
+
+
+def _round_outward(lower: float, upper: float, items: float) -> tuple[float, float]:
+    """The ends as whole numbers of items: of a small pool the truth is one of few shares."""
+    if not np.isfinite(items):
+        return lower, upper
+    return np.floor(lower * items + 1e-9) / items, np.ceil(upper * items - 1e-9) / items
+
+
+def _believe_variance(estimate: Estimate, uniform: float, support: float) -> float:
+    """The observed variance as far as it is supported (from 0 to 1), and never less than observed.
+
+    For the rest stands the larger one of the variance of uniform draws and the surrogate's: draws
+    are worse than uniform where a model is wrong about itself.
+    """
+    observed, believed = float(estimate.variance[0, 0]), min(support, 1.0)
+    expected = max(uniform, estimate.model_variance)
+    return max(observed, believed * observed + (1 - believed) * expected)

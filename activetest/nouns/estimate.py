@@ -36,6 +36,7 @@ class Sample:
     surrogate     (d,) the surrogate's sum over the unknown, now; None where it is not needed
     posterior     (K, d) members' sums over the unknown, labels drawn; None where not needed
     replaced      items were drawn with replacement, which only simulations do
+    remaining     (M,) items of the whole pool that could be drawn; None: as left
     expect        expect(weights (d,)) -> mean and variance (M,) of the weighted sum of statistics
                   at the drawn items under the surrogate that knows every label; zero outside the
                   group
@@ -65,6 +66,7 @@ class Sample:
     posterior: Array | None = None
     replaced: bool = False
     spread: Callable[[Array, Array], float] | None = None
+    remaining: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,15 @@ class Estimate:
     weighted_minority_count  the same, counted by how much they do over the probability of their
                              draw
     shape                    degrees of freedom and skewness; None where the terms say them
+    uniform_minority_count   the same, as uniform draws would have shown them: each of them once at
+                             most, and less as it was likelier to be drawn than by a uniform draw
+    heaviest                 how many times less likely than a uniform draw the least likely draw
+                             was; 1.0 for uniform draws
+    known                    part of the mean that was known before the first draw; 0.0 for a mean
+                             over answerable items and for functions of several means
+    open_share               share of the items that was not known before it; 1.0 for these
+    open_items               number of items that were not known before it; infinite where that was
+                             not recorded
     """
 
     mean: Array
@@ -118,6 +129,11 @@ class Estimate:
     minority_count: float = 0.0
     weighted_minority_count: float = 0.0
     shape: Shape | None = None
+    uniform_minority_count: float = 0.0
+    heaviest: float = 1.0
+    known: float = 0.0
+    open_share: float = 1.0
+    open_items: float = np.inf
 
     @property
     def freedom(self) -> float:
@@ -157,6 +173,11 @@ class Estimate:
         apart[np.abs(apart) <= 1e-12 * np.abs(terms).max(initial=0)] = 0.0
         parts: Array = self.weights * apart
         return parts
+
+    @property
+    def undrawn(self) -> float:
+        """Share of what was open before the first draw that was not drawn."""
+        return max(1 - float(self.inside.sum()) / self.open_items, 0.0)
 
 
 @dataclass(frozen=True)

@@ -169,8 +169,9 @@ def _judge_once(
     few = group.column is not None and gate.n_labeled < NEEDS_INSIDE
     if few and not value.of_pool.estimate.exact:
         return replace(gate, reason=f"a group needs {NEEDS_INSIDE} labels for a gate")
-    interval = view.interval(value, gate.level, FIXED, group)
-    strict = view.interval(value, 1 - 2 * (1 - view.choices.level) / count, FIXED, group)
+    interval = view.interval(value, gate.level, FIXED, group, decides=True)
+    strict_level = 1 - 2 * (1 - view.choices.level) / count
+    strict = view.interval(value, strict_level, FIXED, group, decides=True)
     verdict = requirements.decide_by_interval(
         requirement, interval.lower, interval.upper, strict=(strict.lower, strict.upper)
     )

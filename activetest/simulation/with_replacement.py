@@ -196,4 +196,5 @@ def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: 
         expect=lambda weights: (0 * ones, 0 * ones),
         label_variance=lambda weights: 0.0,
         replaced=True,
+        remaining=cache.size * ones,
     )

@@ -24,6 +24,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -239,7 +240,13 @@ def unpack(values: dict[str, np.ndarray]):
     def expect(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return weights[0] * mean, weights[0] ** 2 * variance
 
-    return Sample(**known, expect=expect, label_variance=lambda weights: 0.0)
+    closures = {"expect": expect, "label_variance": lambda weights: 0.0}
+    if "spread" in {field.name for field in fields(Sample)}:
+        # What one uniform draw varies by, estimated from the draws.
+        chance = known["counted"] / known["prob"]
+        squares = (known["stats"][:, 0] - (chance @ known["stats"][:, 0]) / chance.sum()) ** 2
+        closures["spread"] = lambda weights, mean: float(chance @ squares / chance.sum())
+    return Sample(**known, **closures)
 
 
 def measure(sample, metric) -> tuple[float, ...]:
@@ -248,7 +255,10 @@ def measure(sample, metric) -> tuple[float, ...]:
     from activetest.reporting.rows import is_reliable
 
     value = estimate_metric(sample, metric, "doubly-robust")
-    interval, gate = (build_interval(value, level) for level in (0.95, 0.9))
+    interval = build_interval(value, 0.95)
+    # Earlier versions had no interval of its own for gates.
+    of_gates = {"decides": True} if "decides" in signature(build_interval).parameters else {}
+    gate = build_interval(value, 0.9, **of_gates)
     single = value.estimate.one_draw
     size = sample.size
     draws = single / (interval.variance + single / size) if interval.variance > 0 else np.nan

@@ -1,4 +1,4 @@
-"""Korn-Graubard is Clopper-Pearson at the effective sample size, and careful about rare errors."""
+"""Korn-Graubard is binomial limits at the effective sample size, and careful about rare errors."""
 
 from dataclasses import replace
 
@@ -12,10 +12,21 @@ from activetest.nouns.estimate import Estimate
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
+# Labels of the rarer kind with which the observed variance is believed; for the end of a gate.
+ENOUGH, DECIDING = 8, 20
 
 
-def estimate(mean: float, variance: float, *, draws: int = MANY, rare: int = 1000) -> Estimate:
-    """A mean with that variance, from draws of equal weight."""
+def estimate(
+    mean: float,
+    variance: float,
+    *,
+    draws: int = MANY,
+    rare: float = 1000.0,
+    heaviest: float = 1.0,
+    expected: float = 0.0,
+    items: float = np.inf,
+) -> Estimate:
+    """A mean with that variance, from draws of equal weight; rare is as uniform draws show it."""
     return Estimate(
         mean=np.array([mean]),
         variance=np.array([[variance]]),
@@ -25,20 +36,48 @@ def estimate(mean: float, variance: float, *, draws: int = MANY, rare: int = 100
         limits=np.array([[0.0], [1.0]]),
         inside=np.ones(draws),
         minority_count=rare,
+        uniform_minority_count=rare,
+        heaviest=heaviest,
+        model_variance=expected,
+        open_items=items,
     )
 
 
-def ends(one: Estimate, level: float = 0.95):
-    interval = korn_graubard.interval(one, level)
+def ends(one: Estimate, level: float = 0.95, *, decides: bool = False) -> tuple[float, float]:
+    interval = korn_graubard.interval(one, level, decides=decides)
     return interval.lower, interval.upper
+
+
+def variance_of(one: Estimate, *, decides: bool = False) -> float:
+    """The variance of the far end: that towards more labels of the rarer kind."""
+    return korn_graubard.interval(one, 0.95, decides=decides).variance
+
+
+def shrunk(size: float, one: Estimate) -> float:
+    """A number of draws that Student's t makes smaller, at 95 %."""
+    return size * (norm.ppf(0.025) / t.ppf(0.025, one.freedom)) ** 2
+
+
+# --- limits at an effective size
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize(("hits", "count"), [(1, 10), (3, 50), (25, 50), (199, 200)])
-def test_with_the_variance_of_uniform_draws_it_is_clopper_pearson(hits, count, level):
+def test_with_the_variance_of_uniform_draws_it_is_clopper_pearson_and_jeffreys(hits, count, level):
+    """Clopper and Pearson's limit near the closer bound, and Jeffreys' on the other side."""
     mean = hits / count
     exact = binomtest(hits, count).proportion_ci(level, method="exact")
-    assert ends(estimate(mean, mean * (1 - mean) / count), level) == approx(exact, rel=1e-3)
+    jeffreys = beta(hits + 0.5, count - hits + 0.5).interval(level)
+    expected = (exact.low, jeffreys[1]) if mean <= 0.5 else (jeffreys[0], exact.high)
+    assert ends(estimate(mean, mean * (1 - mean) / count), level) == approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(("hits", "count"), [(1, 10), (3, 50), (25, 50), (199, 200)])
+def test_the_ends_that_decide_are_clopper_and_pearsons(hits, count):
+    mean = hits / count
+    exact = binomtest(hits, count).proportion_ci(0.9, method="exact")
+    one = estimate(mean, mean * (1 - mean) / count)
+    assert ends(one, 0.9, decides=True) == approx(exact, rel=1e-3)
 
 
 @pytest.mark.parametrize("draws", [10, 50, 300])
@@ -53,31 +92,128 @@ def test_without_a_hit_it_is_clopper_pearson_at_a_few_draws_less(draws):
 def test_a_smaller_variance_counts_as_more_draws():
     """Half the variance is twice the draws."""
     exact = binomtest(20, 100).proportion_ci(0.95, method="exact")
-    assert ends(estimate(0.2, 0.2 * 0.8 / 50 / 2)) == approx(exact, rel=1e-3)
+    jeffreys = beta(20.5, 80.5).interval(0.95)
+    assert ends(estimate(0.2, 0.2 * 0.8 / 50 / 2)) == approx((exact.low, jeffreys[1]), rel=1e-3)
 
 
+@pytest.mark.parametrize("decides", [False, True])
 @pytest.mark.parametrize("rare", [0, 5, 100])
-@pytest.mark.parametrize("mean", [0.0, 0.03, 0.5])
-def test_accuracy_gets_the_mirror_image_of_error(mean, rare):
-    lower, upper = ends(estimate(mean, 1e-3, draws=60, rare=rare))
-    assert ends(estimate(1 - mean, 1e-3, draws=60, rare=rare)) == approx((1 - upper, 1 - lower))
+@pytest.mark.parametrize("mean", [0.0, 0.03, 0.4])
+def test_accuracy_gets_the_mirror_image_of_error(mean, rare, decides):
+    about = {"draws": 60, "rare": rare, "heaviest": 1.5}
+    lower, upper = ends(estimate(mean, 1e-3, **about), decides=decides)
+    mirrored = ends(estimate(1 - mean, 1e-3, **about), decides=decides)
+    assert mirrored == approx((1 - upper, 1 - lower))
+
+
+def test_the_value_lies_between_the_ends():
+    """Jeffreys' far limit alone would be below a share of which hardly any doubt is left."""
+    for mean in (0.0, 0.003, 0.4, 1.0):
+        for rare in (0, 1, 30):
+            lower, upper = ends(estimate(mean, 1e-9, draws=50, rare=rare, items=50.5))
+            assert lower <= mean <= upper
+
+
+# --- how far the observed variance is believed
 
 
 def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind():
     """Then the interval is no narrower than that of as many uniform draws."""
     uniform = 0.02 * 0.98 / 100
-    interval = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=0), 0.95)
-    assert interval.variance == approx(uniform)
-    believed = korn_graubard.interval(estimate(0.02, uniform / 50, draws=100, rare=20), 0.95)
-    assert believed.variance == approx(uniform / 50)
-    assert believed.upper < interval.upper
+    without = estimate(0.02, uniform / 50, draws=100, rare=0)
+    assert variance_of(without) == approx(uniform)
+    believed = estimate(0.02, uniform / 50, draws=100, rare=ENOUGH)
+    assert variance_of(believed) == approx(uniform / 50)
+    assert ends(believed)[1] < ends(without)[1]
 
 
-def test_trust_in_the_observed_variance_grows_with_the_labels_of_the_rarer_kind():
+@pytest.mark.parametrize(("decides", "enough"), [(False, ENOUGH), (True, DECIDING)])
+@pytest.mark.parametrize("heaviest", [1.0, 2.5])
+def test_labels_that_unlikely_draws_would_have_shown_support_the_variance(
+    heaviest, decides, enough
+):
+    """Draws 2.5 times less likely than uniform ones show 2.5 times fewer of them."""
+    uniform = 0.1 * 0.9 / 100
+    for share in (0.0, 0.25, 0.5, 1.0, 1.5):
+        one = estimate(
+            0.1, uniform / 9, draws=100, rare=share * enough * heaviest, heaviest=heaviest
+        )
+        trust = min(share, 1)
+        expected = trust * uniform / 9 + (1 - trust) * uniform
+        assert variance_of(one, decides=decides) == approx(expected)
+
+
+@pytest.mark.parametrize("decides", [False, True])
+def test_trust_in_the_observed_variance_grows_with_the_labels_of_the_rarer_kind(decides):
     widths = [
-        np.diff(ends(estimate(0.1, 1e-4, draws=100, rare=rare)))[0] for rare in (0, 5, 10, 19, 20)
+        np.diff(ends(estimate(0.1, 1e-4, draws=100, rare=rare), decides=decides))[0]
+        for rare in (0, 2, 5, 7.9, 8, 14, 20)
     ]
     assert widths == sorted(widths, reverse=True)
+    assert widths[0] > widths[3] > widths[4] * 1.0001
+
+
+def test_only_the_far_end_of_an_interval_doubts_the_observed_variance():
+    """Labels of the rarer kind that were not met can only be missing."""
+    found = [ends(estimate(0.1, 1e-4, draws=100, rare=rare)) for rare in (1, 100)]
+    assert found[0][0] == found[1][0]
+    assert found[0][1] > found[1][1] + 0.01
+    # A gate may rest on the near end alone.
+    deciding = [
+        ends(estimate(0.1, 1e-4, draws=100, rare=rare), decides=True) for rare in (1, ENOUGH, 100)
+    ]
+    assert deciding[0][0] < deciding[1][0] == deciding[2][0] == found[1][0]
+
+
+def test_what_the_surrogate_expects_counts_where_it_is_more_than_uniform_draws_leave():
+    """Draws are worse than uniform where a model is confident and wrong."""
+    uniform = 0.1 * 0.9 / 100
+    one = estimate(0.1, uniform / 9, draws=100, rare=ENOUGH / 4, expected=3 * uniform)
+    assert variance_of(one) == approx(uniform / 9 / 4 + 3 * uniform * 3 / 4)
+    less = replace(one, model_variance=uniform / 2)
+    assert variance_of(less) == variance_of(replace(one, model_variance=0.0))
+    assert variance_of(replace(one, uniform_minority_count=ENOUGH)) == approx(uniform / 9)
+
+
+def test_an_observed_variance_above_all_others_stays():
+    uniform = 0.1 * 0.9 / 100
+    for rare in (0, 3, 30):
+        one = estimate(0.1, 5 * uniform, draws=100, rare=rare, expected=2 * uniform)
+        assert variance_of(one) == approx(5 * uniform)
+
+
+def test_of_a_small_pool_uniform_draws_leave_a_doubt_only_about_what_they_have_not_drawn():
+    """95 of 100: a twentieth of the variance of draws from an endless pool."""
+    one = estimate(0.1, 0.0, draws=95, rare=0, items=100)
+    assert variance_of(one) == approx(0.1 * 0.9 / 95 * 0.05)
+    widths = [np.diff(ends(replace(one, open_items=items)))[0] for items in (np.inf, 190, 100)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[2] < widths[0] * 0.7
+    # At most one of the other five is an error: 1 of 100.
+    assert ends(estimate(0.0, 0.0, draws=95, rare=0, items=100)) == (0, approx(0.01))
+
+
+def test_a_pool_that_is_drawn_altogether_leaves_the_doubt_about_its_labels():
+    one = estimate(0.0, 0.0, draws=20, rare=0, items=20)
+    lower, upper = ends(one)
+    assert lower == 0
+    assert upper == approx(0.05)
+    doubtful = replace(estimate(0.3, 1e-4, draws=20, items=20), model_variance=1e-4)
+    assert variance_of(doubtful) == approx(1e-4)
+
+
+def test_the_ends_are_whole_numbers_of_items():
+    """Of 40 items the truth is a multiple of 0.025."""
+    free = estimate(0.23, 0.23 * 0.77 / 30, draws=30)
+    few = replace(free, open_items=40.0)
+    for decides in (False, True):
+        lower, upper = ends(free, decides=decides)
+        exact = np.floor(lower * 40) / 40, np.ceil(upper * 40) / 40
+        assert ends(few, decides=decides) == approx(exact)
+        assert exact[0] < lower < upper < exact[1]
+
+
+# --- what was answered, and what is known
 
 
 def test_draws_that_were_declined_say_nothing():
@@ -112,14 +248,11 @@ def test_a_bound_that_nothing_seen_speaks_against_stays_in(mean):
 def test_the_variance_of_uniform_draws_is_that_of_the_answered_ones():
     """16 % of 40 answered draws: 0.16 * 0.84 / 40, whatever was declined beside them."""
     uniform = 0.16 * 0.84 / 40
-    whole = estimate(0.16, uniform / 9, draws=100, rare=5)
+    whole = estimate(0.16, uniform / 9, draws=100, rare=2)
     answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
-    found = korn_graubard.interval(answered, 0.95)
-    # Five labels of the rarer kind of the 20 that are needed weigh a quarter.
-    assert found.variance == approx((5 * uniform / 9 + 15 * uniform) / 20)
-    assert korn_graubard.interval(replace(answered, minority_count=0), 0.95).variance == approx(
-        uniform
-    )
+    # Two labels of the rarer kind of the eight that are needed weigh a quarter.
+    assert variance_of(answered) == approx((uniform / 9 + 3 * uniform) / 4)
+    assert variance_of(replace(answered, uniform_minority_count=0)) == approx(uniform)
 
 
 @pytest.mark.parametrize("draws", [100, 130])
@@ -127,29 +260,31 @@ def test_a_share_within_a_deviation_of_a_bound_counts_as_no_more_draws_than_it_s
     """While labels of the rarer kind are few: the larger of the draws and m (1 - m) / v."""
     mean, rare = 0.002, 5
     uniform = mean * (1 - mean) / draws
-    variance = (rare * 0.003**2 + (20 - rare) * uniform) / 20
+    variance = (rare * 0.003**2 + (ENOUGH - rare) * uniform) / ENOUGH
+    # The observed one is less than that of so few draws where these are 100.
+    variance = max(variance, 0.003**2)
     one = estimate(mean, 0.003**2, draws=draws, rare=rare)
     size = max(draws, mean * (1 - mean) / variance)
     # One deviation away from the bound it would be more.
     assert size < variance**0.5 * (1 - variance**0.5) / variance
-    size *= (norm.ppf(0.025) / t.ppf(0.025, one.freedom)) ** 2
-    hits = mean * size
-    exact = beta.ppf(0.025, hits, size - hits + 1), beta.ppf(0.975, hits + 1, size - hits)
-    assert ends(one) == approx(exact)
+    size = shrunk(size, one)
+    assert ends(one)[1] == approx(beta.ppf(0.975, mean * size + 0.5, (1 - mean) * size + 0.5))
 
 
-def test_with_twenty_labels_of_the_rarer_kind_the_share_counts_as_one_deviation_away():
+def test_with_enough_labels_of_the_rarer_kind_the_share_counts_as_one_deviation_away():
     """0.002 with a deviation of 0.003 is as many draws as 0.003 would be."""
-    one = estimate(0.002, 0.003**2, draws=100, rare=20)
-    size = 0.003 * 0.997 / 0.003**2 * (norm.ppf(0.025) / t.ppf(0.025, one.freedom)) ** 2
-    hits = 0.002 * size
-    exact = beta.ppf(0.025, hits, size - hits + 1), beta.ppf(0.975, hits + 1, size - hits)
+    one = estimate(0.002, 0.003**2, draws=100, rare=ENOUGH)
+    size = shrunk(0.003 * 0.997 / 0.003**2, one)
+    hits, misses = 0.002 * size, 0.998 * size
+    exact = beta.ppf(0.025, hits, misses + 1), beta.ppf(0.975, hits + 0.5, misses + 0.5)
     assert ends(one) == approx(exact)
 
 
-def test_the_size_is_at_most_the_answered_draws_where_no_label_is_of_the_rarer_kind():
+@pytest.mark.parametrize("heaviest", [1.0, 2.0])
+def test_without_a_label_of_the_rarer_kind_draws_count_as_the_least_likely_of_them(heaviest):
     """Clopper and Pearson's limit without a hit, 1 - tail^(1 / n), at what Student's t leaves."""
-    whole = estimate(0.0, 0.0, draws=100, rare=0)
+    whole = estimate(0.0, 0.0, draws=100, rare=0, heaviest=heaviest)
     answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
-    size = 40 * (norm.ppf(0.025) / t.ppf(0.025, whole.freedom)) ** 2
+    size = shrunk(40 / heaviest, whole)
     assert ends(answered) == (0, approx(1 - 0.025 ** (1 / size)))
+    assert ends(answered, decides=True) == ends(answered)

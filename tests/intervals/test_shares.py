@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 from scipy.stats import beta, binomtest
 
-from activetest.intervals._shares import binomial_limits, effective_size
+from activetest.intervals._shares import CLOPPER_PEARSON, JEFFREYS, binomial_limits, effective_size
 
 # So many degrees of freedom that Student's t is the normal.
 MANY = 1e9
@@ -39,15 +39,15 @@ def test_with_many_degrees_of_freedom_the_limits_are_clopper_and_pearsons(hits, 
 
 @pytest.mark.parametrize("hits", [0, 3, 12])
 def test_jeffreys_limits_add_half_a_draw_to_either_side(hits):
-    found = binomial_limits(hits / 12, 12, MANY, 0.9, minority_count=20, jeffreys=True)
+    found = binomial_limits(hits / 12, 12, MANY, 0.9, minority_count=20, added=JEFFREYS)
     assert found == approx(beta(hits + 0.5, 12.5 - hits).interval(0.9), rel=1e-6)
 
 
-@pytest.mark.parametrize("jeffreys", [False, True])
-def test_the_nearer_bound_stays_in_where_no_label_of_the_rarer_kind_was_seen(jeffreys):
+@pytest.mark.parametrize("added", [CLOPPER_PEARSON, JEFFREYS])
+def test_the_nearer_bound_stays_in_where_no_label_of_the_rarer_kind_was_seen(added):
     """At one half neither bound is nearer."""
     for share, ends in ((0.2, (True, False)), (0.8, (False, True)), (0.5, (False, False))):
-        found = binomial_limits(share, 30, MANY, 0.9, minority_count=0, jeffreys=jeffreys)
+        found = binomial_limits(share, 30, MANY, 0.9, minority_count=0, added=added)
         assert (found[0] == 0, found[1] == 1) == ends
-        seen = binomial_limits(share, 30, MANY, 0.9, minority_count=1, jeffreys=jeffreys)
+        seen = binomial_limits(share, 30, MANY, 0.9, minority_count=1, added=added)
         assert 0 < seen[0] < share < seen[1] < 1
