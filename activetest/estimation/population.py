@@ -354,14 +354,18 @@ def _add_variance(
     """
     added, observed = pool.variance, float(estimate.variance[0, 0])
     inside, terms = estimate.inside, estimate.terms
-    minority = estimate.minority_count, estimate.weighted_minority_count
-    one_draw = estimate.one_draw
+    minority = (
+        estimate.minority_count,
+        estimate.weighted_minority_count,
+        estimate.uniform_minority_count,
+    )
+    heaviest, one_draw = estimate.heaviest, estimate.one_draw
     if estimate.exact:
         # N items, each of which was as likely as any other.
         inside, terms = np.ones(size), np.tile(estimate.mean, (size, 1))
         sides = [pool.influence[sign * pool.influence > 0] for sign in (1, -1)]
-        minority = (min(count_effectively(side) for side in sides),) * 2
-        one_draw = pool.items * size
+        minority = (min(count_effectively(side) for side in sides),) * 3
+        heaviest, one_draw = 1.0, pool.items * size
 
     def combine(freedom: float, of_pool: float) -> float:
         squares = observed**2 / freedom + added**2 / of_pool
@@ -389,6 +393,8 @@ def _add_variance(
         one_draw=one_draw,
         minority_count=minority[0],
         weighted_minority_count=minority[1],
+        uniform_minority_count=minority[2],
+        heaviest=heaviest,
         shape=shape,
     )
 

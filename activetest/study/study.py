@@ -54,7 +54,7 @@ class Study:
     >>> print(study.ingest({id: key[id] for id in batch.ids}))
     the mapping: 20 new; 0 items pending
     >>> study.report().sentence
-    'The model is wrong on 9 % of items (95 % confidence: 1 % to 32 %).'
+    'The model is wrong on 9 % of items (95 % confidence: 3 % to 28 %).'
     """
 
     def __init__(self, folder: Path, setup: Setup | None = None, *, damaged: bool = False) -> None:
@@ -311,7 +311,7 @@ class Study:
 
         >>> report = study.report(require="error<=0.2")
         >>> report.sentence
-        'The model is wrong on 5.9 % of items (95 % confidence: 1.6 % to 14.4 %).'
+        'The model is wrong on 5.9 % of items (95 % confidence: 2.7 % to 13.6 %).'
         >>> report.passed
         True
 
