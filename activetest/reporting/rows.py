@@ -26,7 +26,7 @@ _ONE_LOOK = ("fixed", "posterior")
 _FEW = 3
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
-_DRAWS, _FREEDOM = 50, 8
+_DRAWS, _FREEDOM = 50, 6
 
 
 def estimate_overall(

@@ -313,7 +313,7 @@ def test_an_interval_is_reliable_from_so_many_labels_of_the_rarer_kind_on(method
 
 @pytest.mark.parametrize("several", [False, True])
 def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(several):
-    """From 50 draws and 8 degrees of freedom on, whatever the labels' counts."""
+    """From 50 draws and 6 degrees of freedom on, whatever the labels' counts."""
 
     def reliable(draws: int, freedom: float) -> bool:
         estimate = SimpleNamespace(
@@ -321,9 +321,9 @@ def test_gamma_limits_are_reliable_unless_few_losses_make_most_of_the_variance(s
         )
         return rows.is_reliable(SimpleNamespace(several=several, estimate=estimate), "gamma")
 
-    assert reliable(50, 8.0) and reliable(1000, 90.0)
+    assert reliable(50, 6.0) and reliable(1000, 90.0)
     assert not reliable(49, 40.0)
-    assert not reliable(1000, 7.9)
+    assert not reliable(1000, 5.9)
 
 
 @pytest.mark.parametrize("method", ["exact", "betting"])
