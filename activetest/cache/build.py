@@ -72,6 +72,7 @@ def build_into(pool: Pool, folder: Path) -> None:
             check_space(arrays, pool)
             counts = _write_rows(arrays, pool, design, values)
             _write_id_index(arrays, pool)
+            mean_weight = _find_mean_weight(arrays, pool)
         finally:
             arrays.close()
         sums = [counts.hashes[piece.number] % 2**64 for piece in pool.pieces]
@@ -84,6 +85,7 @@ def build_into(pool: Pool, folder: Path) -> None:
             "group_names": pool.schema.groups,
             "group_values": values,
             "components": design.components,
+            "mean_weight": mean_weight,
             "schema": pool.schema.to_dict(),
             "notices": _describe_corrections(pool, counts),
             "arrays": arrays.seal(),
@@ -111,13 +113,16 @@ def _hash_pool(pool: Pool, sums: list[int]) -> str:
     schema = pool.schema
     classes = list(schema.classes)
     meaning = [schema.task, schema.kind, classes, schema.id is None, schema.std is None]
+    # Absent from pools without them, whose fingerprints stay as they were.
+    meaning += [name for name in ("weight", "price") if getattr(schema, name) is not None]
     text = json.dumps([pool.rows, meaning, sum(sums) % 2**64])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _sum_hashes(pool: Pool, block: Block, keys: Array) -> Counter[int]:
     """{number of a row group: sum of the hashes of its rows}; ids of the rows hash to keys."""
-    hashes = hash_rows(keys, block.checked.raw)
+    amounts = [block.amounts[column] for column in pool.schema.amount_columns]
+    hashes = hash_rows(keys, [*block.checked.raw, *amounts])
     starts = [piece.start for piece in pool.pieces]
     first = bisect_right(starts, block.start) - 1
     end = bisect_left(starts, block.start + len(keys))
@@ -150,6 +155,9 @@ def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
         arrays.create("std", (rows,), float)
     if schema.kind != "pred":
         arrays.create("probs", (rows, len(schema.classes)), np.float32)
+    for name in ("weight", "price"):
+        if getattr(schema, name) is not None:
+            arrays.create(name, (rows,), float)
     if not regression:
         for name in ("right", "wrong", "spread"):
             arrays.create(name, (len(_choose_statistics(schema)), rows), np.float32, axis=1)
@@ -201,6 +209,9 @@ def _write_block(
             for (present, names), known in zip(block.groups, values, strict=True)
         ]
         arrays.write("codes", start, np.stack(codes, axis=1))
+    for name in ("weight", "price"):
+        if (column := getattr(schema, name)) is not None:
+            arrays.write(name, start, block.amounts[column])
     if schema.task == "classification":
         statistics = _choose_statistics(schema)
         for begin in range(0, len(keys), _STRIP):
@@ -228,6 +239,21 @@ def _write_id_index(arrays: Arrays, pool: Pool) -> None:
             hint="ids must be unique; name another column with `id`, or remove the repeated rows",
         )
     arrays.write("id_order", 0, order)
+
+
+def _find_mean_weight(arrays: Arrays, pool: Pool) -> float:
+    """The mean of the weights; 1 without any. Raises PoolError where all weights are 0."""
+    if pool.schema.weight is None:
+        return 1.0
+    weights = arrays.read("weight")
+    if not weights.any():
+        raise PoolError(
+            f"every weight in column {pool.schema.weight!r} of {pool.uri} is 0",
+            hint="name another column with `weight`, or leave it out",
+        )
+    # Scaled first: a sum of very large weights must not overflow.
+    largest = float(weights.max())
+    return largest * float((weights / largest).mean())
 
 
 def _describe_corrections(pool: Pool, counts: RowCounts) -> list[str]:

@@ -204,6 +204,10 @@ class Cache:
         def select_if_there(name: str) -> Array | None:
             return select(name) if name in self._arrays else None
 
+        def select_weight() -> Array | None:
+            weight = select_if_there("weight")
+            return None if weight is None else weight / self.manifest["mean_weight"]
+
         def select_part(name: str) -> Array | None:
             part = self._parts.get(name)
             return None if part is None else np.asarray(part.arrays[name][selection])
@@ -219,6 +223,8 @@ class Cache:
             spread=select_if_there("spread"),
             features=select_part(FEATURES),
             external=select_part(EXTERNAL),
+            weight=select_weight(),
+            price=select_if_there("price"),
         )
 
     def _read_ids(self, positions: Array) -> list[bytes]:

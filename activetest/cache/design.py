@@ -91,7 +91,7 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     model_columns = 1 + (schema.std is not None) if regression else int(schema.kind != "pred")
     if not (schema.features or schema.groups or regression):
         return Design(model_columns, np.zeros(0), np.ones(0), None), []
-    without = ("ids",) if regression else ("ids", "outputs")
+    without = ("ids", "amounts") if regression else ("ids", "outputs", "amounts")
     first = pool.read_block(next(pool.strips(without=without)))
     feature_scale = value_scale = None
     step = 1

@@ -26,7 +26,7 @@ _CONSTANT = 1e-12
 # Values that are not finite are handled; numpy need not warn about them.
 _QUIET = np.errstate(over="ignore", invalid="ignore")
 
-_UNUSED = ("ids", "outputs", "groups")
+_UNUSED = ("ids", "outputs", "groups", "amounts")
 
 
 @dataclass(frozen=True)

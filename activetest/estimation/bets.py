@@ -24,6 +24,7 @@ from activetest.rounds import race
 from activetest.rounds.fit import list_known_before, restore_surrogate
 from activetest.rounds.objectives import linearise_objective
 from activetest.rounds.scores import make_scorer
+from activetest.rounds.weighted import find_counted
 
 # Up to so many sums rows are handled one by one; more are cheaper by kind of row.
 _FEW = 2
@@ -113,11 +114,13 @@ class _Sums:
     def range_by_row(self, rows: Rows) -> Array:
         """(2, S, R) smallest and largest sum of every row."""
         ends, kinds = self.by_kind(rows)
-        return ends if kinds is None else ends[..., kinds]
+        ends = ends if kinds is None else ends[..., kinds]
+        return ends if rows.weight is None else ends * rows.weight
 
     def by_kind(self, rows: Rows) -> tuple[Array, Array | None]:
         """(2, S, K) smallest and largest sum of every kind of row, and (R,) the kinds of rows.
 
+        Sums are those of an item of weight 1.
         Rows of a kind are predicted alike, where that says all; else each is its own, and None.
         """
         tested, cells = self.tested, all(each.cells for each in self.tested.statistics)
@@ -136,7 +139,7 @@ class _Sums:
     def guess(self, surrogate: Surrogate, rows: Rows) -> Array:
         """(1 + d, R) what a surrogate expects of 1 and the statistics."""
         mean = surrogate.expected(rows, self.tested.statistics)
-        return np.vstack([np.ones(mean.shape[1]), mean])
+        return np.vstack([rows.mass, mean])
 
 
 class _ReplayedRound:
@@ -155,7 +158,8 @@ class _ReplayedRound:
         self.linearised = tuple(map(linearise_objective, each.objectives))
         self.totals = np.array([objective.total for objective in each.objectives])
         self.peaks = np.array([objective.peak for objective in each.objectives])
-        self.free = np.ones(cache.size, bool)
+        counted = find_counted(cache)
+        self.free = np.ones(cache.size, bool) if counted is None else counted.copy()
         self.free[list_known_before(log, each.number)] = False
         self.stays = self.free.copy()
         self.stays[each.rows] = False
@@ -170,11 +174,12 @@ class _ReplayedRound:
         inside, rest = member & free, np.flatnonzero(member & stays)
         ends, kind = kinds
         if kind is not None and len(weights) > _FEW:
-            scaled = np.vstack([np.ones(len(rest)), guess[:, rest]]) / weight[rest]
+            scaled = np.vstack([guess[:1, rest], guess[:, rest]]) / weight[rest]
             reached = _ratio_range(ends, kind[rest], weights, scaled)
-            sums = ends @ np.bincount(kind, inside, minlength=ends.shape[2])
+            sums = ends @ np.bincount(kind, inside * rows.mass, minlength=ends.shape[2])
         else:
             ends = ends if kind is None else ends[..., kind]
+            ends = ends if rows.weight is None else ends * rows.weight
             ratio = (ends[..., rest] - weights @ guess[:, rest]) / weight[rest]
             reached = [ratio[0].min(axis=1, initial=np.inf), ratio[1].max(axis=1, initial=-np.inf)]
             sums = ends @ inside
@@ -216,7 +221,7 @@ class _ReplayedRound:
             increment_range.rest[..., None] - _sum_before(ends),
         )
         parts = (value, lowest * left + sums, highest * left + sums, offset, *rest)
-        return tuple(part[:, at < used] / tested.group.size for part in parts)
+        return tuple(part[:, at < used] / tested.group.total for part in parts)
 
     def _weight(self, rows: Rows, free: Array) -> Array:
         """(R,) weights the rows had in the round; 0 where they were not free."""
@@ -226,14 +231,15 @@ class _ReplayedRound:
         scores = self.scorer(rows, self.linearised)
         scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)
         count = int(self.round.count[0])
-        return race.blend_scores(scores, free, self.choices.floor, self.totals, count)
+        weight = race.blend_scores(scores, free, self.choices.floor, self.totals, count)
+        return weight if rows.rate is None else weight * rows.rate
 
 
 def _ratio_range(ends: Array, kind: Array, weights: Array, scaled: Array) -> list[Array]:
     """(S,) smallest and largest of (h - g) / weight, h from ends (2, S, K) by kind (n,).
 
-    scaled (2 + d, n) are 1, 1 and the expected statistics, over weight: one product of matrices
-    for each kind.
+    scaled (2 + d, n) are the item's own weight twice and the expected statistics, over weight: one
+    product of matrices for each kind.
     """
     lowest, highest = np.full(len(weights), np.inf), np.full(len(weights), -np.inf)
     for code in np.unique(kind):

@@ -78,7 +78,8 @@ def _add_model_variance(
     """
     expected, noise = sample.expect(slope)
     inverse = 1 / sample.prob
-    square = noise + sample.inside * (expected - linear.guess[:, 0]) ** 2
+    mass = sample.drawn_mass
+    square = noise + sample.inside * (expected - mass * linear.guess[:, 0]) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
     open_items = sample.left[0] if len(sample.left) and sample.left[0] > 0 else np.inf
@@ -86,8 +87,9 @@ def _add_model_variance(
     if len(mean) == 1 and np.isfinite(open_items):
         known, share = sample.known_sum[0, 0] / sample.size, open_items / sample.size
     # What is known pulls at nothing: the centre is the mean of what was open.
-    pull = sample.counted * ((sample.stats - (mean - known) / share) @ slope)
+    pull = sample.counted * ((sample.per_unit(sample.stats) - (mean - known) / share) @ slope)
     relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
+    scaled = pull * mass * inverse
     sides = [relevant & (sign * pull > 0) for sign in (1, -1)]
     rarity = _compare_with_uniform(sample)
     shown = np.minimum(rarity, 1)
@@ -97,7 +99,7 @@ def _add_model_variance(
         model_variance=model + doubt,
         one_draw=sample.spread(slope, mean) if sample.spread else np.nan,
         minority_count=min(count_effectively(pull[side]) for side in sides),
-        weighted_minority_count=min(count_effectively((pull * inverse)[side]) for side in sides),
+        weighted_minority_count=min(count_effectively(scaled[side]) for side in sides),
         uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
         heaviest=float(rarity.max(initial=1.0)),
         known=float(known),
@@ -107,9 +109,13 @@ def _add_model_variance(
 
 
 def _compare_with_uniform(sample: Sample) -> Array:
-    """(M,) probability of a uniform draw over that of each draw; 1.0 where that is not known."""
+    """(M,) probability of a uniform draw over that of each draw; 1.0 where that is not known.
+
+    Where items have weights, a uniform draw is one in proportion to them.
+    """
     remaining = sample.left if sample.remaining is None else sample.remaining
-    return 1 / np.where(remaining > 0, sample.prob * remaining, 1.0)
+    weight = 1.0 if sample.mass is None else sample.mass
+    return weight / np.where(remaining > 0, sample.prob * remaining, 1.0)
 
 
 def count_effectively(pulls: Array, counts: Array | float = 1.0) -> float:

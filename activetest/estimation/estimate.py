@@ -24,6 +24,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import find_free_items, make_generator
+from activetest.rounds.weighted import find_counted
 
 if TYPE_CHECKING:
     from activetest.estimation.population import SampledPool
@@ -40,13 +41,13 @@ class Imputation:
 
     mean         (T,) sums of expectations
     posterior    (K, T) members' sums, with labels drawn
-    count        number of such items
+    count        number of such items, or the sum of their weights
     statistics   (T,) names
     """
 
     mean: Array
     posterior: Array
-    count: int
+    count: float
     statistics: tuple[str, ...]
 
 
@@ -121,7 +122,8 @@ def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputat
     free = find_free_items(log, cache.size)
     free[log.rows[log.status == PENDING]] = True
     free[log.supplied_rows[log.supplied_status == PENDING]] = True
-    rest = np.flatnonzero(free)
+    counted = find_counted(cache)
+    rest = np.flatnonzero(free if counted is None else free & counted)
 
     def on_piece(piece: tuple[int, int]) -> Array:
         here = free[slice(*piece)]
@@ -135,12 +137,18 @@ def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputat
     subset = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
     if len(subset):
         sums, variances = surrogate.totals(cache.take(subset), members, statistics)
-        scale = len(rest) / len(subset)
+        scale = _measure(cache, rest) / _measure(cache, subset)
         posterior += (sums - sums.mean(axis=0)) * scale
         posterior += np.sqrt(np.maximum(variances, 0) * scale) * rng.standard_normal(
             posterior.shape
         )
-    return Imputation(mean, posterior, len(rest), tuple(each.name for each in statistics))
+    names = tuple(each.name for each in statistics)
+    return Imputation(mean, posterior, _measure(cache, rest), names)
+
+
+def _measure(cache: PoolView, rows: Array) -> float:
+    """The number of rows, or the sum of their weights."""
+    return cache.take(rows).mass.sum() if cache.roles.get("weight") else len(rows)
 
 
 def add_imputation(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:

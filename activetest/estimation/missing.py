@@ -91,10 +91,12 @@ def fill_missing(
 ) -> Filled | None:
     """The evidence with missing answers filled; None where whole rounds are used as they are.
 
-    They are where no answer is missing, where they are expected to give the narrower interval, and
-    for metrics whose items can cost any amount, or whose interval has a method of its own: there is
-    no worst case.
+    They are where no answer is missing, where they are expected to give the narrower interval, for
+    metrics whose items can cost any amount, or whose interval has a method of its own, as there is
+    no worst case; and where items have weights.
     """
+    if group.mass is not None:
+        return None
     until = _choose_rounds(evidence, cache, metric, group, level)
     return None if until is None else fill_rounds(evidence, cache, metric, group, until)
 
@@ -256,7 +258,9 @@ def _expect_width(evidence: Evidence, group: Group, plan: _Plan, until: int, lev
     labelled = int((log.status[steps] != PENDING).sum())
     if labelled < max(_FEWEST, len(steps) - labelled):
         return np.inf
-    weights, drawn, supplied = weigh_items(filled, evidence.groups[0].size)
+    weights, drawn, supplied = weigh_items(
+        filled, evidence.groups[0].items, evidence.drawn, evidence.supplied
+    )
     inverse = 1 / log.prob[steps]
     variance = (weights**2 * (inverse - 1) * inverse) @ plan.variance[steps] / group.size**2
     widening = drawn[drawn_filled] @ plan.drawn[drawn_filled]
@@ -403,7 +407,9 @@ def _weigh_missing(filled: Filled, sample: Sample, method: Any) -> list[Array]:
         # Everything is filled: the mean is that of all items.
         return [np.full((len(filled.values), size), 1 / sample.size)] * 2
     evidence = filled.evidence
-    _, drawn, supplied = weigh_items(evidence.log, evidence.groups[0].size)
+    _, drawn, supplied = weigh_items(
+        evidence.log, evidence.groups[0].items, evidence.drawn, evidence.supplied
+    )
     items = np.append(drawn[filled.drawn], supplied[filled.supplied]) / sample.size
     found = [np.tile(items[:, None], (1, size)) for _ in range(2)]
     low, high = sample.stats.copy(), sample.stats.copy()

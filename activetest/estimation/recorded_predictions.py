@@ -1,13 +1,15 @@
 """What was predictable before each draw, as the rounds of a log recorded it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.log import Log
+from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.rounds.group_sums import measure_groups, sum_by_group
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class RecordedPredictions:
     count     (H, G) number of such rows
     again     (H, G) whether another surrogate predicted the group, as in Round
     imputed_again   (D, T) what that one expects at the drawn item
+    mass      (D,) weight of each drawn item; None where all items count alike
+    left      (H, G) sum of the weights of the rows that count has; likewise
     """
 
     round: Array
@@ -30,6 +34,8 @@ class RecordedPredictions:
     count: Array
     again: Array
     imputed_again: Array
+    mass: Array | None = None
+    left: Array | None = None
 
     def of(self, group: int, member: Array, columns: list[int]) -> tuple[Array, Array, Array]:
         """Imputed (D, d), imputed_sum (D, d) and left (D,) of one group, as in Sample.
@@ -43,15 +49,19 @@ class RecordedPredictions:
         if self.again[:, group].any():
             again = self.again[self.round, group]
             imputed = np.where(again[:, None], self.imputed_again, imputed)
-        certain = np.column_stack([imputed, np.ones(len(member))])
+        mass, weights = np.ones(len(member)) if self.mass is None else self.mass, self.count
+        if self.left is not None:
+            weights = self.left
+        certain = np.column_stack([imputed, mass])
         guess = certain[:, columns] * member[:, None]
-        count = self.count[:, group]
-        whole = np.column_stack([self.sums[:, group], count])[:, columns]
-        return (
-            guess,
-            whole[self.round] - self._within(guess),
-            count[self.round] - self._within(member),
-        )
+        before = weights[:, group]
+        whole = np.column_stack([self.sums[:, group], before])[:, columns]
+        left = before[self.round] - self._within(member * mass)
+        if self.mass is not None:
+            # Sums of weights leave a little where nothing is left.
+            count = self.count[self.round, group] - self._within(member * (mass > 0))
+            left = np.where(count > 0, np.maximum(left, 0.0), 0.0)
+        return guess, whole[self.round] - self._within(guess), left
 
     def _within(self, values: Array) -> Array:
         """Sums over the earlier draws of the same round."""
@@ -96,6 +106,25 @@ def collect_recorded(
         again=again,
         imputed_again=imputed_again,
     )
+
+
+def weigh_recorded(recorded: RecordedPredictions, log: Log, cache: PoolView) -> RecordedPredictions:
+    """The same with the weights of items, where the pool has any."""
+    masses = measure_groups(cache)
+    if masses is None:
+        return recorded
+    drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
+    left, rest, last = np.zeros(recorded.count.shape), masses[:, 0].copy(), 0
+    for place, each in enumerate(log.history):
+        for rows, rounds, before in (
+            (drawn, log.round, each.number - 1),
+            (supplied, log.supplied_round, each.number),
+        ):
+            since = last - (rows is drawn)
+            here = rows[np.flatnonzero((rounds > since) & (rounds <= before))]
+            rest -= sum_by_group(cache, here.codes, [here.mass])[:, 0]
+        left[place], last = np.where(recorded.count[place] > 0, rest, 0.0), each.number
+    return replace(recorded, mass=drawn.mass, left=left)
 
 
 def find_places(names: Sequence[str], recorded: Sequence[str]) -> tuple[Array, Array]:

@@ -78,8 +78,8 @@ def _sum_over_pool(
 def _sum_expectations(
     surrogate: Surrogate, cache: PoolView, rows: Rows, statistics: tuple[Statistic, ...]
 ) -> Array:
-    """(G, T + 1) sums over rows of what a surrogate expects, and their number."""
-    terms = [*surrogate.expected(rows, statistics), np.ones(len(rows.index))]
+    """(G, T + 1) sums over rows of what a surrogate expects, and how many of them count."""
+    terms = [*surrogate.expected(rows, statistics), (rows.mass > 0).astype(float)]
     return sum_by_group(cache, rows.codes, terms)
 
 

@@ -4,11 +4,15 @@ One sample serves one metric and one group.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activetest.estimation.recorded_predictions import RecordedPredictions, collect_recorded
+from activetest.estimation.recorded_predictions import (
+    RecordedPredictions,
+    collect_recorded,
+    weigh_recorded,
+)
 from activetest.estimation.repredict import repredict
 from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.statistic import Statistic, combine_statistics
@@ -21,7 +25,7 @@ from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds.fit import get_surrogate, list_labelled, observe_statistics
-from activetest.rounds.group_sums import list_group_names
+from activetest.rounds.group_sums import list_group_names, measure_groups
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Group:
 
     name           "" for the whole pool, else as groups.name_of
     size           members
+    mass, counted  sum of their weights, and how many are above 0; None where all count alike
     column, code   position in Rows.codes, and the code there; None for the whole pool
     meaning        {name of the column: value}; None for the whole pool
     """
@@ -39,12 +44,28 @@ class Group:
     column: int | None = None
     code: int | None = None
     meaning: dict[str, str] | None = None
+    mass: float | None = None
+    counted: int | None = None
+
+    @property
+    def total(self) -> float:
+        """What means over the group are divided by: its members, or the sum of their weights."""
+        return self.size if self.mass is None else self.mass
+
+    @property
+    def items(self) -> int:
+        """Members that can change a mean: those whose weight is above 0."""
+        return self.size if self.counted is None else self.counted
 
     def membership(self, codes: Array) -> Array:
         """(R,) 1.0 where rows with these codes (R, columns) belong to the group."""
         if self.column is None:
             return np.ones(len(codes))
         return (codes[:, self.column] == self.code).astype(float)
+
+    def find_mass(self, rows: Rows) -> Array:
+        """(R,) weight of each row in the group: 1.0 where all items count alike; zero outside."""
+        return self.membership(rows.codes) * rows.mass
 
 
 @dataclass(frozen=True)
@@ -115,7 +136,7 @@ def collect_evidence(
         statistics=statistics,
         groups=groups,
         surrogate=surrogate or get_surrogate(log, cache, choices, seed=seed),
-        recorded=collect_recorded(log, statistics, groups),
+        recorded=weigh_recorded(collect_recorded(log, statistics, groups), log, cache),
     )
 
 
@@ -140,7 +161,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     _, _, remaining = evidence.recorded.of(0, np.ones(len(member)), [])
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
     total = stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
-    unknown = group.size - int(member[known].sum() + supplied_member[known_supplied].sum())
+    mass, rate = member * evidence.drawn.mass, evidence.drawn.mass[steps]
+    unknown = _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
 
     def expect(weights: Array) -> tuple[Array, Array]:
         rows = evidence.drawn[steps]
@@ -148,39 +170,43 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         objective = combine_statistics(metric.statistics, list(weights[: len(metric.statistics)]))
         mean, variance = moments(evidence.surrogate.beliefs(rows, (objective,)))
         # A last statistic, whether an item can be answered, is taken to be certain.
-        mean = mean[0] + weights[len(metric.statistics) :].sum()
+        mean = mean[0] + weights[len(metric.statistics) :].sum() * rows.mass
         return mean * member[steps], variance[0] * member[steps]
 
     def label_variance(weights: Array) -> float:
-        return _label_variance(evidence, metric, weights, member, supplied_member) / group.size**2
+        return _label_variance(evidence, metric, weights, group) / group.total**2
 
     def spread(weights: Array, mean: Array) -> float:
-        _, here, here_supplied = weigh_items(log, evidence.groups[0].size)
+        items, rows = evidence.groups[0].items, (evidence.drawn, evidence.supplied)
+        _, here, here_supplied = weigh_items(log, items, *rows)
         answered = np.concatenate([here * member * known, here_supplied * supplied_member])
         answered[len(here) :] *= known_supplied
-        pulls = (np.concatenate([stats, supplied]) - mean) @ weights
+        masses = np.concatenate([each.mass for each in rows])[:, None]
+        values = np.concatenate([stats, supplied]) / np.where(masses > 0, masses, 1.0)
+        pulls = (values - mean) @ weights
         return float(answered @ pulls**2 / answered.sum()) if answered.any() else np.nan
 
     return Sample(
         stats=stats[steps],
         prob=log.prob[steps],
-        weights=_lure_weights(evidence.groups[0].size, len(steps)),
+        weights=_lure_weights(evidence.groups[0].items, len(steps)),
         known_sum=before[steps],
         imputed=imputed[steps],
         imputed_sum=imputed_sum[steps],
         inside=member[steps],
         left=left[steps],
-        size=group.size,
+        size=group.total,
         total=total,
         unknown=unknown,
         # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
-        uniform=bool(np.allclose(log.prob[steps] * remaining[steps], 1, rtol=1e-6)),
-        limits=_possible_means(metric, total, unknown, group.size, log.declined),
+        uniform=bool(np.allclose(log.prob[steps] * remaining[steps], rate, rtol=1e-6)),
+        limits=_possible_means(metric, total, unknown, group.total, log.declined),
         expect=expect,
         label_variance=label_variance,
         spread=spread,
         remaining=remaining[steps],
+        mass=None if evidence.drawn.weight is None else mass[steps],
     )
 
 
@@ -204,49 +230,53 @@ def describe_unfinished(evidence: Evidence) -> str:
 
 
 def known_weights(
-    log: Log, size: int, inside: Array, supplied_inside: Array
+    log: Log, items: int, group: Group, drawn_rows: Rows, supplied_rows: Rows
 ) -> tuple[Array, Array, Array]:
     """(M,) positions and labels of labelled items, and their weights in an estimate.
 
-    The weights are those of weigh_items. inside (D,) and supplied_inside (B,) are 0 for items to
-    leave out.
+    The weights are those of weigh_items in the group; items is the number of the pool's items that
+    can change a mean.
     """
-    _, drawn, supplied = weigh_items(log, size)
-    drawn, supplied = drawn * inside, supplied * supplied_inside
+    _, drawn, supplied = weigh_items(log, items, drawn_rows, supplied_rows)
+    drawn = drawn * group.membership(drawn_rows.codes)
+    supplied = supplied * group.membership(supplied_rows.codes)
     labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
     return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
 
 
-def weigh_items(log: Log, size: int) -> tuple[Array, Array, Array]:
+def weigh_items(
+    log: Log, items: int, drawn_rows: Rows, supplied_rows: Rows
+) -> tuple[Array, Array, Array]:
     """(M,) weights of the draws that estimates use, and (D,), (B,) of all items, labelled or not.
 
     The weights of items are those that LURE gives to known items: a draw weighs w / q, and every
-    item w for each draw after it, w as in Sample.
+    item w for each draw after it, w as in Sample; and that times the item's own weight. items is
+    the number of the pool's items that can change a mean.
     """
     count, _ = count_usable_draws(log)
     steps = np.flatnonzero(~log.deterministic[:count])
     weights = np.zeros(count)
-    weights[steps] = _lure_weights(size, len(steps))
+    weights[steps] = _lure_weights(items, len(steps))
     ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     drawn = np.zeros(len(log.rows))
     drawn[:count] = ahead[1:]
     drawn[steps] += weights[steps] / log.prob[steps]
     supplied = ahead[np.searchsorted(log.round[:count], log.supplied_round)]
     pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
-    if len(log.rows) + len(log.supplied_rows) == size and not pending:
+    found = np.count_nonzero(drawn_rows.mass) + np.count_nonzero(supplied_rows.mass)
+    if found == items and not pending:
         # Everything is known, and every item counts alike.
-        return weights[steps], np.ones(len(drawn)), np.ones(len(supplied))
-    return weights[steps], drawn, supplied
+        drawn, supplied = np.ones(len(drawn)), np.ones(len(supplied))
+    return weights[steps], drawn * drawn_rows.mass, supplied * supplied_rows.mass
 
 
-def _label_variance(
-    evidence: Evidence, metric: Metric, weights: Array, member: Array, supplied_member: Array
-) -> float:
+def _label_variance(evidence: Evidence, metric: Metric, weights: Array, group: Group) -> float:
     """N^2 times the variance of the weighted sum that labels of several annotators leave."""
-    log, size = evidence.log, evidence.groups[0].size
+    log = evidence.log
     if log.soft is None or log.supplied_soft is None:
         return 0.0
-    _, _, shares = known_weights(log, size, member, supplied_member)
+    items = evidence.groups[0].items
+    _, _, shares = known_weights(log, items, group, evidence.drawn, evidence.supplied)
     labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
     outputs = [evidence.drawn.outputs[labelled], evidence.supplied.outputs[supplied]]
     soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
@@ -277,7 +307,7 @@ def _statistics_of_labelled(
     if known.any():
         stats[known, :-1] = observe_statistics(rows[known], labels[known], statistics)
         stats[known, -1] = 1
-    return stats
+    return stats if rows.weight is None else stats * rows.weight[:, None]
 
 
 def _sum_supplied_before(log: Log, supplied: Array) -> Array:
@@ -304,6 +334,9 @@ def list_groups(cache: PoolView) -> tuple[Group, ...]:
             Group(recorded[len(groups) + code], int(counts[code]), column, code, {name: value})
             for code, value in enumerate(values)
         ]
+    if (masses := measure_groups(cache)) is not None:
+        pairs = zip(groups, masses.tolist(), strict=True)
+        groups = [replace(each, mass=mass, counted=int(items)) for each, (mass, items) in pairs]
     return tuple(groups)
 
 
@@ -319,7 +352,25 @@ def _lure_weights(size: int, used: int) -> Array:
     return weights / weights.sum() if used else weights
 
 
-def _possible_means(metric: Metric, total: Array, unknown: int, size: int, declined: bool) -> Array:
+def _measure_unknown(
+    evidence: Evidence, group: Group, mass: Array, supplied_member: Array
+) -> float:
+    """Weight of the group's items about which nothing is known now.
+
+    mass are the weights of its known draws, supplied_member is 1.0 where a known supplied item is
+    in the group. It is exactly 0 where every item that counts is known.
+    """
+    known = evidence.log.supplied_status != PENDING
+    supplied = supplied_member * evidence.supplied.mass[known]
+    if group.mass is None:
+        return group.size - int(mass.sum() + supplied.sum())
+    left = group.items - np.count_nonzero(mass) - np.count_nonzero(supplied)
+    return max(group.mass - float(mass.sum() + supplied.sum()), 0.0) if left else 0.0
+
+
+def _possible_means(
+    metric: Metric, total: Array, unknown: float, size: float, declined: bool
+) -> Array:
     """(2, d) means that what is known leaves possible: the rest at its lower and upper bound."""
     bounds = np.array([[each.lower, each.upper] for each in metric.statistics]).T
     if declined:

@@ -271,10 +271,8 @@ def linearise_curve(
     if metric.refine is None:
         raise ValueError(f"{metric.title} is no area under a curve")
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
-    inside = (Group("", cache.size) if group is None else group).membership
-    rows, labels, weights = samples.known_weights(
-        log, cache.size, inside(drawn.codes), inside(supplied.codes)
-    )
+    whole = samples.list_groups(cache)[0]
+    rows, labels, weights = samples.known_weights(log, whole.items, group or whole, drawn, supplied)
     if group is None and not weights.any() and log.deterministic.any():
         refined = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
     else:

@@ -21,12 +21,13 @@ def estimate(sample: Sample) -> Estimate:
 
     With nothing imputed and no earlier draw a step is LURE's.
     """
-    center = sample.imputed_sum / np.maximum(sample.left, 1)[:, None]
+    center = sample.imputed_sum / np.where(sample.left > 0, sample.left, 1)[:, None]
     level, slope = _calibration(sample, center)
-    inside = sample.inside[:, None]
-    guess = inside * (level + slope * (sample.imputed - center))
+    inside, mass = sample.inside[:, None], sample.drawn_mass[:, None]
+    guess = inside * (level + slope * (sample.per_unit(sample.imputed) - center))
     rest = sample.left[:, None] * level
-    terms = (sample.known_sum + rest + (sample.stats - guess) / sample.prob[:, None]) / sample.size
+    miss = sample.stats - mass * guess
+    terms = (sample.known_sum + rest + miss / sample.prob[:, None]) / sample.size
     return weighted_mean(terms, guess, sample)
 
 
@@ -35,7 +36,8 @@ def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array
 
     low, high (M, d) bound the statistics. A statistic moves the mean as in LURE, and through the
     level and the slope of later guesses. It does so linearly but for the clipping of the slope:
-    where that may or may not clip, the change of the slope is between none and all of it.
+    where that may or may not clip, the change of the slope is between none and all of it. Items
+    must count alike: it knows no weights of theirs.
     """
     center = sample.imputed_sum / np.maximum(sample.left, 1)[:, None]
     weight, shrunk, _ = _slope_parts(sample, center, sample.stats)
@@ -67,7 +69,8 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
     shrunk to what the surrogate says.
     """
     weight, _, slope = _slope_parts(sample, center, sample.stats)
-    residual = weight * (sample.stats - sample.inside[:, None] * sample.imputed)
+    stats, imputed = sample.per_unit(sample.stats), sample.per_unit(sample.imputed)
+    residual = weight * (stats - sample.inside[:, None] * imputed)
     level = center + _sum_before(residual) / (_PSEUDO_DRAWS + _sum_before(weight))
     # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
     return np.where(sample.left[:, None] > 0, level, 0.0), np.clip(slope, 0.0, 1.0)
@@ -80,9 +83,10 @@ def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Ar
     """
     # A round that recorded nothing about the group has no guess to calibrate.
     recorded = sample.inside * (sample.left > 0)
-    weight = (recorded / (np.maximum(sample.left, 1) * sample.prob))[:, None]
-    across = weight * (sample.imputed - center) * sample.inside[:, None]
-    along = weight * (stats - center) * sample.inside[:, None]
+    left, inside = np.where(sample.left > 0, sample.left, 1), sample.inside[:, None]
+    weight = (recorded * sample.drawn_mass / (left * sample.prob))[:, None]
+    across = weight * (sample.per_unit(sample.imputed) - center) * inside
+    along = weight * (sample.per_unit(stats) - center) * inside
     count = np.arange(len(weight))[:, None]
     prior = _PSEUDO_DRAWS * _sum_before(across**2) / np.maximum(count, 1)
     shrunk = prior + _sum_before(across**2)

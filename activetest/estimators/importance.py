@@ -16,7 +16,8 @@ SIMULATION_ONLY = True
 
 def estimate(sample: Sample) -> Estimate:
     """Means (d,): sum of h / q over sum of 1 / q; consistent, and biased while draws are few."""
-    shares = 1 / sample.prob
+    shares = sample.drawn_mass / sample.prob
     shares = shares / shares.sum()
     weighed = replace(sample, weights=shares)
-    return weighted_mean(sample.stats, np.zeros_like(sample.stats), weighed, replaced=True)
+    stats = sample.per_unit(sample.stats)
+    return weighted_mean(stats, np.zeros_like(stats), weighed, replaced=True)

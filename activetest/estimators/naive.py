@@ -17,4 +17,5 @@ SIMULATION_ONLY = True
 def estimate(sample: Sample) -> Estimate:
     """Means (d,) of the drawn items, as if every draw had been uniform; biased when it was not."""
     even = np.full(len(sample.stats), 1 / max(len(sample.stats), 1))
-    return weighted_mean(sample.stats, np.zeros_like(sample.stats), replace(sample, weights=even))
+    stats = sample.per_unit(sample.stats)
+    return weighted_mean(stats, np.zeros_like(stats), replace(sample, weights=even))

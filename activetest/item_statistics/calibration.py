@@ -37,8 +37,9 @@ def parse_bins(name: str, argument: str | None) -> tuple[str, int]:
 def find_edges(name: str, facts: Facts, argument: str | None, code: int | None = None) -> Array:
     """(B + 1,) float32 edges of bins of the confidence, or of the probability of a class.
 
-    Equal counts: the edges inside are quantiles that are values of the pool (Hyndman and Fan 1996,
-    definition 1); equal values stay together, so there may be fewer bins. Raises ChoiceError.
+    Equal counts, or weights: the edges inside are quantiles that are values of the pool (Hyndman
+    and Fan 1996, definition 1); equal values stay together, so there may be fewer bins. Raises
+    ChoiceError.
     """
     kind, count = parse_bins(name, argument)
     if kind == _WIDTH:
@@ -49,7 +50,15 @@ def find_edges(name: str, facts: Facts, argument: str | None, code: int | None =
             f"choose {name}[{_WIDTH}]",
         )
     shares = np.arange(1, count) / count
-    inner = np.quantile(facts.scores(code), shares, method="inverted_cdf")
+    scores = facts.scores(code)
+    if facts.weights is None:
+        inner = np.quantile(scores, shares, method="inverted_cdf")
+    else:
+        order = np.argsort(scores, kind="stable")
+        reached = np.cumsum(facts.weights()[order])
+        # Rounding must not move an edge to the next value.
+        places = np.searchsorted(reached, shares * reached[-1] * (1 - 1e-12))
+        inner = scores[order][places]
     return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
 
 

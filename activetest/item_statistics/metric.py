@@ -28,6 +28,7 @@ class Facts:
     costs           (C, C) cost of predicting (row) for the truth (column), as tuples; None without
     scores          scores(None) -> (N,) confidences; scores(code) -> (N,) probabilities of a class;
                     read only by metrics with bins of equal counts; None while no pool is at hand
+    weights         weights() -> (N,) of the items, in the order of the scores; None without
     center          a typical label: around it squares of labels are taken; regression only
     """
 
@@ -39,6 +40,7 @@ class Facts:
     costs: tuple[tuple[float, ...], ...] | None = None
     scores: Callable[[int | None], Array] | None = None
     center: float = 0.0
+    weights: Callable[[], Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,14 +137,24 @@ def add_to_brackets(name: str, part: str) -> str:
     return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"
 
 
-def evaluate(metric: Metric, outputs: Outputs, labels: Array) -> float:
-    """The metric's value where every label (R,) is known; NaN where it is undefined."""
+def evaluate(
+    metric: Metric, outputs: Outputs, labels: Array, weights: Array | None = None
+) -> float:
+    """The metric's value where every label (R,) is known; NaN where it is undefined.
+
+    weights (R,) are those of the items, 1 unless given.
+    """
     if outputs.probs is not None:
         # Kept in single precision for the whole pool, but a value deserves double.
         outputs = replace(outputs, probs=outputs.probs.astype(float))
     if metric.refine:
-        metric = metric.refine(outputs, labels, np.ones(len(labels)))
-    means = [each.value(outputs, labels[:, None]).mean() for each in metric.statistics]
+        metric = metric.refine(
+            outputs, labels, np.ones(len(labels)) if weights is None else weights
+        )
+    values = [each.value(outputs, labels[:, None])[:, 0] for each in metric.statistics]
+    means = [
+        value.mean() if weights is None else weights @ value / weights.sum() for value in values
+    ]
     return float(metric.smooth(np.array(means)))
 
 

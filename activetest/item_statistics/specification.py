@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,17 @@ def describe_pool(
         costs=costs,
         scores=_any_scores if cache is None else cache.scores,
         center=0.0 if cache is None else cache.center,
+        weights=partial(_read_weights, cache) if cache and pool.get("weight") else None,
     )
+
+
+def _read_weights(cache: PoolView) -> Array:
+    """(N,) weights of the items."""
+
+    def read_all() -> Array:
+        return np.concatenate([cache.rows(*piece).mass for piece in cache.chunks()])
+
+    return cache.compute_once("weights of items", read_all)
 
 
 def _any_scores(code: int | None) -> Array:

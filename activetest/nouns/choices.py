@@ -235,6 +235,16 @@ class ColumnChoices:
         "Names of the classes, in the order of the outputs.", Section.DATA, kind=Kind.NAMES,
         metavar="CLASS,...", default="from the column names, or 0, 1, 2 ...",
     )  # fmt: skip
+    weight: str | None = declare(
+        "Column with the weight of each item: its traffic, survey weight or number of copies. "
+        "Every metric becomes the weighted one.",
+        Section.DATA, metavar="COL", default="none: all items count alike", completes="columns",
+    )  # fmt: skip
+    price: str | None = declare(
+        "Column with the price of each item's label: draws then buy the most for the money, and "
+        "the budget is money.",
+        Section.DATA, metavar="COL", default="none: all labels cost alike", completes="columns",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -306,9 +316,10 @@ class Choices:
         "Confidence level of every interval.",
         Section.AIM, value=0.95, rule="level", kind=Kind.NUMBER, metavar="P",
     )  # fmt: skip
-    budget: int | None = declare(
-        "Labels that you plan to buy. status counts down; you may buy more.",
-        Section.AIM, rule="count or none", kind=Kind.WHOLE, metavar="N",
+    budget: float | None = declare(
+        "Labels that you plan to buy, or the money for them where they have prices. status counts "
+        "down; you may buy more.",
+        Section.AIM, rule="amount or none", kind=Kind.NUMBER, metavar="N",
         simulated=Simulated.NO,
     )  # fmt: skip
     groups: tuple[str, ...] = derive("column names", default=())

@@ -13,7 +13,7 @@ class Sample:
     """The answered draws of a log and what was predictable before each, for one metric and group.
 
     The d statistics are the metric's. Where any item was declined, one more is last: 1.0 for an
-    item that was answered.
+    item that was answered. Where items have weights, each statistic is times its item's weight.
 
     stats         (M, d) statistics of the drawn item; zero outside the group
     prob          (M,) probability of the draw, given all before it
@@ -22,7 +22,8 @@ class Sample:
     imputed       (M, d) the surrogate's expectation of these statistics; zero outside the group
     imputed_sum   (M, d) its sum over all in the group that was not known before the draw
     inside        (M,) 1.0 where the drawn item is in the group
-    left          (M,) members of the group that were not known before the draw
+    left          (M,) members of the group that were not known before the draw; where items have
+                  weights, the sum of theirs, and so for size and unknown
     size          members of the group
     total         (d,) sum of the statistics over all in the group that is known now
     unknown       members of the group about which nothing is known now
@@ -36,7 +37,9 @@ class Sample:
     surrogate     (d,) the surrogate's sum over the unknown, now; None where it is not needed
     posterior     (K, d) members' sums over the unknown, labels drawn; None where not needed
     replaced      items were drawn with replacement, which only simulations do
-    remaining     (M,) items of the whole pool that could be drawn; None: as left
+    remaining     (M,) items of the whole pool that could be drawn, or the sum of their weights;
+                  None: as left
+    mass          (M,) weight of the drawn item, zero outside the group; None where all count alike
     expect        expect(weights (d,)) -> mean and variance (M,) of the weighted sum of statistics
                   at the drawn items under the surrogate that knows every label; zero outside the
                   group
@@ -54,9 +57,9 @@ class Sample:
     imputed_sum: Array
     inside: Array
     left: Array
-    size: int
+    size: float
     total: Array
-    unknown: int
+    unknown: float
     counted: Array
     uniform: bool
     limits: Array
@@ -67,6 +70,17 @@ class Sample:
     replaced: bool = False
     spread: Callable[[Array, Array], float] | None = None
     remaining: Array | None = None
+    mass: Array | None = None
+
+    @property
+    def drawn_mass(self) -> Array:
+        """(M,) weight of the drawn item in the group: 1.0 or 0.0 where all items count alike."""
+        return self.inside if self.mass is None else self.mass
+
+    def per_unit(self, values: Array) -> Array:
+        """(M, d) what was summed with weights (M, d), for one unit of weight; zero outside."""
+        mass = self.drawn_mass[:, None]
+        return values / np.where(mass > 0, mass, 1.0)
 
 
 @dataclass(frozen=True)
@@ -86,8 +100,8 @@ class Estimate:
     variance         (d, d) its estimated sampling variance; model-based: posterior variance
     terms            (M, d) one unbiased term per draw, in draw order; model-based: empty
     weights          (M,) their weights, summing to one; model-based: empty
-    guess            (M, d) what each term took the drawn item's statistics to be; model-based:
-                     empty
+    guess            (M, d) what each term took the drawn item's statistics to be, without its
+                     weight; model-based: empty
     limits           (2, d) smallest and largest value that what is known leaves possible
     inside           (M,) 1.0 where the draw fell into the group and could be answered;
                      model-based: empty

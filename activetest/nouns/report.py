@@ -143,10 +143,11 @@ class Counts:
     drawn           draws so far: labelled, pending (not answered yet) and declined ones
     supplied        answers that the user supplied for items that were neither drawn nor chosen
     rounds          rounds so far
-    budget          labels the user means to buy, or None
+    budget          labels the user means to buy, or money with prices of labels; or None
     deterministic   items without a probability, chosen by the largest score or drawn between groups
                     without a floor: labelled, pending and declined ones likewise
     missing         ids of pending items in rounds of which, or after which, others were answered
+    spent           price of all labels so far, each annotator's; None where labels have no prices
     """
 
     n_pool: int
@@ -156,9 +157,10 @@ class Counts:
     declined: int
     supplied: int
     rounds: int
-    budget: int | None
+    budget: float | None
     deterministic: int = 0
     missing: tuple[str, ...] = ()
+    spent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,8 @@ class Report:
                                              of, and not about the pool itself
     cluster                                  column of clusters that the pool is a sample of; None
                                              for items
+    weight                                   column of the items' weights; None where all items
+                                             count alike
     """
 
     pool: str
@@ -204,6 +208,7 @@ class Report:
     estimators: tuple[str, ...] = ()
     population: bool = False
     cluster: str | None = None
+    weight: str | None = None
 
 
 @dataclass(frozen=True)

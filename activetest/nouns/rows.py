@@ -7,7 +7,7 @@ of one metric.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -73,6 +73,9 @@ class Rows:
     wrong    (T, R) its mean over the other classes, as likely as the black box thinks them
     spread   (T, R) its variance over them
 
+    weight   (R,) weight of each item in every mean, 1 on average over the pool; None where all
+             items count alike
+    price    (R,) price of each item's label; None where all cost alike
     features (R, D) float32 all features, standardised over the pool; missing values are 0
     external (R, E, C) what E other models predict: class probabilities; (R, E) values for
              regression
@@ -91,6 +94,30 @@ class Rows:
     spread: Array | None = None
     features: Array | None = None
     external: Array | None = None
+    weight: Array | None = None
+    price: Array | None = None
+
+    @property
+    def mass(self) -> Array:
+        """(R,) weight of each item, 1.0 where all items count alike."""
+        return np.ones(len(self.index)) if self.weight is None else self.weight
+
+    @property
+    def unweighted(self) -> "Rows":
+        """The same rows without their weights."""
+        return self if self.weight is None else replace(self, weight=None)
+
+    @property
+    def rate(self) -> Array | None:
+        """(R,) what draws are in proportion to besides scores; None where that is nothing.
+
+        An item's part of a mean is in proportion to its weight w. Draws in proportion to
+        w / sqrt(price) times the deviation that is expected of it make the product of expected
+        cost and variance smallest (Cochran 1977, section 5.5, for strata).
+        """
+        if self.price is None:
+            return self.weight
+        return self.mass / np.sqrt(self.price)
 
     def __getitem__(self, index: Index) -> "Rows":
         """These rows."""
@@ -112,4 +139,6 @@ class Rows:
             take_columns(self.spread),
             take(self.features),
             take(self.external),
+            take(self.weight),
+            take(self.price),
         )

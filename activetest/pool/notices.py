@@ -25,6 +25,10 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 _describe_ids(schema),
                 f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
                 f"groups: {_shorten(schema.groups)}" if schema.groups else "",
+                f"weights: column {schema.weight!r}; every number is the weighted one"
+                if schema.weight
+                else "",
+                f"prices of labels: column {schema.price!r}" if schema.price else "",
                 *_describe_shadowed(schema),
                 *_describe_ignored(schema, table),
             ],

@@ -19,6 +19,7 @@ from activetest.parallel import map_reduce
 from activetest.pool import columns as pool_columns
 from activetest.pool import groups as grouping
 from activetest.pool import outputs as pool_outputs
+from activetest.pool.amounts import read_amounts
 from activetest.pool.classes import find_list_length, resolve_classes
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
@@ -36,7 +37,7 @@ _VALUES, _FEWEST = 2**23, 1024
 # after them; with fewer such runs than that, some threads would wait while others decode.
 _RUN_BLOCKS, _MANY_RUNS = 4, 4
 
-_PARTS = ("ids", "outputs", "features", "groups")
+_PARTS = ("ids", "outputs", "features", "groups", "amounts")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Block:
     features      a (R,) or (R, W) array per feature column; missing values are NaN; empty where
                   they were not read
     groups        per group of the schema, codes (R,) and the names they stand for; likewise
+    amounts       {column: (R,) weights or prices}; likewise
     """
 
     start: int
@@ -56,6 +58,7 @@ class Block:
     read_outputs: pool_outputs.Checked | None
     features: list[Array]
     groups: list[tuple[Array, list[str]]]
+    amounts: dict[str, Array]
 
     @property
     def ids(self) -> Text:
@@ -78,7 +81,7 @@ class Strip:
 
     number  of the strip among all of the pool: strips are as long as each other but for the last
     start   position of their first row in the pool
-    parts   which of ids, outputs, features and groups were decoded
+    parts   which of ids, outputs, features, groups and amounts were decoded
     """
 
     number: int
@@ -116,6 +119,8 @@ class Pool:
         positive: str | None = None,
         threshold: float = 0.5,
         classes: str | Iterable[str] | None = None,
+        weight: str | None = None,
+        price: str | None = None,
         name: str | None = None,
         suggest: bool = True,
         blank_ids: bool = False,
@@ -126,6 +131,7 @@ class Pool:
         task                            "classification" or "regression"
         positive, threshold             of a binary pool
         classes                         their names, in the order of the outputs
+        weight, price                   columns of the items' weights, and of their labels' prices
         name                            of the pool in messages; its address unless given
         suggest                         add to the notices what else columns may be
         blank_ids                       allow ids that are empty or white space
@@ -144,6 +150,8 @@ class Pool:
             positive,
             threshold,
             _to_names(classes),
+            weight,
+            price,
         )
         schema = assign_roles(files.schema, choices)
         pool = Pool(name, schema, files)
@@ -181,9 +189,9 @@ class Pool:
 
         Where strips begin and end depends on the columns alone, and not on row groups; start and
         stop are such places. Decoding one strip while other threads look at those before it keeps
-        them all busy, however few row groups there are. Of the parts ids, outputs, features and
-        groups, those in `without` are not read; groups that follow from the outputs bring these
-        along. Raises PoolError where the file is damaged.
+        them all busy, however few row groups there are. Of the parts ids, outputs, features, groups
+        and amounts, those in `without` are not read; groups that follow from the outputs bring
+        these along. Raises PoolError where the file is damaged.
         """
         columns, parts = self._choose_columns(without)
         rows = self._count_strip_rows(columns)
@@ -200,6 +208,7 @@ class Pool:
             *(schema.output_columns if "outputs" in parts else ()),
             *(schema.features if "features" in parts else ()),
             *(schema.group_columns if "groups" in parts else ()),
+            *(schema.amount_columns if "amounts" in parts else ()),
         ]
         return list(dict.fromkeys(columns)), parts
 
@@ -260,6 +269,7 @@ class Pool:
                 _encode_groups(batch, schema, checked, self.deciles)
                 if "groups" in strip.parts
                 else [],
+                read_amounts(batch, schema) if "amounts" in strip.parts else {},
             )
         except BadRow as bad:
             where = self._describe_row(batch, start, bad.row)
@@ -274,7 +284,7 @@ class Pool:
         def read_confidences(strip: Strip) -> list[Array]:
             return [self.read_block(strip).checked.outputs.confidence.astype(np.float32)]
 
-        without = ("ids", "features", "groups")
+        without = ("ids", "features", "groups", "amounts")
         confidences = self.map_strips(read_confidences, add, without=without)
         return grouping.compute_deciles(np.concatenate(confidences))
 
@@ -302,7 +312,13 @@ class Pool:
         """Raises PoolChanged when a column of the schema is gone or can no longer play its role."""
         schema = self.schema
         choices = ColumnChoices(
-            schema.id, schema.outputs, schema.features, schema.groups, schema.task
+            schema.id,
+            schema.outputs,
+            schema.features,
+            schema.groups,
+            schema.task,
+            weight=schema.weight,
+            price=schema.price,
         )
         table = self.files.schema
         try:

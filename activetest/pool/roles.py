@@ -17,6 +17,8 @@ from activetest.pool.schema import ROW_PREFIX, Schema
 NOT_A_FEATURE = re.compile(
     r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
 )
+# Columns that may hold weights of items.
+WEIGHT = re.compile(r"(^|_)(weights?|wt|\w*wgt)($|_)", re.I)
 # Columns that pandas makes of an index without a name.
 INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 # Outputs of other models, which surrogates use otherwise than as features.
@@ -51,6 +53,13 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
             table, column, _is_group, "group columns hold strings, whole numbers or true/false"
         )
         used.add(column)
+    for amount in filter(None, (choices.weight, choices.price)):
+        _require(table, amount, is_amount, "weights and prices are numbers")
+        if amount in {id_column, *outputs, pred, std}:
+            raise ChoiceError(
+                f"column {amount!r} holds ids or the model's outputs", hint="name another one"
+            )
+        used.add(amount)
     _reject_without_effect(choices, task, kind, pred)
     # Predicted classes are no feature, also where the user leaves them out of the outputs.
     predicted = {"pred"} if kind != "pred" else set()
@@ -70,6 +79,8 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         groups=groups,
         computed=computed,
         ignored=ignored,
+        weight=choices.weight,
+        price=choices.price,
     )
 
 
@@ -242,6 +253,11 @@ def is_number(kind: pa.DataType) -> bool:
         or kinds.is_decimal(kind)
         or kinds.is_boolean(kind)
     )
+
+
+def is_amount(kind: pa.DataType) -> bool:
+    """Whole numbers, floats, decimals."""
+    return is_number(kind) and not kinds.is_boolean(kind)
 
 
 def is_vector(kind: pa.DataType) -> bool:

@@ -31,6 +31,8 @@ class Schema:
     groups        group columns; products are written "A*B"
     computed      those among them that are no columns of the pool but follow from the outputs
     ignored       columns with no role
+    weight        column with the weight of each item; None where all count alike
+    price         column with the price of each item's label; None where all cost alike
     """
 
     task: str
@@ -48,6 +50,8 @@ class Schema:
     groups: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    weight: str | None = None
+    price: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples."""
@@ -99,6 +103,12 @@ class Schema:
         return tuple(column for column in dict.fromkeys(columns) if column not in self.computed)
 
     @property
+    def amount_columns(self) -> tuple[str, ...]:
+        """The columns of weights and prices."""
+        found = (column for column in (self.weight, self.price) if column is not None)
+        return tuple(dict.fromkeys(found))
+
+    @property
     def output_columns(self) -> tuple[str, ...]:
         """Every column that the outputs are read from."""
         return tuple(
@@ -118,7 +128,10 @@ def _are_texts(value: Any) -> bool:
 
 
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "id": ("the name of a column", lambda value: isinstance(value, str) and value != ""),
+    **dict.fromkeys(
+        ("id", "weight", "price"),
+        ("the name of a column", lambda value: isinstance(value, str) and value != ""),
+    ),
     "outputs": ("a list of texts", lambda value: _are_texts(value) and len(value) > 0),
     **dict.fromkeys(
         ("classes", "features", "groups", "computed", "ignored"), ("a list of texts", _are_texts)

@@ -10,7 +10,14 @@ import pyarrow.types as kinds
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.columns import read_numbers
 from activetest.pool.files import BATCH
-from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text
+from activetest.pool.roles import (
+    INDEX,
+    NOT_A_FEATURE,
+    OTHER_MODELS,
+    WEIGHT,
+    is_amount,
+    is_text,
+)
 
 if TYPE_CHECKING:
     from activetest.pool.pool import Pool
@@ -27,7 +34,11 @@ _LONGEST, _MANY_WORDS = 64, r"\S\s+\S+\s+\S+\s+\S"
 
 def suggest_roles(pool: "Pool", choices: ColumnChoices) -> tuple[str, ...]:
     """Sentences about columns that may have another role than by convention."""
-    return (*_suggest_task(pool, choices), *_suggest_id(pool, choices))
+    return (
+        *_suggest_task(pool, choices),
+        *_suggest_id(pool, choices),
+        *_suggest_weight(pool, choices),
+    )
 
 
 def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
@@ -68,6 +79,18 @@ def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
             found = "is unique" if rows.num_rows == pool.rows else "looks like an id"
             return [f"column {name!r} {found}: `id={name!r}` uses it"]
     return []
+
+
+def _suggest_weight(pool: "Pool", choices: ColumnChoices) -> list[str]:
+    """Columns of numbers that are set aside because of a name such as sample_weight."""
+    if choices.weight is not None:
+        return []
+    table = pool.files.schema
+    return [
+        f"column {name!r} may hold weights of items: `weight={name!r}` weighs every number by it"
+        for name in pool.schema.ignored
+        if WEIGHT.search(name) and is_amount(table.field(name).type)
+    ][:1]
 
 
 def _rank_name(name: str) -> int:

@@ -231,6 +231,8 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     """What stands under the headline: how many labels were used, and how many that saved."""
     counts = report.counts
     items = f"{count(counts.n_pool if row is None else row.n_pool)} items in {pool(report)}"
+    if report.weight is not None:
+        items += f", weighted by {plain(report.weight)}"
     if row is None:
         return [("labels", f"{count(counts.labelled)} of {items}")]
     rows = [("labels used", f"{count_bought(row, counts)} of {items}")]
@@ -316,6 +318,11 @@ def drawing(result: dict) -> str:
     return f"{result['acquisition']}{how}{power}"
 
 
+def money(amount: float) -> str:
+    """An amount in the unit of the prices: 1,250 or 12.5; at most two decimals."""
+    return f"{amount:,.2f}".removesuffix("0").removesuffix(".0")
+
+
 def standing(counts: Counts) -> list[tuple[str, str]]:
     """Where a study stands, one fact per row."""
     rows = [("pool", f"{count(counts.n_pool)} items"), ("rounds", count(counts.rounds))]
@@ -329,9 +336,14 @@ def standing(counts: Counts) -> list[tuple[str, str]]:
         ("declined", count(counts.declined)),
         ("supplied", f"{count(counts.supplied)} (your labels of items that were never drawn)"),
     ]
-    if counts.budget is not None:
-        left = max(counts.budget - counts.labelled, 0)
-        rows.append(("budget", f"{count(counts.budget)} labels, {count(left)} left"))
+    if counts.spent is not None:
+        rows.append(("spent", f"{money(counts.spent)} for labels"))
+    if counts.budget is not None and counts.spent is not None:
+        left = money(max(counts.budget - counts.spent, 0))
+        rows.append(("budget", f"{money(counts.budget)}, {left} left"))
+    elif counts.budget is not None:
+        remaining = int(max(counts.budget - counts.labelled, 0))
+        rows.append(("budget", f"{count(int(counts.budget))} labels, {count(remaining)} left"))
     return rows
 
 

@@ -69,6 +69,7 @@ def render(report: Report) -> str:
             "surrogate_note": report.surrogate_note,
             "population": report.population,
             "cluster": report.cluster,
+            "weight": report.weight,
             "counts": asdict(report.counts),
             "estimates": [read_record(row, ESTIMATE_KEYS) for row in report.estimates],
             "notes": [note.text for note in report.notes],

@@ -189,7 +189,7 @@ def _estimate(
         return replace(row, quantity=without, reason=error.problem), value
     design = not is_model_based(estimator) and not exact
     reliable = is_model_based(estimator) or is_reliable(value, interval.method)
-    saving = measure_saving(value, interval, group.size, bought, reliable=reliable)
+    saving = measure_saving(value, interval, group.items, bought, reliable=reliable)
     quantity = Quantity(
         estimate=value.value,
         lower=interval.lower,

@@ -15,6 +15,7 @@ from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
 from activetest.parallel import one_blas_thread
+from activetest.rounds.weighted import find_counted, weigh_surrogate
 
 # Rows of the pool that stand in for training rows.
 _BACKGROUND_ROWS = 1000
@@ -26,6 +27,12 @@ def find_free_items(log: Log, size: int) -> Array:
     free[log.rows] = False
     free[log.supplied_rows] = False
     return free
+
+
+def find_drawable_items(log: Log, cache: PoolView) -> Array:
+    """(N,) True where an item is free and has a weight above 0, where items have weights."""
+    free, counted = find_free_items(log, cache.size), find_counted(cache)
+    return free if counted is None else free & counted
 
 
 def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> Surrogate:
@@ -70,7 +77,7 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
             'restore it; `study.report(interval="fixed")` needs only what the rounds recorded',
         )
     surrogate: Surrogate = catalog.load("surrogates", name).restore(round.params)
-    return surrogate
+    return weigh_surrogate(surrogate, cache)
 
 
 def list_known_before(log: Log, number: int) -> Array:
@@ -109,7 +116,7 @@ def fit_surrogate(
     # It may have loaded a library of its own.
     with one_blas_thread():
         surrogate: Surrogate = method.fit(known, rng=rng)
-    return surrogate
+    return weigh_surrogate(surrogate, cache)
 
 
 def _take_background(cache: PoolView) -> Rows:
@@ -117,7 +124,7 @@ def _take_background(cache: PoolView) -> Rows:
 
 
 def observe_statistics(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:
-    """(M, T) the statistics of items whose labels are known."""
+    """(M, T) the statistics of items whose labels are known, without their weights."""
     if not len(labels):
         return np.empty((0, len(statistics)))
     outputs = rows.outputs

@@ -6,6 +6,7 @@ import numpy as np
 
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.parallel import map_reduce
 from activetest.pool.groups import name_of
 
 
@@ -17,6 +18,18 @@ def list_group_names(cache: PoolView) -> tuple[str, ...]:
         for value in values
     )
     return ("", *named)
+
+
+def measure_groups(cache: PoolView) -> Array | None:
+    """(G, 2) sum of the weights of each group, and its items of a weight above 0; None without."""
+    if not cache.roles.get("weight"):
+        return None
+
+    def sum_piece(piece: tuple[int, int]) -> Array:
+        rows = cache.rows(*piece)
+        return sum_by_group(cache, rows.codes, [rows.mass, rows.mass > 0])
+
+    return cache.compute_once("masses", lambda: map_reduce(cache.chunks(), sum_piece, np.add))
 
 
 def sum_by_group(cache: PoolView, codes: Array, terms: Sequence[Array]) -> Array:

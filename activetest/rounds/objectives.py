@@ -113,11 +113,13 @@ def _estimate_means(
     """{name: mean over the pool}, of known labels as they are and of expectations for the rest."""
 
     def on_piece(piece: tuple[int, int]) -> Array:
-        mean = surrogate.expected(cache.rows(*piece), statistics)
-        return mean[:, free[slice(*piece)]].sum(axis=1, dtype=float)
+        rows, here = cache.rows(*piece), free[slice(*piece)]
+        mean = surrogate.expected(rows, statistics)
+        return np.append(mean[:, here].sum(axis=1, dtype=float), rows.mass[here].sum())
 
     total = map_reduce(cache.chunks(), on_piece, np.add)
-    rows, labels = list_labelled(log)
-    total = total + observe_statistics(cache.take(rows), labels, statistics).sum(axis=0)
-    count = np.count_nonzero(free) + len(rows)
-    return {each.name: value / count for each, value in zip(statistics, total, strict=True)}
+    positions, labels = list_labelled(log)
+    rows = cache.take(positions)
+    stats = observe_statistics(rows, labels, statistics) * rows.mass[:, None]
+    total = total + np.append(stats.sum(axis=0), rows.mass.sum())
+    return {each.name: value / total[-1] for each, value in zip(statistics, total, strict=False)}

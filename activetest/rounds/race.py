@@ -12,11 +12,14 @@ from activetest.nouns.rows import Array
 from activetest.pool.hashing import uniforms
 
 
-def mix_scores(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
+def mix_scores(
+    scores: Array, free: Array, floor: float, rates: Array | None = None
+) -> tuple[Array, Array]:
     """(R,) probabilities of the first draw, and (K,) the sum of squares of each kind of score.
 
-    scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero. Raises
-    ValueError for scores that are negative or not finite. See blend_scores.
+    scores (K, R), at least zero; free (R,) bool, and rows that are not free get zero; rates (R,)
+    multiply what blend_scores gives, see Rows.rate. Raises ValueError for scores that are negative
+    or not finite.
     """
     scores = np.where(free, scores, 0.0)
     if not np.isfinite(scores).all() or (scores < 0).any():
@@ -26,6 +29,8 @@ def mix_scores(scores: Array, free: Array, floor: float) -> tuple[Array, Array]:
         weight = blend_scores(scores, free, floor, totals, int(free.sum()))
     if not np.isfinite(weight).all():
         raise ValueError("squares of scores must be finite")
+    if rates is not None:
+        weight = weight * rates
     return weight / weight.sum(), totals
 
 

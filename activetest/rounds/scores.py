@@ -20,7 +20,8 @@ def make_scorer(
 ) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
     """score(rows, linearised) -> (A, R) for a round: one line per objective.
 
-    A row's scores do not depend on other rows: they can be computed again, in other chunks.
+    Scores are those of the items themselves, without their weights: see rounds.weighted. A row's
+    scores do not depend on other rows: they can be computed again, in other chunks.
     """
     acquisition = catalog.load("acquisition", choices.acquisition)
     members = (
@@ -30,6 +31,7 @@ def make_scorer(
     )
 
     def score(rows: Rows, linearised: tuple[Statistic, ...]) -> Array:
+        rows = rows.unweighted
         if members is None:
             strips = [rows]
             known = {}

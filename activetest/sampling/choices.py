@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from typing import Any
 
@@ -57,6 +57,14 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
         if field.name not in entries and field.default is MISSING:
             raise ChoiceError(f"{field.name} is missing", "restore the line that was there")
     choices = Choices(**{key: _to_tuples(value) for key, value in entries.items()})
+    if choices.budget is not None and float(choices.budget).is_integer():
+        choices = replace(choices, budget=int(choices.budget))
+    elif choices.budget is not None and not pool.get("price"):
+        raise ChoiceError(
+            f"budget is {show(choices.budget)}",
+            "it must be a whole number of labels; with a column of prices it is money: "
+            "`price=column`",
+        )
     _check_names(choices, pool)
     _check_acquisition(choices, pool, simulated)
     check_question(choices, pool)
@@ -197,7 +205,10 @@ RULES: dict[str, Rule] = {
     "share": ("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
     "level": ("a number between 0 and 1", lambda value: _is_number(value) and 0 < value < 1),
     "count": ("a whole number above 0", _is_count),
-    "count or none": ("a whole number above 0", lambda value: value is None or _is_count(value)),
+    "amount or none": (
+        "a number above 0",
+        lambda value: value is None or (_is_number(value) and 0 < value < math.inf),
+    ),
     "size": ("a number from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
     "schedule": ("every, doubling or a whole number of labels", _is_schedule),
     "power": (

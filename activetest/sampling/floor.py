@@ -17,6 +17,7 @@ from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.objectives import linearise_objective
+from activetest.rounds.weighted import find_rates
 
 # Even draws are what the others are compared with.
 _FLOORS = (1.0, 0.9, 0.75, 0.5)
@@ -57,18 +58,19 @@ def choose_floor(
     def on_piece(piece: tuple[int, int]) -> list[Array]:
         rows = cache.rows(*piece)
         mean, variance = moments(surrogate.beliefs(rows, (statistic,)))
-        return [
-            np.stack(
-                [mean[0], variance[0], *statistic.range_by_row(rows.outputs, len(cache.classes))]
-            )
-        ]
+        ends = statistic.range_by_row(rows.outputs, len(cache.classes))
+        ends = ends if rows.weight is None else ends * rows.weight
+        return [np.stack([mean[0], variance[0], *ends])]
 
     parts = np.hstack(map_reduce(cache.chunks(), on_piece, lambda left, right: left + right))
     mean, variance, *ends = parts[:, free].astype(float)
-    last = choices.budget or max(_AHEAD, 2 * drawn)
+    rates = find_rates(cache)
+    # A budget of money says too little about the number of draws.
+    budget = None if cache.roles.get("price") else choices.budget
+    last = int(budget or max(_AHEAD, 2 * drawn))
 
     def widths(share: float) -> Array:
-        weight, _ = race.mix_scores(scores, free, share)
+        weight, _ = race.mix_scores(scores, free, share, rates)
         return np.array(
             [
                 expected_width(

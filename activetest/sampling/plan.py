@@ -17,7 +17,12 @@ from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
-from activetest.rounds.fit import find_free_items, find_reusable_round, get_surrogate, list_labelled
+from activetest.rounds.fit import (
+    find_drawable_items,
+    find_reusable_round,
+    get_surrogate,
+    list_labelled,
+)
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 from activetest.rounds.objectives import (
     find_objectives,
@@ -25,6 +30,7 @@ from activetest.rounds.objectives import (
     list_recorded_statistics,
 )
 from activetest.rounds.scores import make_scorer
+from activetest.rounds.weighted import find_rates
 from activetest.sampling.between_groups import allocate_draws
 from activetest.sampling.floor import choose_floor, chooses_floor
 
@@ -102,7 +108,7 @@ def prepare_round(
     may leave rows without a chance.
     """
     number = len(log.history) + 1
-    free = find_free_items(log, cache.size)
+    free = find_drawable_items(log, cache)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="`study.report()`")
     earlier = find_reusable_round(log, choices, cache.unavailable)
@@ -187,7 +193,8 @@ def _weigh_by_scores(
         )
         choices = replace(choices, floor=share)
     top = choices.selection == "top"
-    weight, totals = race.mix_scores(scores, free, 0.0 if top else choices.floor)
+    floor = 0.0 if top else choices.floor
+    weight, totals = race.mix_scores(scores, free, floor, find_rates(cache))
     if top:
         # Rows below the top are left out on purpose.
         weight = np.where(free, np.maximum(weight, np.finfo(float).tiny), 0.0)

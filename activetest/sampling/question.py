@@ -116,6 +116,13 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
             "questions are about groups of a classifier, and this pool predicts values",
             "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
         )
+    for name in ("weight", "price"):
+        if pool.get(name):
+            raise ChoiceError(
+                f"questions about groups count labels: they know no `{name}`",
+                "leave `question` out: `study.report(groups=[column])` gives weighted metrics of "
+                "groups",
+            )
     if not choices.groups:
         raise ChoiceError(f"the question {choices.question} needs groups", "`groups=[column]`")
     _check_judged(choices, pool)

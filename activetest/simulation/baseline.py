@@ -1,4 +1,8 @@
-"""Errors of uniform draws without replacement, with which a simulation compares its strategies."""
+"""Errors of uniform draws without replacement, with which a simulation compares its strategies.
+
+Where items have weights these are draws in proportion to the weights, estimated by LURE: as good as
+random labels can be.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,20 +57,27 @@ def compute_baseline(
     truth: Array,
     budgets: tuple[int, ...],
     rng: np.random.Generator,
+    weights: Array | None = None,
 ) -> Baseline:
     """The baseline of a metric for a pool whose labels (N,) are known.
 
-    A mean, or a map of one, has a closed form (to first order); everything else is simulated.
+    A mean, or a map of one, has a closed form (to first order); everything else is simulated, and
+    so is every metric of items with weights (N,).
     """
-    size, value = len(truth), evaluate(metric, outputs, truth)
+    if weights is not None:
+        # What does not count is drawn by nobody.
+        counted = weights > 0
+        outputs, truth, weights = outputs[counted], truth[counted], weights[counted]
+        budgets = tuple(budget for budget in budgets if budget <= len(truth))
+    size, value = len(truth), evaluate(metric, outputs, truth, weights)
     smallest = max(2, min(budgets) // 16)
     points = np.unique(np.geomspace(smallest, size - 1, _SIZES).astype(int))
     points = np.union1d(points, [budget for budget in budgets if budget < size])
-    exact = len(metric.statistics) == 1
+    exact = len(metric.statistics) == 1 and weights is None
     sizes = np.array(budgets) if exact else np.union1d(points, budgets)
     squares = np.full((_RUNS, len(sizes)), np.nan)
     for run in range(_RUNS):
-        squares[run] = (_follow_sample(metric, outputs, truth, sizes, rng) - value) ** 2
+        squares[run] = (_follow_sample(metric, outputs, truth, sizes, rng, weights) - value) ** 2
     # With few labels the metric may be undefined in all runs.
     defined = np.isfinite(squares).any(axis=0)
     sizes, squares = sizes[defined], squares[:, defined]
@@ -139,14 +150,49 @@ def add_surrogate_saved(results: Sequence[SimulatedStrategy]) -> list[SimulatedS
 
 
 def _follow_sample(
-    metric: Metric, outputs: Outputs, truth: Array, sizes: Array, rng: np.random.Generator
+    metric: Metric,
+    outputs: Outputs,
+    truth: Array,
+    sizes: Array,
+    rng: np.random.Generator,
+    weights: Array | None = None,
 ) -> Array:
-    """(points,) the metric on growing uniform samples of the pool."""
-    order = rng.choice(len(truth), sizes[-1], replace=False)
+    """(points,) the metric on growing random samples of the pool."""
+    if weights is None:
+        order = rng.choice(len(truth), sizes[-1], replace=False)
+    else:
+        # Successive draws in proportion to the weights (Efraimidis and Spirakis 2006).
+        order = np.argsort(rng.exponential(size=len(truth)) / weights)[: sizes[-1]]
     if metric.refine:
-        return np.array([evaluate(metric, outputs[order[:n]], truth[order[:n]]) for n in sizes])
+        shares = [None if weights is None else _weigh_order(weights, order, n) for n in sizes]
+        return np.array(
+            [
+                evaluate(metric, outputs[order[:n]], truth[order[:n]], share)
+                for n, share in zip(sizes, shares, strict=True)
+            ]
+        )
     labels = truth[order, None]
     stats = np.column_stack(
         [each.value(outputs[order], labels)[:, 0] for each in metric.statistics]
     )
-    return metric.smooth(np.cumsum(stats, axis=0)[sizes - 1] / sizes[:, None])
+    if weights is None:
+        return metric.smooth(np.cumsum(stats, axis=0)[sizes - 1] / sizes[:, None])
+    means = [_weigh_order(weights, order, n) @ stats[:n] for n in sizes]
+    return metric.smooth(np.array(means) / weights.sum())
+
+
+def _weigh_order(weights: Array, order: Array, count: int) -> Array:
+    """(n,) LURE's weights of the first n items that were drawn in proportion to their weights.
+
+    A draw weighs the mass that was left at it, and its own weight at each draw after it.
+    """
+    if count == len(weights):
+        return weights[order]
+    drawn = weights[order[:count]]
+    left = weights.sum() - np.cumsum(drawn) + drawn
+    ahead = len(weights) - np.arange(count, dtype=float)
+    steps = 1 / (ahead * (ahead - 1))
+    steps /= steps.sum()
+    after = np.cumsum(steps[::-1])[::-1] - steps
+    values: Array = steps * left + after * drawn
+    return values

@@ -32,6 +32,7 @@ from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import get_surrogate
+from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
@@ -153,9 +154,12 @@ def simulate(
         with one_blas_thread(), atomic.temporary_folder() as folder:
             built = cache.build_cache(opened, folder / "cache")
             truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
-            if plan.budgets[-1] > built.size:
+            counted = find_counted(built)
+            items = built.size if counted is None else int(np.count_nonzero(counted))
+            if plan.budgets[-1] > items:
+                which = "items" if counted is None else "items of a weight above 0"
                 raise ChoiceError(
-                    f"a budget of {plan.budgets[-1]} is more than the pool's {built.size} items",
+                    f"a budget of {plan.budgets[-1]} is more than the pool's {items} {which}",
                     "ask for less",
                 )
             fitting = tuple(
@@ -348,12 +352,18 @@ def _results(
     built: cache.Cache, truth: Array, plan: Plan, outcomes: dict
 ) -> Iterator[SimulatedStrategy]:
     """One result per strategy, budget, metric and estimator, from the runs in which it existed."""
-    outputs = built.rows(0, built.size).outputs
+    rows = built.rows(0, built.size)
+    outputs = rows.outputs
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
     baselines = {
         metric.title: compute_baseline(
-            metric, outputs, truth, plan.budgets, np.random.default_rng([plan.seed, 1])
+            metric,
+            outputs,
+            truth,
+            plan.budgets,
+            np.random.default_rng([plan.seed, 1]),
+            rows.weight,
         )
         for metric in _metrics(plan.metrics, built, plan.strategies[0])
     }

@@ -25,6 +25,7 @@ from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import (
+    find_drawable_items,
     find_free_items,
     fit_surrogate,
     is_refit_due,
@@ -33,6 +34,7 @@ from activetest.rounds.fit import (
 )
 from activetest.rounds.objectives import find_objectives, linearise_objective
 from activetest.rounds.scores import make_scorer
+from activetest.rounds.weighted import find_rates
 from activetest.simulation.design import Plan
 
 # Estimator, metric and budget.
@@ -149,7 +151,8 @@ def _draw_probabilities(
 
     weights = np.hstack(map_reduce(cache.chunks(), score_chunk, add))
     weights = race.sharpen_scores(weights, weights.max(axis=1), choices.power)
-    weight, _ = race.mix_scores(weights, np.ones(cache.size, bool), choices.floor)
+    drawable = find_drawable_items(Log.empty(), cache)
+    weight, _ = race.mix_scores(weights, drawable, choices.floor, find_rates(cache))
     return weight / weight.sum()
 
 
@@ -176,7 +179,8 @@ def _estimate(
 
 def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: Metric) -> Sample:
     """The draws as a sample for estimators: no item leaves the pool, so that none is known."""
-    stats = observe_statistics(cache.take(draws.rows), truth[draws.rows], metric.statistics)
+    rows = cache.take(draws.rows)
+    stats = observe_statistics(rows, truth[draws.rows], metric.statistics) * rows.mass[:, None]
     zeros, ones = np.zeros_like(stats), np.ones(len(stats))
     return Sample(
         stats=stats,
@@ -191,10 +195,11 @@ def collect_sample(draws: ReplacedDraws, cache: PoolView, truth: Array, metric: 
         total=zeros.sum(axis=0),
         unknown=cache.size,
         counted=ones,
-        uniform=bool(np.allclose(draws.prob * cache.size, 1)),
+        uniform=bool(np.allclose(draws.prob * cache.size, rows.mass)),
         limits=np.array([[each.lower, each.upper] for each in metric.statistics]).T,
         expect=lambda weights: (0 * ones, 0 * ones),
         label_variance=lambda weights: 0.0,
         replaced=True,
         remaining=cache.size * ones,
+        mass=rows.weight,
     )

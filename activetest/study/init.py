@@ -105,13 +105,14 @@ def init(
                   pool, that of the nearest folder above this one
     dry_run       check everything and write nothing
     settings      by the names of activetest.nouns.choices: columns (id, outputs, features, groups,
-                  task, positive, threshold, classes), choices (metric, floor, question ...), seed,
-                  and the files costs, train and other_models. None leaves a setting to convention
-                  or, in a study, as it is; an empty text forgets train or other_models. compare is
-                  text "A,B" or two values.
+                  task, positive, threshold, classes, weight, price), choices (metric, floor,
+                  question ...), seed, and the files costs, train and other_models. None leaves a
+                  setting to convention or, in a study, as it is; an empty text forgets train or
+                  other_models. compare is text "A,B" or two values.
 
     With a question about groups and no groups, these are the predicted classes. Labels and past
-    rounds are never touched: after the first draw, seed, id, outputs, classes and threshold stay.
+    rounds are never touched: after the first draw, seed, id, outputs, classes, threshold, weight
+    and price stay.
     Raises PoolError for a pool or file that cannot serve, PoolChanged when the study is of another
     pool or its rounds saw other features, ChoiceError for a setting that makes no sense, StudyError
     where there is no study and no pool is given, StorageError when the study cannot be written.

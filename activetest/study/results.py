@@ -49,7 +49,10 @@ class Setup:
         outcome = "dry run: nothing written in" if self.outcome == "checked" else self.outcome
         seed = "drawn when the study is created" if self.seed is None else self.seed
         lines = [f"{outcome} {self.folder}", *self.notices, _describe_draws(self.choices)]
-        lines += [*_describe_aim(self.choices), f"seed: {seed}"]
+        lines += [
+            *_describe_aim(self.choices, priced=self.schema.price is not None),
+            f"seed: {seed}",
+        ]
         # Names of columns and classes stand in them as they are in the pool.
         return mask_secrets("\n".join(map(escape_controls, lines)))
 
@@ -400,14 +403,15 @@ def _describe_draws(choices: Choices) -> str:
     return line
 
 
-def _describe_aim(choices: Choices) -> Iterator[str]:
+def _describe_aim(choices: Choices, *, priced: bool) -> Iterator[str]:
     """Intervals, their level and the budget, where they are not the defaults; a line each."""
     parts = [choices.interval] * (choices.interval != Choices.interval)
     parts += [f"level {choices.level:g}"] * (choices.level != Choices.level)
     if parts:
         yield f"intervals: {', '.join(parts)}"
     if choices.budget is not None:
-        yield f"budget: {choices.budget:,} label{'s' * (choices.budget != 1)}"
+        unit = "for labels" if priced else f"label{'s' * (choices.budget != 1)}"
+        yield f"budget: {choices.budget:,} {unit}"
 
 
 def _describe_unusual(choices: Choices) -> Iterator[str]:

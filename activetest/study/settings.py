@@ -19,7 +19,7 @@ from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
 # Roles of columns that stay after the first draw: probabilities and labels rest on them.
-_LASTING = ("id", "outputs", "classes", "threshold")
+_LASTING = ("id", "outputs", "classes", "threshold", "weight", "price")
 
 
 def has_rounds(study: StoredStudy) -> bool:
@@ -43,7 +43,7 @@ def check_seed(seed: int | None, study: StoredStudy | None) -> None:
 
 
 def check_columns(schema: Schema, study: StoredStudy) -> bool:
-    """Whether ids, outputs, classes or threshold differ from what the study has.
+    """Whether ids, outputs, classes, threshold, weights or prices differ from what the study has.
 
     Raises ChoiceError where they differ after the first draw, or ids and classes after labels.
     """
@@ -73,9 +73,12 @@ def kept_columns(
     schema = parse_schema(study.pool)
     Pool(name, replace(schema, features=(), groups=()), Files(path)).check()
     named = columns.get("groups", schema.groups)
-    # A column has one role: new groups, ids and outputs are no features any more.
+    # A column has one role: new groups, ids, outputs and weights are no features any more.
     taken = {column for group in named for column in group.split("*")} - set(schema.group_columns)
     taken |= {columns.get("id"), *columns.get("outputs", ())}
+    if not has_rounds(study):
+        # Later they cannot change, and that is what has to be said.
+        taken |= {columns.get("weight"), columns.get("price")}
     stored = {
         "id": schema.id,
         "outputs": _name_outputs(schema),
@@ -85,6 +88,8 @@ def kept_columns(
         "positive": schema.positive,
         "threshold": schema.threshold,
         "classes": None if schema.open_classes else schema.classes or None,
+        "weight": schema.weight,
+        "price": schema.price,
     }
     outputs = columns.get("outputs", stored["outputs"])
     if outputs == schema.outputs and has_rounds(study):

@@ -1,6 +1,7 @@
 """Where the study stands, and what `next` would do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
@@ -30,7 +31,13 @@ def status(study: StoredStudy) -> Status:
         deterministic=deterministic,
         missing=tuple(_list_missing(record.draws, statuses)),
     )
-    return Status(counts, _describe_next(counts, len(record.supplied), study))
+    pending = 0.0
+    if study.pool.get("price"):
+        waiting = [draw.id for draw in record.draws if draw.id not in known]
+        answered = [answer.id for answer in record.answers if answer.status == LABELLED]
+        spent, pending = (_sum_prices(study, ids) for ids in (answered, waiting))
+        counts = replace(counts, spent=spent)
+    return Status(counts, _describe_next(counts, len(record.supplied), study, pending))
 
 
 def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list[str]:
@@ -44,8 +51,19 @@ def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list
     ]
 
 
-def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
-    """What `next` would do, and whether the budget still allows it."""
+def _sum_prices(study: StoredStudy, ids: list[str]) -> float:
+    """What labels of these items cost; an id counts as often as it stands there."""
+    cache = study.cache()
+    places = cache.find(ids)
+    prices = cache.take(places[places >= 0]).price
+    return 0.0 if prices is None else float(prices.sum())
+
+
+def _describe_next(counts: Counts, supplied: int, study: StoredStudy, pending: float) -> str:
+    """What `next` would do, and whether the budget still allows it.
+
+    pending is the price of the labels that were drawn and are not known yet.
+    """
     left = counts.n_pool - counts.drawn - counts.deterministic - supplied
     choices = study.choices
     draws = choices.selection == "draw"
@@ -68,8 +86,11 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy) -> str:
         items += list_few(counts.missing)
         them = "it" if count == 1 else "them"
         sentence = f"{items} (label {them}, or mark {them} {SKIPPED}); {sentence}"
-    if choices.budget is not None and counts.labelled + counts.pending >= choices.budget:
-        sentence = f"the budget of {choices.budget} labels is used up; {sentence}"
+    used, unit = float(counts.labelled + counts.pending), " labels"
+    if counts.spent is not None:
+        used, unit = counts.spent + pending, ""
+    if choices.budget is not None and used >= choices.budget:
+        sentence = f"the budget of {choices.budget:,}{unit} is used up; {sentence}"
     if missing := study.find_missing_pool():
         sentence = f"the pool is missing, there is no {missing}; {sentence}"
     return sentence

@@ -208,7 +208,10 @@ def test_supplied_labels_do_not_speak_for_draws_that_were_all_declined(pool, tru
 def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
     log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, 6)
     log = supply_first(drawn(drawn(log, pool, truth, 5), pool, truth, 5), pool, truth, 4)
-    rows, labels, weights = samples.known_weights(log, SIZE, np.ones(15), np.ones(10))
+    evidence = gathered(log, pool)
+    rows, labels, weights = samples.known_weights(
+        log, SIZE, evidence.groups[0], evidence.drawn, evidence.supplied
+    )
     wrong = observe_statistics(pool.take(rows), labels, ERROR.statistics)[:, 0]
     estimated = estimate.estimate_metric(of(log, pool), ERROR, "lure")
     assert weights @ wrong / SIZE == approx(estimated.value)
@@ -218,11 +221,13 @@ def test_known_items_weigh_what_they_weigh_in_lure(pool, truth):
 
 def test_when_everything_is_known_every_item_weighs_the_same(pool, truth):
     log = supply_first(drawn(Log.empty(), pool, truth, 5), pool, truth, SIZE - 5)
-    inside = np.arange(5) % 2.0
-    rows, labels, weights = samples.known_weights(log, SIZE, inside, np.ones(SIZE - 5))
+    evidence = gathered(log, pool)
+    rows, labels, weights = samples.known_weights(
+        log, SIZE, evidence.groups[1], evidence.drawn, evidence.supplied
+    )
     assert sorted(rows) == list(range(SIZE))
     assert (labels == truth[rows]).all()
-    assert (weights == np.append(inside, np.ones(SIZE - 5))).all()
+    assert (weights == evidence.groups[1].membership(pool.take(rows).codes)).all()
 
 
 # --- labels that are in doubt

@@ -95,7 +95,10 @@ def test_steps_need_every_earlier_pick(pool, after, batches, place, used, steps,
 
 def test_top_scores_weigh_what_they_weigh_in_lure(pool, after):
     log = after((PICKED, 4), (DRAWN, 3), (PICKED, 4), (DRAWN, 5), (PICKED, 2))
-    rows, labels, weights = samples.known_weights(log, SIZE, np.ones(18), np.ones(0))
+    evidence = gathered(log, pool)
+    rows, labels, weights = samples.known_weights(
+        log, SIZE, evidence.groups[0], evidence.drawn, evidence.supplied
+    )
     wrong = observe_statistics(pool.take(rows), labels, ERROR.statistics)[:, 0]
     result = estimate.estimate_metric(
         samples.build_sample(gathered(log, pool), ERROR), ERROR, "lure"

@@ -7,6 +7,7 @@ going through all its outcomes with their probabilities. Nothing here is random.
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from activetest import catalog
@@ -17,7 +18,7 @@ from activetest.nouns.log import Log
 from activetest.rounds.fit import find_free_items, observe_statistics
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
-from tests.makers import supply_labels
+from tests.makers import build_table, supply_labels, write_pool
 
 SIZE, BATCHES = 6, (2, 2)
 ESTIMATORS = ("lure", "doubly-robust")
@@ -79,13 +80,14 @@ def expectation(pool, truth, choices, estimator, name, *, group=0, forget=lambda
         evidence = samples.collect_evidence(forget(log), pool, choices, [metric], seed=1)
         one = samples.build_sample(evidence, metric, evidence.groups[group])
         # A group that happens to be known completely is reported exactly, which is no estimate.
-        one = replace(one, unknown=max(one.unknown, 1))
+        one = replace(one, unknown=max(one.unknown, 1e-9))
         mean += prob * catalog.load("estimators", estimator).estimate(one).mean
         total += prob
     assert total == pytest.approx(1)
     rows = pool.rows(0, pool.size)
     values = observe_statistics(rows, truth, metric.statistics)
-    return mean, values[evidence.groups[group].membership(rows.codes) > 0].mean(axis=0)
+    mass = evidence.groups[group].membership(rows.codes) * rows.mass
+    return mean, mass @ values / mass.sum()
 
 
 def ungrouped(log):
@@ -219,6 +221,61 @@ def test_a_group_is_unbiased_where_rounds_did_not_know_of_it(pool, truth):
         pool, truth, CHOICES, "doubly-robust", "error", group=1, batches=(2, 1, 1), forget=ungrouped
     )
     assert mean == pytest.approx(target, rel=1e-6)
+
+
+# --- items with weights and prices
+
+WEIGHTS = {"weight": "traffic"}, {"weight": "traffic", "price": "price"}
+
+
+@pytest.fixture(params=WEIGHTS, ids=["weights", "weights and prices"])
+def non_uniform_pool(request, tmp_path):
+    """The same pool, whose items have weights, one of them 0 and one half of all, and prices."""
+    table = pq.read_table(write_pool(tmp_path / "plain.parquet", SIZE, seed=3)).to_pydict()
+    table |= {"traffic": [3.0, 10.0, 0.5, 2.5, 0.0, 3.0]}
+    table |= {"price": [1.0, 0.1, 2.0, 1.0, 5.0, 9.0]}
+    return build_table(tmp_path, table, groups=("place",), **request.param)
+
+
+@pytest.fixture
+def non_uniform_truth(non_uniform_pool):
+    """Labels that make the black box wrong on a heavy item, a light one and one of weight 0."""
+    labels = non_uniform_pool.rows(0, SIZE).outputs.pred.astype(float)
+    labels[[1, 2, 4]] = (labels[[1, 2, 4]] + 1) % 3
+    return labels
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("metric", "group"), [("error", 0), ("error", 1), ("f1", 2)])
+def test_weighted_means_are_unbiased(non_uniform_pool, non_uniform_truth, estimator, group, metric):
+    choices = Choices(metric, (metric,), "agreement", floor=0.2)
+    ways = {"group": group, "batches": (2, 1)}
+    mean, target = expectation(
+        non_uniform_pool, non_uniform_truth, choices, estimator, metric, **ways
+    )
+    assert mean == pytest.approx(target, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weighted_means_are_unbiased_with_labels_in_answer_to_errors(
+    non_uniform_pool, non_uniform_truth, estimator
+):
+    """One of the labels supplied is of an item without weight."""
+    ways = {"bring": lambda log: (4,) if len(log.rows) == 1 else (), "batches": (1, 1)}
+    mean, target = expectation(
+        non_uniform_pool, non_uniform_truth, CHOICES, estimator, "error", **ways
+    )
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
+def test_weighted_f1_is_unbiased_where_rounds_recorded_the_error_alone(
+    non_uniform_pool, non_uniform_truth
+):
+    ways = {"batches": (1, 1), "group": 1, "forget": ungrouped}
+    mean, target = expectation(
+        non_uniform_pool, non_uniform_truth, CHOICES, "doubly-robust", "f1", **ways
+    )
+    assert mean == pytest.approx(target, abs=1e-7)
 
 
 # --- identities
