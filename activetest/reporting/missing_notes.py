@@ -89,6 +89,9 @@ def _note_whole_rounds(view: View, rows: Sequence[EstimateRow]) -> list[Note]:
         f"{', '.join(titles)}: only labels before the first missing answer count, because nothing "
         "bounds what it could change."
     )
+    if view.evidence.used and not view.evidence.whole:
+        text += " Their intervals hold only if the easy items were not labelled first."
+        return [Note(text, Weight.INVALID)]
     return [Note(text, Weight.WIDE)]
 
 

@@ -164,7 +164,8 @@ def test_a_missing_answer_is_named_and_counts_as_the_surrogate_expects(study, la
     assert weigh(shown, "1 item has no label among the draws that the est") == Weight.WIDE
     assert f"Without an answer: {rows[7]['id']}. Label it (`study.next()` shows" in texts(shown)
     assert "mark it status=skipped in the label file." in texts(shown)
-    assert f"{COSTLY}: only labels before the first missing answer count" in texts(shown)
+    assert weigh(shown, f"{COSTLY}: only labels before the first missing a") == Weight.INVALID
+    assert "Their intervals hold only if the easy items were not" in texts(shown)
     assert [row.n_labeled for row in shown.estimates[::2][:2]] == [19, 7]
     assert "do not use yet" not in texts(shown)
 

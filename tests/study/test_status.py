@@ -2,10 +2,16 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from activetest.nouns.report import Counts
 from activetest.study.ingest import ingest
+from activetest.study.init import init
 from activetest.study.next import next_batch
+from activetest.study.report import report
 from activetest.study.status import status
+from activetest.study.stored import StoredStudy
 
 
 def test_a_fresh_study_has_everything_to_draw(study):
@@ -71,3 +77,17 @@ def test_a_pool_that_is_gone_is_said_to_be(study, folder):
     (folder / "pool.parquet").rename(folder / "other.parquet")
     sentence = status(study).sentence
     assert sentence.startswith(f"the pool is missing, there is no {folder / 'pool.parquet'}; next ")
+
+
+def test_what_a_terminal_would_obey_in_the_id_of_a_missing_item_is_escaped(folder, label_file):
+    ids = [f"item\x1b[2J{row}" for row in range(30)]
+    pq.write_table(pa.table({"id": ids, "pred": ["a", "b"] * 15}), "pool.parquet")
+    init("pool.parquet", seed=1)
+    study = StoredStudy.open()
+    drawn = [row["id"] for row in next_batch(study, 20).rows]
+    answers = dict.fromkeys(drawn[1:], "a")
+    ingest(study, answers)
+    assert status(study).counts.missing == (drawn[0],)
+    shown = [str(status(study)), str(report(study))]
+    for text in shown:
+        assert "\x1b" not in text and "\\x1b[2J" in text
