@@ -19,6 +19,14 @@ def next_items(
         Option("--n", "-n", metavar="N", help="How many items to draw.", show_default="10"),
     ] = None,
     new: Annotated[bool, Option("--new", help="Draw a new batch even if one is pending.")] = False,
+    again: Annotated[
+        int | None,
+        Option(
+            "--again",
+            metavar="N",
+            help="Draw nothing: show N labelled items that somebody else should label as well.",
+        ),
+    ] = None,
     show: options.name_list(
         "Column of the pool to print next to each id.",
         "--show",
@@ -54,6 +62,8 @@ def next_items(
         "spreadsheet": spreadsheet,
     }
     settings |= {"path": file, "force": force}
+    if again is not None:
+        settings["again"] = again
     draw = Study.open(study).next
     batch = draw(**settings) if count is None else replace(draw(count, **settings), requested=count)
     if batch.rows and not file:

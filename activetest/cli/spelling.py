@@ -81,6 +81,7 @@ _DRY_RUN = {"dry_run": Parameter("--dry-run", Takes.NOTHING)}
 _NEXT = {
     "n": Parameter("--n"),
     "new": Parameter("--new", Takes.NOTHING),
+    "again": Parameter("--again"),
     "show": Parameter("--show", Takes.NAMES),
     "path": Parameter("--output"),
     "format": Parameter("--format"),

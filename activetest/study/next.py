@@ -28,7 +28,7 @@ from activetest.study.stored import StoredStudy, find_items
 # Bytes in which a batch names its columns.
 _HEAD = 2**16
 # The columns of a batch that are not the pool's.
-_COLUMNS = ("id", "label", "annotator", "status")
+_COLUMNS = ("id", "label", "annotator", "status", "again")
 # What is only read: the key in study.toml of its address, and what messages call it.
 _INPUTS = {
     "uri": "the pool",
@@ -51,7 +51,7 @@ def next_batch(
     gets the same items again. The batch is empty when nothing is left to draw. Raises ChoiceError
     for a count below one or a column that cannot be shown, PoolChanged when the pool has changed.
     """
-    _check_request(study, count, show)
+    check_request(study, count, show)
     while True:
         record = study.ledger.record()
         waiting = _find_pending(record)
@@ -107,7 +107,7 @@ def save_batch(
     return batch
 
 
-def _check_request(study: StoredStudy, count: int, show: Sequence[str]) -> None:
+def check_request(study: StoredStudy, count: int, show: Sequence[str]) -> None:
     """Raises ChoiceError for a count or a column that cannot be."""
     if count < 1:
         raise ChoiceError(f"`n` is {count}", "ask for at least one item")

@@ -74,6 +74,7 @@ class Batch:
     requested   how many new items the caller named; None where the default was used, and is of no
                 interest
     spreadsheet  CSV is for a spreadsheet: ids that it would run get an apostrophe in front
+    again     its items have labels already, and somebody else is to look at them
     """
 
     round: int | None
@@ -84,6 +85,7 @@ class Batch:
     study: "StoredStudy | None" = field(default=None, repr=False, compare=False)
     requested: int | None = field(default=None, repr=False, compare=False)
     spreadsheet: bool = False
+    again: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -195,6 +197,8 @@ class Batch:
         count = f"{len(self.rows)} item" + "s" * (len(self.rows) != 1)
         if not self.rows:
             return "nothing is left to draw: every item of the pool is drawn or labelled"
+        if self.again:
+            return f"{count} with labels, for somebody else to label again (see the column again)"
         if self.repeated:
             verb = "chooses" if self.deterministic else "draws"
             ignored = ""

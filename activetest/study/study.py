@@ -170,6 +170,7 @@ class Study:
         n: int = 10,
         *,
         new: bool = False,
+        again: int | None = None,
         show: str | Sequence[str] = (),
         path: str | Path | None = None,
         format: str = "csv",
@@ -188,6 +189,9 @@ class Study:
         Args:
             n: How many items to draw.
             new: Draw others although a batch is pending.
+            again: Draw nothing, and list so many items that have labels and would gain most by the
+                answer of another annotator: disagreements, and labels that nobody else has seen.
+                The column again names who answered already. What is pending stays so.
             show: Columns of the pool that the batch shows beside the ids.
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
@@ -206,7 +210,7 @@ class Study:
         """
         from dataclasses import replace
 
-        from activetest.study.next import next_batch, save_batch
+        from activetest.study.next import check_request, next_batch, save_batch
 
         count = read_count("n", n, "it must be a whole number, for example 20")
         columns, new = read_names("show", show), read_flag("new", new)
@@ -219,8 +223,22 @@ class Study:
                 f"`format={format!r}` is no format of spreadsheets", "leave it out, or say csv"
             )
 
+        if again is not None:
+            again = read_count("again", again, "it must be a whole number, for example 20")
+            if new:
+                raise ChoiceError(
+                    "`new=True` draws items, and `again` asks about labelled ones",
+                    "ask for one of them",
+                )
+            check_request(stored, again, columns)
+
         def draw() -> Batch:
-            batch = next_batch(stored, count, new=new, show=columns)
+            if again is None:
+                batch = next_batch(stored, count, new=new, show=columns)
+            else:
+                from activetest.study.again import next_again
+
+                batch = next_again(stored, again, columns)
             return replace(batch, spreadsheet=spreadsheet)
 
         return draw() if path is None else save_batch(stored, path, format, draw, force=force)
