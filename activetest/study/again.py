@@ -43,7 +43,7 @@ def next_again(study: StoredStudy, count: int, show: Sequence[str] = ()) -> Batc
     if not any(answer.annotator for answer in record.answers):
         raise ChoiceError(
             "no label says who gave it, and a second opinion is that of somebody else",
-            "labels need a column `annotator`; `study.undo()` takes the last file back, to be "
+            "labels need a column annotator; `study.undo()` takes the last file back, to be "
             "ingested again with one",
         )
     cache = study.cache()
