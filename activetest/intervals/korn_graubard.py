@@ -55,6 +55,17 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     return Interval(float(lower), float(upper), level, "korn-graubard", variance)
 
 
+def estimate_variance(estimate: Estimate) -> float:
+    """The variance of the mean as it most likely is, which limits that must hold exceed.
+
+    The observed one is believed as far as the labels of the rarer kind support it, counted as
+    uniform draws would have shown them.
+    """
+    mean = float(np.clip(estimate.mean[0], 0, 1))
+    uniform = mean * (1 - mean) / estimate.inside.sum() * estimate.undrawn
+    return _believe_variance(estimate, uniform, estimate.uniform_minority_count / _ENOUGH)
+
+
 def _limits(
     estimate: Estimate, share: float, level: float, support: float, added: float, *, rarity: float
 ) -> tuple[float, float, float]:

@@ -12,6 +12,7 @@ from activetest.estimation import shrinkage
 from activetest.estimation.estimate import Value
 from activetest.estimation.samples import Group
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
+from activetest.intervals import korn_graubard
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.estimate import RARE, Interval
@@ -276,16 +277,18 @@ def measure_saving(
     n draws without replacement leave s^2 (1 / n - 1 / size), where s^2 is the variance over the
     items: all of them, so that labels that were supplied or picked count for what they add. Too
     early while the interval is not reliable, and while labels of one kind alone are known: nothing
-    is known of s^2 then.
+    is known of s^2 then. Of a share, the variance is as it most likely is: limits hold it up more.
     """
     if not np.isfinite(interval.variance):
         return Saving(bought)
-    single = _find_variance_of_items(value, interval)
-    known = reliable and value.estimate.minority_count > 0 and single > 0 and interval.variance > 0
+    single, variance = _find_variance_of_items(value, interval), interval.variance
+    if interval.method == "korn-graubard":
+        variance = korn_graubard.estimate_variance(value.estimate)
+    known = reliable and value.estimate.minority_count > 0 and single > 0 and variance > 0
     if not known:
         return Saving(bought, kind=SavingKind.TOO_EARLY)
     # What the pool's own sampling adds, uniform draws would have as well.
-    drawn = interval.variance - (value.sampled.variance if value.sampled else 0.0)
+    drawn = variance - (value.sampled.variance if value.sampled else 0.0)
     draws = single / (drawn + single / size)
     return Saving(bought, float(draws), SavingKind.ABOUT)
 

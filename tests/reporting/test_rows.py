@@ -200,9 +200,19 @@ def saving_of(
     reliable=True,
     method="gamma",
     means=(0.2,),
+    tally=100.0,
 ):
     """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
-    made_of = SimpleNamespace(one_draw=single, minority_count=rarer, mean=np.array([single]))
+    made_of = SimpleNamespace(
+        one_draw=single,
+        minority_count=rarer,
+        mean=np.array([single]),
+        variance=np.array([[variance]]),
+        model_variance=0.0,
+        inside=np.ones(20),
+        undrawn=1.0,
+        uniform_minority_count=tally,
+    )
     value = SimpleNamespace(
         estimate=made_of,
         means=SimpleNamespace(mean=np.array(means)),
@@ -228,6 +238,14 @@ def test_a_share_has_the_variance_of_its_items_and_random_draws_meet_declined_on
     # Where a quarter is declined, a third more has to be asked for as many labels.
     asked = saving_of(single=0.2, size=10**9, method="korn-graubard", means=(0.15, 0.75))
     assert asked.random == approx(share.random / 0.75, rel=1e-6)
+
+
+def test_of_few_errors_the_variance_is_believed_as_far_as_uniform_draws_would_have_shown_them():
+    """Between that of the draws, with 8 errors, and that of uniform draws, with none."""
+    known = {"single": 0.2, "variance": 0.001, "size": 10**9, "method": "korn-graubard"}
+    assert saving_of(**known, tally=8.0).random == approx(0.16 / 0.001, rel=1e-6)
+    assert saving_of(**known, tally=4.0).random == approx(0.16 / (0.0005 + 0.004), rel=1e-6)
+    assert saving_of(**known, tally=0.0).random == approx(20, rel=1e-6)
 
 
 def test_it_is_too_early_while_the_interval_is_not_reliable_or_one_kind_alone_was_found():
