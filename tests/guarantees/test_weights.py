@@ -14,7 +14,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.pool.pool import Pool
 from activetest.rounds.fit import find_free_items
-from activetest.sampling.plan import plan_round
+from activetest.sampling.plan import plan_round, prepare_round
 from activetest.simulation.baseline import compute_baseline
 from tests.makers import build_table, play_rounds, supply_labels
 
@@ -186,6 +186,24 @@ def test_the_baseline_draws_in_proportion_to_the_weights(tmp_path, columns, trut
     one = mass @ (wrong - weighted.truth) ** 2 / SIZE
     assert 0.3 * one / 10 < weighted.error(10) < 1.05 * one / 10
     assert weighted.error(20) < weighted.error(10) / 2
+
+
+def test_draws_with_prices_say_more_for_the_money(tmp_path, columns):
+    """Expected price times variance of a draw, where the surrogate is right: least with prices."""
+    prices = np.geomspace(0.1, 10, SIZE)
+    choices = replace(CHOICES, floor=0.0)
+    pools = (
+        build(tmp_path, columns | {"cost": prices}, price="cost"),
+        build(tmp_path, columns | {"cost": prices}, name="unpriced"),
+    )
+    scores = np.sqrt(columns["score"] * (1 - columns["score"]))
+    found = []
+    for pool in pools:
+        prob = prepare_round(Log.empty(), pool, choices, seed=1).weight
+        found.append((prob @ prices) * (scores**2 / prob).sum())
+    least = (scores * np.sqrt(prices)).sum() ** 2
+    assert found[0] == pytest.approx(least, rel=1e-4)
+    assert found[0] < 0.8 * found[1]
 
 
 # --- what cannot be a weight
