@@ -106,14 +106,19 @@ def _weigh_draws(log: Log, cache: PoolView, partition: Partition) -> tuple[Array
         draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
         if _is_uniform(record, partition, cache):
             uniform[draws] = True
-        elif not record.deterministic:
+        elif not record.deterministic and record.drawn_from is None:
             left = record.count[0] - np.arange(draws.stop - draws.start)
             weights[draws] = 1 / (log.prob[draws] * left)
     return uniform, weights
 
 
 def _is_uniform(record: Round, partition: Partition, cache: PoolView) -> bool:
-    """Whether a round's draws were uniform inside every cell of the partition."""
+    """Whether a round's draws were uniform inside every cell of the partition.
+
+    Those of some predicted classes alone are not: their labels count as chosen without a draw.
+    """
+    if record.drawn_from is not None:
+        return False
     if record.allocation:
         drawn = Partition(record.allocation.group, record.allocation.strata)
         nested = drawn.crossed_columns(cache) <= partition.crossed_columns(cache)

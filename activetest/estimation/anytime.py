@@ -11,6 +11,7 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation.bets import TestedMean, compute_increments
+from activetest.estimation.certain import find_certainty, find_part
 from activetest.estimation.inversion import find_first_unrefuted
 from activetest.estimation.samples import Evidence, Group
 from activetest.intervals import betting
@@ -142,10 +143,13 @@ def _weigh_statistics(
     """The (S, 1 + d) weighted sums of 1 and the metric's statistics; nothing for declined items."""
     names = [each.name for each in evidence.statistics]
     columns = [-1, *(names.index(each.name) for each in metric.statistics)]
+    part, certain = find_part(evidence, metric, group), find_certainty(evidence, metric)
     return TestedMean(
         group,
         metric.statistics,
         weights,
-        weights @ evidence.stats[:, columns].T * group.membership(evidence.drawn.codes),
-        weights @ evidence.supplied_stats[:, columns].T * group.membership(evidence.supplied.codes),
+        weights @ evidence.stats[:, columns].T * part.drawn,
+        weights @ evidence.supplied_stats[:, columns].T * part.supplied,
+        None if certain is None else certain.relevant,
+        weights @ np.array([group.size - part.count, *part.certain[: len(metric.statistics)]]),
     )

@@ -21,7 +21,7 @@ from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
-from activetest.rounds.fit import list_known_before, restore_surrogate
+from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
 from activetest.rounds.objectives import linearise_objective
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.weighted import find_counted
@@ -38,7 +38,9 @@ class TestedMean:
 
     weights          (S, 1 + d) of 1 and the statistics
     drawn, supplied   (S, D) and (S, B) the sums at the log's items; 0 where they are not known,
-                     where an item was declined, and outside the group
+                     where an item was declined, outside the group, and where relevant is False
+    relevant         (C,) whether items predicted as the class can change the sums; None: all can
+    certain          (S,) the sums over the group's other items
     """
 
     group: Group
@@ -46,6 +48,18 @@ class TestedMean:
     weights: Array
     drawn: Array
     supplied: Array
+    relevant: Array | None = None
+    certain: Array | None = None
+
+    def membership(self, rows: Rows) -> Array:
+        """(R,) 1.0 where rows belong to the group and can change the sums."""
+        inside = self.group.membership(rows.codes)
+        return inside if self.relevant is None else inside * self.relevant[rows.outputs.pred]
+
+    @property
+    def classes(self) -> frozenset[int] | None:
+        """Predicted classes whose items can change the sums; None: all."""
+        return None if self.relevant is None else frozenset(np.flatnonzero(self.relevant).tolist())
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,12 @@ def compute_increments(
         )
     last = log.round[:used].max(initial=0)
     # Items without a probability make no increments: they are known to the draws after them.
-    history = [each for each in log.history if each.number <= last and not each.deterministic]
+    # So are those of rounds that left out items which can change the sums.
+    history = [
+        each
+        for each in log.history
+        if each.number <= last and not each.deterministic and each.serves(tested.classes)
+    ]
     if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
             "rounds drawn by an older version lack what an anytime-valid interval needs",
@@ -91,7 +110,7 @@ def compute_increments(
 
     def on_piece(piece: tuple[int, int]) -> list[IncrementRange]:
         rows = cache.rows(*piece)
-        member, kinds = tested.group.membership(rows.codes) > 0, sums.by_kind(rows)
+        member, kinds = tested.membership(rows) > 0, sums.by_kind(rows)
         return [each.increment_range(slice(*piece), rows, member, kinds) for each in replayed]
 
     ranges = map_reduce(cache.chunks(), on_piece, _merge_ranges)
@@ -161,8 +180,10 @@ class _ReplayedRound:
         counted = find_counted(cache)
         self.free = np.ones(cache.size, bool) if counted is None else counted.copy()
         self.free[list_known_before(log, each.number)] = False
+        self.free &= find_predicted_as(cache, each.drawn_from)
         self.stays = self.free.copy()
         self.stays[each.rows] = False
+        self.count = int(each.count[0]) if each.drawn_from is None else int(self.free.sum())
 
     def increment_range(
         self, piece: slice, rows: Rows, member: Array, kinds: tuple[Array, Array | None]
@@ -193,7 +214,7 @@ class _ReplayedRound:
         log, at = self.log, np.flatnonzero(self.log.round == self.round.number)
         tested = self.sums.tested
         rows = self.cache.take(log.rows[at])
-        member = tested.group.membership(rows.codes)
+        member = tested.membership(rows)
         guess = tested.weights @ self.sums.guess(self.surrogate, rows) * member
         ends = self.sums.range_by_row(rows) * member
         weight = self._weight(rows, np.ones(len(at), bool))
@@ -214,6 +235,7 @@ class _ReplayedRound:
         here = tested.drawn[:, at]
         before = tested.drawn[:, : at[0]].sum(axis=1)
         before += tested.supplied[:, log.supplied_round <= self.round.number].sum(axis=1)
+        before += 0.0 if tested.certain is None else tested.certain
         sums = increment_range.guess[:, None] - _sum_before(guess)
         value = (here - guess) * left / weight + sums
         offset, rest = (
@@ -230,8 +252,7 @@ class _ReplayedRound:
         assert self.scorer is not None
         scores = self.scorer(rows, self.linearised)
         scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)
-        count = int(self.round.count[0])
-        weight = race.blend_scores(scores, free, self.choices.floor, self.totals, count)
+        weight = race.blend_scores(scores, free, self.choices.floor, self.totals, self.count)
         return weight if rows.rate is None else weight * rows.rate
 
 

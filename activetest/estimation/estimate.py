@@ -100,6 +100,17 @@ class Value:
         return self if self.sampled is None else self.sampled.value
 
     @property
+    def possible(self) -> tuple[float, float]:
+        """Range of the metric that what is known leaves possible."""
+        whole = self.metric.lower, self.metric.upper
+        return whole if self.sampled else self.sample.possible or whole
+
+    @property
+    def relevant(self) -> int | None:
+        """Number of items that can change the metric; None where all can."""
+        return self.sample.relevant
+
+    @property
     def several(self) -> bool:
         """Whether the metric is a function of several means."""
         return len(self.metric.statistics) > 1
@@ -157,10 +168,11 @@ def add_imputation(sample: Sample, metric: Metric, imputation: Imputation) -> Sa
     # Items whose label is not known count as answerable.
     answerable = [float(imputation.count)] * (sample.stats.shape[1] - len(columns))
     constant = np.tile(answerable, (len(imputation.posterior), 1))
+    certain = 0.0 if sample.certain is None else sample.certain
     return replace(
         sample,
-        surrogate=np.concatenate([imputation.mean[columns], answerable]),
-        posterior=np.hstack([imputation.posterior[:, columns], constant]),
+        surrogate=np.concatenate([imputation.mean[columns], answerable]) - certain,
+        posterior=np.hstack([imputation.posterior[:, columns], constant]) - certain,
     )
 
 
@@ -187,10 +199,11 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         else (metric.lower, metric.upper)
     )
     estimate = linearise_metric(means, sample, divide_by_answered(metric, smooth, sample), bounds)
+    possible = sample.possible or (metric.lower, metric.upper)
+    if sample.possible and possible[0] == possible[1]:
+        estimate = _fix_value(estimate, possible[0])
     transform = metric.smooth if single else take_mean
-    number = float(
-        np.clip(transform(np.clip(estimate.mean, *estimate.limits)), metric.lower, metric.upper)
-    )
+    number = float(np.clip(transform(np.clip(estimate.mean, *estimate.limits)), *possible))
     own = metric.interval
     if own and means.draws is None and catalog.fact("intervals", own, "REMOVES_BIAS"):
         # What estimation errors alone add to such a sum is subtracted.
@@ -201,6 +214,13 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         )
     predicted = _predict_metric(sample, metric)
     return Value(metric, number, estimate, transform, bounds, means, predicted, sample)
+
+
+def _fix_value(estimate: Estimate, value: float) -> Estimate:
+    """The estimate of a metric that no missing label can change any more."""
+    mean = np.array([value])
+    draws = None if estimate.draws is None else mean[None]
+    return replace(estimate, mean=mean, variance=np.zeros((1, 1)), draws=draws, exact=True)
 
 
 def build_interval(
@@ -242,7 +262,8 @@ def build_interval(
     ends = np.clip([scale * found.lower, scale * found.upper], low, high)
     ends = np.array([value.transform(np.array([end])) for end in ends])
     # The linear form of a curve knows no bounds.
-    lower, upper = np.sort(np.clip(ends, value.metric.lower, value.metric.upper)).tolist()
+    ends = np.clip(ends, *value.possible)
+    lower, upper = np.sort(ends).tolist()
     return replace(found, lower=lower, upper=upper)
 
 

@@ -18,9 +18,16 @@ from scipy.special import ndtri
 
 from activetest import catalog
 from activetest.errors import NotEstimable, PoolChanged
+from activetest.estimation.certain import find_part
 from activetest.estimation.delta_method import divide_by_answered
 from activetest.estimation.estimate import Value, WorstCase, estimate_metric
-from activetest.estimation.samples import Evidence, Group, build_sample, weigh_items
+from activetest.estimation.samples import (
+    Evidence,
+    Group,
+    build_sample,
+    find_metric_steps,
+    weigh_items,
+)
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.item_statistics.statistic import Statistic, combine_statistics
 from activetest.nouns.beliefs import moments
@@ -47,7 +54,7 @@ class Filled:
     columns           (d,) columns of the metric's statistics in the evidence's
     values            (K, L, d) statistics under each label that the item could have
     guess             (K, d) the round's prediction of the statistics
-    inside            (K,) 1.0 where the item is in the group
+    inside            (K,) 1.0 where the item is in the group and can change the metric
     """
 
     evidence: Evidence
@@ -62,9 +69,14 @@ class Filled:
 
     def of_group(self, group: Group) -> "Filled":
         """The same evidence, for another group."""
-        evidence = self.evidence
-        codes = evidence.drawn.codes[self.drawn], evidence.supplied.codes[self.supplied]
-        return replace(self, group=group, inside=group.membership(np.concatenate(codes)))
+        part = find_part(self.evidence, self.metric, group)
+        inside = np.concatenate([part.drawn[self.drawn], part.supplied[self.supplied]])
+        return replace(self, group=group, inside=inside)
+
+    @property
+    def steps(self) -> Array:
+        """(M,) places of the draws that the estimate is made of."""
+        return find_metric_steps(self.evidence, self.metric)
 
     def complete(self, stats: Array, *, labelled: bool) -> Sample:
         """The sample with (K, d) statistics of the missing items; counted where `labelled`."""
@@ -77,8 +89,9 @@ class Filled:
         )
         if labelled:
             return sample
-        guessed = np.isin(evidence.steps, self.drawn)
-        return replace(sample, counted=np.where(guessed, 0.0, sample.counted))
+        guessed = np.isin(self.steps, self.drawn)
+        # What is guessed leaves more possible than the guess does.
+        return replace(sample, counted=np.where(guessed, 0.0, sample.counted), possible=None)
 
 
 def can_fill(estimator: str) -> bool:
@@ -129,7 +142,7 @@ def _take_guess(filled: Filled, guess: Array, estimate: Callable[[Sample], objec
 
     So a term's residual is 0. Estimators without guesses keep those of the rounds.
     """
-    steps = filled.evidence.steps
+    steps = filled.steps
     at = np.flatnonzero(np.isin(filled.drawn, steps) & (filled.inside[: len(filled.drawn)] > 0))
     found = getattr(estimate(filled.complete(guess, labelled=False)), "guess", None)
     if found is None or not len(at):
@@ -176,7 +189,7 @@ def expect_widths(
     if plan is None:
         return {}
     return {
-        until: _expect_width(evidence, group, plan, until, level)
+        until: _expect_width(evidence, metric, group, plan, until, level)
         for until in (*lacking.tolist(), len(log.history) + 1)
     }
 
@@ -246,7 +259,9 @@ def _expect_variance(log: Log, cache: PoolView, rows: Rows, objective: Statistic
     return variance
 
 
-def _expect_width(evidence: Evidence, group: Group, plan: _Plan, until: int, level: float) -> float:
+def _expect_width(
+    evidence: Evidence, metric: Metric, group: Group, plan: _Plan, until: int, level: float
+) -> float:
     """The expected width of the interval with every missing answer before a round filled.
 
     Infinite where the draws would have too few labels, or more missing ones than labels.
@@ -254,13 +269,12 @@ def _expect_width(evidence: Evidence, group: Group, plan: _Plan, until: int, lev
     log = evidence.log
     filled, drawn_filled, supplied_filled = _fill_log(log, until)
     count, _ = count_usable_draws(filled)
-    steps = np.flatnonzero(~log.deterministic[:count])
+    evidence = replace(evidence, log=filled, used=count)
+    steps = find_metric_steps(evidence, metric)
     labelled = int((log.status[steps] != PENDING).sum())
     if labelled < max(_FEWEST, len(steps) - labelled):
         return np.inf
-    weights, drawn, supplied = weigh_items(
-        filled, evidence.groups[0].items, evidence.drawn, evidence.supplied
-    )
+    weights, drawn, supplied = weigh_items(evidence, metric)
     inverse = 1 / log.prob[steps]
     variance = (weights**2 * (inverse - 1) * inverse) @ plan.variance[steps] / group.size**2
     widening = drawn[drawn_filled] @ plan.drawn[drawn_filled]
@@ -309,7 +323,7 @@ def fill_rounds(
     columns += [len(names)] * log.declined
     stats, supplied_stats = evidence.stats.copy(), evidence.supplied_stats.copy()
     stats[drawn, -1], supplied_stats[supplied, -1] = 1.0, 1.0
-    return Filled(
+    filled = Filled(
         evidence=replace(
             evidence,
             log=log,
@@ -326,8 +340,9 @@ def fill_rounds(
         columns=columns,
         values=found,
         guess=guess,
-        inside=np.concatenate([group.membership(rows.codes) for rows in parts]),
+        inside=np.zeros(len(guess)),
     )
+    return filled.of_group(group)
 
 
 def list_values(rows: Rows, metric: Metric, cache: PoolView, *, declined: bool = False) -> Array:
@@ -407,14 +422,12 @@ def _weigh_missing(filled: Filled, sample: Sample, method: Any) -> list[Array]:
         # Everything is filled: the mean is that of all items.
         return [np.full((len(filled.values), size), 1 / sample.size)] * 2
     evidence = filled.evidence
-    _, drawn, supplied = weigh_items(
-        evidence.log, evidence.groups[0].items, evidence.drawn, evidence.supplied
-    )
+    _, drawn, supplied = weigh_items(evidence, filled.metric)
     items = np.append(drawn[filled.drawn], supplied[filled.supplied]) / sample.size
     found = [np.tile(items[:, None], (1, size)) for _ in range(2)]
     low, high = sample.stats.copy(), sample.stats.copy()
-    at = np.flatnonzero(np.isin(filled.drawn, evidence.steps))
-    steps = np.searchsorted(evidence.steps, filled.drawn[at])
+    at = np.flatnonzero(np.isin(filled.drawn, filled.steps))
+    steps = np.searchsorted(filled.steps, filled.drawn[at])
     inside = filled.inside[at, None]
     low[steps] = filled.values[at].min(axis=1) * inside
     high[steps] = filled.values[at].max(axis=1) * inside

@@ -24,10 +24,11 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import NotEstimable
+from activetest.estimation.certain import find_part
 from activetest.estimation.delta_method import count_effectively, divide_by_answered
 from activetest.estimation.estimate import Value, combine_difference, estimate_difference
-from activetest.estimation.samples import Evidence, Group
-from activetest.item_statistics.metric import take_mean
+from activetest.estimation.samples import Evidence, Group, find_metric_steps
+from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample, Shape
 from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
@@ -134,7 +135,7 @@ def generalise_value(
             "`study.report()` gives it",
         )
     influence = _measure_influence(value, evidence, group) / group.size
-    known = list_known_items(evidence, value.sample)
+    known = list_known_items(evidence, value.sample, value.metric)
     pool = _sample_pool(value, influence, known, evidence, cache, (group,), population)
     if _is_share(value):
         mean = float(np.clip(value.estimate.mean[0], 0, 1))
@@ -180,9 +181,9 @@ def generalise_difference(
     return apart, found
 
 
-def list_known_items(evidence: Evidence, sample: Sample) -> KnownItems:
+def list_known_items(evidence: Evidence, sample: Sample, metric: Metric) -> KnownItems:
     """Drawn items first, then supplied ones, as in the log; draws are those of the sample."""
-    log, steps = evidence.log, evidence.steps
+    log, steps = evidence.log, find_metric_steps(evidence, metric)
     places = np.arange(len(log.rows))
     drawn = np.full(len(places), -1)
     drawn[steps] = np.arange(len(steps))
@@ -195,7 +196,8 @@ def list_known_items(evidence: Evidence, sample: Sample) -> KnownItems:
         drawn=np.concatenate([drawn, np.full(len(supplied), -1)]),
         inverse=1 / sample.prob,
         weights=sample.weights,
-        all=not pending and len(places) + len(supplied) == evidence.groups[0].size,
+        all=(not pending and len(places) + len(supplied) == evidence.groups[0].size)
+        or (_left_out(evidence) and sample.unknown == 0),
     )
 
 
@@ -275,6 +277,27 @@ def _measure_influence(value: Value, evidence: Evidence, group: Group) -> Array:
     return np.asarray(((stats[:, columns] - mean) @ slope) * inside)
 
 
+def _left_out(evidence: Evidence) -> bool:
+    """Whether draws left out items that could not change what they were for."""
+    return any(each.drawn_from is not None for each in evidence.log.history)
+
+
+def _refuse_constant(value: Value, *, clustered: bool) -> None:
+    """Raise NotEstimable where items that cannot change a metric still differ from its mean.
+
+    Not for shares of independent items, whose variance needs no items.
+    """
+    metric = value.metric
+    free = metric.ratio is not None and not any(each[0] for each in metric.ratio)
+    if (free and len(metric.statistics) > 1) or (_is_share(value) and not clustered):
+        return
+    raise NotEstimable(
+        f"draws left out items that cannot change {metric.title} in this pool, and they count for "
+        "the population",
+        f"`study.change(metric={[metric.title, 'error']!r})` draws these, too",
+    )
+
+
 def _sample_pool(
     value: Value,
     influence: Array,
@@ -284,16 +307,24 @@ def _sample_pool(
     groups: tuple[Group, ...],
     population: Population,
 ) -> SampledPool:
-    """V_pool of items and of clusters, from (K,) u of what is known."""
-    size = sum(group.size for group in groups)
+    """V_pool of items and of clusters, from (K,) u of what is known.
+
+    Where draws left out items that cannot change the metric, u of these is 0.
+    """
+    size = relevant = sum(group.size for group in groups)
     log = evidence.log
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
     codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
     inside = sum((group.membership(codes) for group in groups), np.zeros(len(codes)))
+    if _left_out(evidence) and value.relevant is not None:
+        _refuse_constant(value, clustered=population.codes is not None or len(groups) > 1)
+        parts = [find_part(evidence, value.metric, group) for group in groups]
+        inside = sum((np.append(part.drawn, part.supplied) for part in parts), 0 * inside)
+        influence, relevant = influence * inside, sum(part.count for part in parts)
     answered = np.append(log.status != PENDING, log.supplied_status != PENDING) * inside
     total = known.item_weights @ answered
     # Over the answered ones' weight: how many items they stand for is known.
-    items = sum_squares(influence, known) * size / total if total > 0 else 0.0
+    items = sum_squares(influence, known) * relevant / total if total > 0 else 0.0
     items *= size / max(size - 1, 1)
     freedom = max(float((stats[:, -1] * inside).sum()) - 1, 1.0)
     pool = SampledPool(value, influence, known, items, 0.0, freedom)

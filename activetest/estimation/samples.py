@@ -8,6 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from activetest.estimation.certain import (
+    count_ahead,
+    count_predictions,
+    find_certainty,
+    find_part,
+    find_possible,
+    find_remaining,
+    find_steps,
+    sum_supplied_before,
+)
 from activetest.estimation.recorded_predictions import (
     RecordedPredictions,
     collect_recorded,
@@ -82,6 +92,9 @@ class Evidence:
     groups                 the whole pool first
     surrogate              the one that knows every label
     recorded               what the rounds predicted
+    classes                number of classes; 0 for regression
+    open_classes           whether labels may be of other classes
+    predicted              (G, C) items of each group by predicted class; None for regression
     """
 
     log: Log
@@ -96,6 +109,9 @@ class Evidence:
     groups: tuple[Group, ...]
     surrogate: Surrogate
     recorded: RecordedPredictions
+    classes: int = 0
+    open_classes: bool = False
+    predicted: Array | None = None
 
 
 def collect_evidence(
@@ -137,6 +153,9 @@ def collect_evidence(
         groups=groups,
         surrogate=surrogate or get_surrogate(log, cache, choices, seed=seed),
         recorded=weigh_recorded(collect_recorded(log, statistics, groups), log, cache),
+        classes=len(cache.classes),
+        open_classes=bool(cache.roles.get("open_classes")),
+        predicted=count_predictions(cache) if cache.classes else None,
     )
 
 
@@ -145,24 +164,30 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
 
     Its d statistics are the metric's and, where any item was declined, whether one was answered.
     """
-    log, steps, group = evidence.log, evidence.steps, group or evidence.groups[0]
+    log, group = evidence.log, group or evidence.groups[0]
+    part, steps = find_part(evidence, metric, group), find_metric_steps(evidence, metric)
     names = [each.name for each in evidence.statistics]
     columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
-    member, supplied_member = (
-        group.membership(evidence.drawn.codes),
-        group.membership(evidence.supplied.codes),
-    )
+    member, supplied_member = part.drawn, part.supplied
     stats = evidence.stats[:, columns] * member[:, None]
     supplied = evidence.supplied_stats[:, columns] * supplied_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
-    before += _sum_supplied_before(log, supplied)
+    before += part.certain + sum_supplied_before(log, supplied)
     place = [each.name for each in evidence.groups].index(group.name)
-    imputed, imputed_sum, left = evidence.recorded.of(place, member, columns)
-    _, _, remaining = evidence.recorded.of(0, np.ones(len(member)), [])
+    whole_group = group.membership(evidence.drawn.codes)
+    imputed, imputed_sum, left = part.drop_certain(
+        *evidence.recorded.of(place, whole_group, columns)
+    )
+    _, _, free = evidence.recorded.of(0, np.ones(len(member)), [])
+    remaining = find_remaining(evidence, steps, free[steps])
     known, known_supplied = log.status != PENDING, log.supplied_status != PENDING
-    total = stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
+    total = part.certain + stats[known].sum(axis=0) + supplied[known_supplied].sum(axis=0)
     mass, rate = member * evidence.drawn.mass, evidence.drawn.mass[steps]
-    unknown = _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
+    unknown = (
+        part.count_unknown(log)
+        if group.mass is None
+        else _measure_unknown(evidence, group, mass[known], supplied_member[known_supplied])
+    )
 
     def expect(weights: Array) -> tuple[Array, Array]:
         rows = evidence.drawn[steps]
@@ -173,23 +198,31 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         mean = mean[0] + weights[len(metric.statistics) :].sum() * rows.mass
         return mean * member[steps], variance[0] * member[steps]
 
+    lure_weights = _lure_weights(*_count_ahead(evidence, steps).T)
+    item_weights = _weigh_items(log, evidence.used, steps, lure_weights, known=not unknown)
+    shares = np.concatenate(
+        [
+            item_weights[0] * member * evidence.drawn.mass,
+            item_weights[1] * supplied_member * evidence.supplied.mass,
+        ]
+    )
+
     def label_variance(weights: Array) -> float:
-        return _label_variance(evidence, metric, weights, group) / group.total**2
+        return _label_variance(evidence, metric, weights, shares) / group.total**2
 
     def spread(weights: Array, mean: Array) -> float:
-        items, rows = evidence.groups[0].items, (evidence.drawn, evidence.supplied)
-        _, here, here_supplied = weigh_items(log, items, *rows)
-        answered = np.concatenate([here * member * known, here_supplied * supplied_member])
-        answered[len(here) :] *= known_supplied
-        masses = np.concatenate([each.mass for each in rows])[:, None]
+        answered = shares * np.concatenate([known, known_supplied])
+        masses = np.concatenate([evidence.drawn.mass, evidence.supplied.mass])[:, None]
         values = np.concatenate([stats, supplied]) / np.where(masses > 0, masses, 1.0)
-        pulls = (values - mean) @ weights
+        # Of the items that can change the metric, around their own mean.
+        center = (mean * group.size - part.certain) / max(part.count, 1)
+        pulls = (values - center) @ weights * (part.count / group.size)
         return float(answered @ pulls**2 / answered.sum()) if answered.any() else np.nan
 
     return Sample(
         stats=stats[steps],
         prob=log.prob[steps],
-        weights=_lure_weights(evidence.groups[0].items, len(steps)),
+        weights=lure_weights,
         known_sum=before[steps],
         imputed=imputed[steps],
         imputed_sum=imputed_sum[steps],
@@ -200,14 +233,32 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         unknown=unknown,
         # Labels that were supplied or deterministic say nothing about the variance of draws.
         counted=((log.status[steps] == LABELLED) & (member[steps] > 0)).astype(float),
-        uniform=bool(np.allclose(log.prob[steps] * remaining[steps], rate, rtol=1e-6)),
+        uniform=bool(np.allclose(log.prob[steps] * remaining, rate, rtol=1e-6)),
         limits=_possible_means(metric, total, unknown, group.total, log.declined),
+        possible=(
+            find_possible(evidence, metric, part, total, group.size)
+            if len(metric.statistics) > 1 and evidence.drawn.weight is None
+            else None
+        ),
+        certain=part.certain_open,
+        relevant=None if part.count == group.size else part.count,
         expect=expect,
         label_variance=label_variance,
         spread=spread,
-        remaining=remaining[steps],
+        remaining=remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
     )
+
+
+def find_metric_steps(evidence: Evidence, metric: Metric) -> Array:
+    """(M,) places of the draws that estimates of the metric are made of."""
+    certain = find_certainty(evidence, metric)
+    return find_steps(evidence.log, evidence.used, None if certain is None else certain.classes)
+
+
+def _count_ahead(evidence: Evidence, steps: Array) -> Array:
+    of_class = None if evidence.predicted is None else evidence.predicted[0]
+    return count_ahead(evidence.log, steps, evidence.used, of_class, evidence.groups[0].items)
 
 
 def describe_unfinished(evidence: Evidence) -> str:
@@ -234,49 +285,65 @@ def known_weights(
 ) -> tuple[Array, Array, Array]:
     """(M,) positions and labels of labelled items, and their weights in an estimate.
 
-    The weights are those of weigh_items in the group; items is the number of the pool's items that
-    can change a mean.
+    Of a metric that every item can change, in the group; see weigh_items. items is the number of
+    the pool's items that can change a mean.
     """
-    _, drawn, supplied = weigh_items(log, items, drawn_rows, supplied_rows)
-    drawn = drawn * group.membership(drawn_rows.codes)
-    supplied = supplied * group.membership(supplied_rows.codes)
+    count, _ = count_usable_draws(log)
+    steps = find_steps(log, count, None)
+    weights = _lure_weights(*count_ahead(log, steps, count, None, items).T)
+    known = _knows_all(log, items, drawn_rows, supplied_rows)
+    drawn, supplied = _weigh_items(log, count, steps, weights, known=known)
+    drawn = drawn * drawn_rows.mass * group.membership(drawn_rows.codes)
+    supplied = supplied * supplied_rows.mass * group.membership(supplied_rows.codes)
     labelled, more = log.status == LABELLED, log.supplied_status == LABELLED
     return *list_labelled(log), np.concatenate([drawn[labelled], supplied[more]])
 
 
-def weigh_items(
-    log: Log, items: int, drawn_rows: Rows, supplied_rows: Rows
-) -> tuple[Array, Array, Array]:
+def weigh_items(evidence: Evidence, metric: Metric) -> tuple[Array, Array, Array]:
     """(M,) weights of the draws that estimates use, and (D,), (B,) of all items, labelled or not.
 
     The weights of items are those that LURE gives to known items: a draw weighs w / q, and every
-    item w for each draw after it, w as in Sample; and that times the item's own weight. items is
-    the number of the pool's items that can change a mean.
+    item w for each draw after it, w as in Sample; and that times the item's own weight.
     """
-    count, _ = count_usable_draws(log)
-    steps = np.flatnonzero(~log.deterministic[:count])
-    weights = np.zeros(count)
-    weights[steps] = _lure_weights(items, len(steps))
-    ahead = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
-    drawn = np.zeros(len(log.rows))
-    drawn[:count] = ahead[1:]
-    drawn[steps] += weights[steps] / log.prob[steps]
-    supplied = ahead[np.searchsorted(log.round[:count], log.supplied_round)]
+    log, whole = evidence.log, evidence.groups[0]
+    steps, part = find_metric_steps(evidence, metric), find_part(evidence, metric, whole)
+    weights = _lure_weights(*_count_ahead(evidence, steps).T)
+    known = _knows_all(log, whole.items, evidence.drawn, evidence.supplied)
+    known = known or (part.count < whole.size and part.count_unknown(log) == 0)
+    drawn, supplied = _weigh_items(log, evidence.used, steps, weights, known=known)
+    return weights, drawn * evidence.drawn.mass, supplied * evidence.supplied.mass
+
+
+def _knows_all(log: Log, items: int, drawn_rows: Rows, supplied_rows: Rows) -> bool:
+    """Whether every item that counts is known."""
     pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
     found = np.count_nonzero(drawn_rows.mass) + np.count_nonzero(supplied_rows.mass)
-    if found == items and not pending:
-        # Everything is known, and every item counts alike.
-        drawn, supplied = np.ones(len(drawn)), np.ones(len(supplied))
-    return weights[steps], drawn * drawn_rows.mass, supplied * supplied_rows.mass
+    return found == items and not pending
 
 
-def _label_variance(evidence: Evidence, metric: Metric, weights: Array, group: Group) -> float:
-    """N^2 times the variance of the weighted sum that labels of several annotators leave."""
+def _weigh_items(
+    log: Log, count: int, steps: Array, weights: Array, *, known: bool
+) -> tuple[Array, Array]:
+    """(D,) and (B,) weights of items but for their own, see weigh_items; alike if all is known."""
+    if known:
+        return np.ones(len(log.rows)), np.ones(len(log.supplied_rows))
+    stepwise = np.zeros(count)
+    stepwise[steps] = weights
+    ahead = np.append(np.cumsum(stepwise[::-1])[::-1], 0.0)
+    drawn = np.zeros(len(log.rows))
+    drawn[:count] = ahead[1:]
+    drawn[steps] += weights / log.prob[steps]
+    return drawn, ahead[np.searchsorted(log.round[:count], log.supplied_round)]
+
+
+def _label_variance(evidence: Evidence, metric: Metric, weights: Array, shares: Array) -> float:
+    """N^2 times the variance of the weighted sum that labels of several annotators leave.
+
+    shares (D + B,) are the weights of items in the estimate.
+    """
     log = evidence.log
     if log.soft is None or log.supplied_soft is None:
         return 0.0
-    items = evidence.groups[0].items
-    _, _, shares = known_weights(log, items, group, evidence.drawn, evidence.supplied)
     labelled, supplied = log.status == LABELLED, log.supplied_status == LABELLED
     outputs = [evidence.drawn.outputs[labelled], evidence.supplied.outputs[supplied]]
     soft = np.concatenate([log.soft[labelled], log.supplied_soft[supplied]])
@@ -295,6 +362,7 @@ def _label_variance(evidence: Evidence, metric: Metric, weights: Array, group: G
         ]
     )
     mean = (soft * tables).sum(axis=1)
+    shares = shares[np.concatenate([labelled, supplied])]
     return float(shares**2 @ np.maximum((soft * tables**2).sum(axis=1) - mean**2, 0))
 
 
@@ -308,13 +376,6 @@ def _statistics_of_labelled(
         stats[known, :-1] = observe_statistics(rows[known], labels[known], statistics)
         stats[known, -1] = 1
     return stats if rows.weight is None else stats * rows.weight[:, None]
-
-
-def _sum_supplied_before(log: Log, supplied: Array) -> Array:
-    """(D, d) sum of the statistics (B, d) of supplied items that the draw's round knew."""
-    order = np.argsort(log.supplied_round, kind="stable")
-    sums = np.concatenate([np.zeros((1, supplied.shape[1])), np.cumsum(supplied[order], axis=0)])
-    return sums[np.searchsorted(log.supplied_round[order], log.round, side="right")]
 
 
 def list_groups(cache: PoolView) -> tuple[Group, ...]:
@@ -340,16 +401,19 @@ def list_groups(cache: PoolView) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _lure_weights(size: int, used: int) -> Array:
-    """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n = N - m + 1 for the m-th draw.
+def _lure_weights(items: Array, ahead: Array) -> Array:
+    """(M,) LURE's weights, proportional to 1 / (n (n - 1)) with n items left for the m-th draw.
 
-    Supplied and deterministic items do not count: weights that reacted to them would react to
-    labels.
+    items and ahead (M,) as count_ahead gives them. Where draws among all items and among those that
+    matter are mixed, a term of the first has a variance in proportion to n times the number of
+    those that matter, not to n^2. Supplied and deterministic items do not count: weights
+    that reacted to them would react to labels.
     """
-    ahead = size - np.arange(used, dtype=float)
     # The last of all N draws knows everything: its term is the exact mean.
     weights = 1 / (ahead * np.maximum(ahead - 1, 1e-300))
-    return weights / weights.sum() if used else weights
+    if len(items) and items.min() < items.max():
+        weights *= items / items.min()
+    return weights / weights.sum() if len(weights) else weights
 
 
 def _measure_unknown(

@@ -96,6 +96,7 @@ class View:
                 raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
             sample = estimate.add_imputation(sample, refined, self.imputation)
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
+            self._refuse_missing_items(refined, len(sample.prob))
             self._refuse_waiting_draws(len(sample.prob))
         return estimate.estimate_metric(sample, refined, estimator), evidence
 
@@ -125,6 +126,18 @@ class View:
         """The evidence behind the fixed interval of a metric in a group: see value."""
         filled = self.fill_missing(metric, group, alike=alike)
         return self.evidence if filled is None else filled.evidence
+
+    def _refuse_missing_items(self, metric: Metric, drawn: int) -> None:
+        """Raise NotEstimable where items that can change the metric could not be drawn."""
+        if len(self.evidence.steps) <= drawn:
+            return
+        last = next(each for each in self.log.history[::-1] if each.drawn_from is not None)
+        aims = [last.choices["metric"], *last.choices.get("also", ())]
+        raise NotEstimable(
+            f"items were drawn for {' and '.join(aims)} alone, and those that cannot change it but "
+            f"can change {metric.title} were left out",
+            f"`study.change(metric={[*aims, metric.title]!r})` draws these, too",
+        )
 
     def _refuse_waiting_draws(self, drawn: int) -> None:
         """Raise NotEstimable where labels exist, but not of draws that estimates use."""
@@ -228,7 +241,7 @@ def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:
         if np.isfinite(exact):
             return exact, exact
     if count != 1:
-        return metric.lower, metric.upper
+        return sample.possible or (metric.lower, metric.upper)
     ends = [float(metric.smooth(end[:1])) for end in sample.limits]
     return min(ends), max(ends)
 
@@ -265,15 +278,16 @@ def linearise_curve(
 ) -> Metric:
     """A curve's metric as one mean, linear around what the labels say.
 
-    Where all items were deterministic their labels say nothing about the pool: then around what the
-    surrogate of the last round believes.
+    Where all items were deterministic, or draws left some out, their labels say nothing about the
+    pool: then around what the surrogate of the last round believes.
     """
     if metric.refine is None:
         raise ValueError(f"{metric.title} is no area under a curve")
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     whole = samples.list_groups(cache)[0]
     rows, labels, weights = samples.known_weights(log, whole.items, group or whole, drawn, supplied)
-    if group is None and not weights.any() and log.deterministic.any():
+    left_out = any(each.drawn_from is not None for each in log.history)
+    if group is None and not weights.any() and (left_out or log.deterministic.any()):
         refined = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
     else:
         refined = metric.refine(cache.take(rows).outputs, labels, weights)

@@ -30,6 +30,7 @@ class Facts:
                     read only by metrics with bins of equal counts; None while no pool is at hand
     weights         weights() -> (N,) of the items, in the order of the scores; None without
     center          a typical label: around it squares of labels are taken; regression only
+    open_classes    whether labels may be of classes that are not among these
     """
 
     task: str
@@ -41,6 +42,7 @@ class Facts:
     scores: Callable[[int | None], Array] | None = None
     center: float = 0.0
     weights: Callable[[], Array] | None = None
+    open_classes: bool = False
 
 
 @dataclass(frozen=True)

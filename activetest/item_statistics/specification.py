@@ -1,6 +1,6 @@
 """Specifications of metrics: a name, and what stands in brackets after it, as in recall[fraud]."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.item_statistics.metric import Facts, Metric
+from activetest.item_statistics.relevance import find_certain
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Outputs
@@ -93,6 +94,21 @@ def bound_losses(metric: Metric, bound: float) -> Metric:
     return replace(metric, statistics=statistics, lower=float(ends.min()), upper=float(ends.max()))
 
 
+def find_relevant_classes(names: Iterable[str], facts: Facts) -> tuple[int, ...] | None:
+    """Codes of the predicted classes whose items can change one of these metrics; None for all.
+
+    Raises as find_metrics does.
+    """
+    found: set[int] = set()
+    for name in names:
+        for metric in find_metrics(name, facts):
+            certain = find_certain(metric, len(facts.classes), open_classes=facts.open_classes)
+            if certain is None:
+                return None
+            found |= certain.classes
+    return tuple(sorted(found)) if len(found) < len(facts.classes) else None
+
+
 def list_metric_names(task: str) -> list[str]:
     """The metrics of a task."""
     return [
@@ -127,6 +143,7 @@ def describe_pool(
         scores=_any_scores if cache is None else cache.scores,
         center=0.0 if cache is None else cache.center,
         weights=partial(_read_weights, cache) if cache and pool.get("weight") else None,
+        open_classes=bool(pool.get("open_classes")),
     )
 
 

@@ -25,7 +25,8 @@ class PackedRound(NamedTuple):
 
     choices         text
     params          text of the surrogate's parameters without arrays
-    record          text of all else: the keys are those of PARTS, and "methods"
+    record          text of all else: the keys are those of PARTS, "methods", and "drawn_from" where
+                    only some items could be drawn
     params_numbers  of the text params
     numbers         of the text record
     """
@@ -51,7 +52,9 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
         [asdict(objective) for objective in round.objectives],
         None if round.allocation is None else _serialise_allocation(round.allocation),
     )
-    record = dict(zip(PARTS, parts, strict=True)) | {"methods": round.methods}
+    record: dict[str, Any] = dict(zip(PARTS, parts, strict=True)) | {"methods": round.methods}
+    if round.drawn_from is not None:
+        record["drawn_from"] = list(round.drawn_from)
     return pack_round(round.choices, params, record)
 
 
@@ -146,6 +149,7 @@ class RoundParser:
                 "allocation": entries["shares"] and _parse_allocation(entries["shares"]),
                 # Rounds of the first methods did not record them.
                 "methods": entries.get("methods", 1),
+                "drawn_from": _parse_classes(entries.get("drawn_from")),
             }
             for entries in unpack_several(structure, numbers, arrays=True)
         ]
@@ -159,6 +163,10 @@ def parse_draws(draws: Sequence[StoredDraw]) -> dict[str, Any]:
             len(draws), -1
         ),
     }
+
+
+def _parse_classes(codes: Any) -> tuple[int, ...] | None:
+    return None if codes is None else tuple(int(code) for code in codes)
 
 
 def _to_list(values: Any) -> Any:

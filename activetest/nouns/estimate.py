@@ -26,7 +26,9 @@ class Sample:
                   weights, the sum of theirs, and so for size and unknown
     size          members of the group
     total         (d,) sum of the statistics over all in the group that is known now
-    unknown       members of the group about which nothing is known now
+    unknown       members of the group about which nothing is known now. Here, in left and in
+                  inside, members count that can change the metric: the part of the others is known
+                  from the start
     counted       (M,) 1.0 where the drawn item is in the group and has a label
     uniform       every draw was as likely as any other
     limits        (2, d) smallest and largest mean that what is known leaves possible
@@ -40,6 +42,10 @@ class Sample:
     remaining     (M,) items of the whole pool that could be drawn, or the sum of their weights;
                   None: as left
     mass          (M,) weight of the drawn item, zero outside the group; None where all count alike
+    possible      range of the metric that what is known leaves possible; None for one of one mean
+    certain       (d,) part of total that stems from items without an answer, because every label
+                  makes the same of them; None where there are none
+    relevant      members of the group that can change the metric; None where all can
     expect        expect(weights (d,)) -> mean and variance (M,) of the weighted sum of statistics
                   at the drawn items under the surrogate that knows every label; zero outside the
                   group
@@ -70,6 +76,9 @@ class Sample:
     replaced: bool = False
     spread: Callable[[Array, Array], float] | None = None
     remaining: Array | None = None
+    possible: tuple[float, float] | None = None
+    certain: Array | None = None
+    relevant: int | None = None
     mass: Array | None = None
 
     @property

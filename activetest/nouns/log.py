@@ -72,6 +72,8 @@ class Round:
     methods       METHODS of the version that drew it; 1 where none was recorded
     again         names of the groups that it did not record: an earlier surrogate predicted them
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
+    drawn_from    codes of the predicted classes whose items could be drawn, because others could
+                  not change what the round was for; None where every item could
     """
 
     number: int
@@ -91,6 +93,17 @@ class Round:
     methods: int = METHODS
     again: tuple[str, ...] = ()
     imputed_again: Array | None = None
+    drawn_from: tuple[int, ...] | None = None
+
+    def could_draw(self, pred: Array) -> Array:
+        """(R,) whether items predicted as these classes (R,) could be drawn, if not yet known."""
+        if self.drawn_from is None:
+            return np.ones(len(pred), bool)
+        return np.isin(pred, self.drawn_from)
+
+    def serves(self, classes: frozenset[int] | None) -> bool:
+        """Whether all items predicted as these classes could be drawn; None are all classes."""
+        return self.drawn_from is None or (classes is not None and classes <= {*self.drawn_from})
 
     @property
     def deterministic(self) -> bool:

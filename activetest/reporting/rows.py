@@ -9,8 +9,9 @@ import numpy as np
 
 from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
+from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
-from activetest.estimation.samples import Group
+from activetest.estimation.samples import Group, find_metric_steps
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals import korn_graubard
 from activetest.intervals.group_t import NEEDS_INSIDE
@@ -260,19 +261,25 @@ def count_labelled(
 ) -> int:
     """Labelled draws that estimates use and that are in the group.
 
-    Those of whole rounds, or of fixed intervals of a metric: see View.value.
+    Those of whole rounds, or of fixed intervals of a metric that they can change: see View.value.
     """
     evidence, steps = view.evidence, view.evidence.steps
+    inside = group.membership(evidence.drawn.codes)
     if metric is not None:
-        steps = view.evidence_of(metric, group, alike=alike).steps
-    inside = group.membership(evidence.drawn.codes)[steps]
-    return int(inside[evidence.log.status[steps] == LABELLED].sum())
+        used = view.evidence_of(metric, group, alike=alike)
+        steps = used.steps
+        if not metric.refine:
+            inside = find_part(used, metric, group).drawn
+            steps = find_metric_steps(used, metric)
+    return int(inside[steps][evidence.log.status[steps] == LABELLED].sum())
 
 
 def measure_saving(
     value: Value, interval: Interval, size: int, bought: int, *, reliable: bool
 ) -> Saving:
     """How many uniform draws from `size` items would leave the variance of the interval.
+
+    Where some items cannot change the metric, draws from the others.
 
     n draws without replacement leave s^2 (1 / n - 1 / size), where s^2 is the variance over the
     items: all of them, so that labels that were supplied or picked count for what they add. Too
@@ -289,13 +296,13 @@ def measure_saving(
         return Saving(bought, kind=SavingKind.TOO_EARLY)
     # What the pool's own sampling adds, uniform draws would have as well.
     drawn = variance - (value.sampled.variance if value.sampled else 0.0)
-    draws = single / (drawn + single / size)
+    draws = single / (drawn + single / (value.relevant or size))
     return Saving(bought, float(draws), SavingKind.ABOUT)
 
 
 def _find_variance_of_items(value: Value, interval: Interval) -> float:
     """The variance of one uniform draw; of a share, as its interval takes it to be."""
-    if interval.method != "korn-graubard":
+    if interval.method != "korn-graubard" or value.relevant is not None:
         return value.estimate.one_draw
     share = float(np.clip(value.estimate.mean[0], 0, 1))
     # Random draws meet items that are declined as well.

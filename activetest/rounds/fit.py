@@ -1,6 +1,6 @@
 """Fitting: the labels that a round knows, and the surrogate fitted to them."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +33,15 @@ def find_drawable_items(log: Log, cache: PoolView) -> Array:
     """(N,) True where an item is free and has a weight above 0, where items have weights."""
     free, counted = find_free_items(log, cache.size), find_counted(cache)
     return free if counted is None else free & counted
+
+
+def find_predicted_as(cache: PoolView, codes: Sequence[int] | None) -> Array:
+    """(N,) True where an item is predicted as one of the classes; everywhere without codes."""
+    found = np.ones(cache.size, bool)
+    if codes is not None:
+        for start, stop in cache.chunks():
+            found[start:stop] = np.isin(cache.rows(start, stop).outputs.pred, codes)
+    return found
 
 
 def get_surrogate(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> Surrogate:

@@ -37,6 +37,20 @@ def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statist
     return tuple(found.values())
 
 
+def find_drawn_classes(choices: Choices, cache: PoolView) -> tuple[int, ...] | None:
+    """Codes of the predicted classes whose items can change a metric of the choices; None for all.
+
+    Every metric counts that the choices name: what draws aim at, and what else is recorded. Rounds
+    that answer a question about groups leave nothing out, and nor do those of items with weights.
+    """
+    weighted = cache.roles.get("weight") is not None
+    if choices.question is not None or not cache.classes or weighted:
+        return None
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    names = (choices.metric, *choices.also, *choices.metrics)
+    return specification.find_relevant_classes(names, facts)
+
+
 def linearise_objective(objective: Objective) -> Statistic:
     """The weighted sum of an objective, as one statistic."""
     return combine_statistics([statistic(name) for name in objective.statistics], objective.weights)

@@ -19,12 +19,14 @@ from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import (
     find_drawable_items,
+    find_predicted_as,
     find_reusable_round,
     get_surrogate,
     list_labelled,
 )
 from activetest.rounds.group_sums import list_group_names, sum_by_group
 from activetest.rounds.objectives import (
+    find_drawn_classes,
     find_objectives,
     linearise_objective,
     list_recorded_statistics,
@@ -50,6 +52,7 @@ class RoundState:
     fit_round     number of the round whose surrogate this is
     fit_labels    number of labels that it was fitted to
     allocation    where the round chooses between groups: the weights of their rows
+    drawn_from    predicted classes whose items can be drawn; None where all can: see Round
     """
 
     number: int
@@ -63,6 +66,7 @@ class RoundState:
     fit_round: int
     fit_labels: int
     allocation: Allocation | None = None
+    drawn_from: tuple[int, ...] | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -103,7 +107,8 @@ def prepare_round(
 ) -> RoundState:
     """The state of the next round, for a batch of `count`.
 
-    Raises NotEstimable when nothing is left, and ChoiceError when the scores alone, without a
+    Items that can change none of the metrics that the choices name are not drawn. Raises
+    NotEstimable when nothing else is left, and ChoiceError when the scores alone, without a
     floor, would never draw some of it: no estimate could be unbiased then. A choice between groups
     may leave rows without a chance.
     """
@@ -111,6 +116,7 @@ def prepare_round(
     free = find_drawable_items(log, cache)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="`study.report()`")
+    drawn_from = find_drawn_classes(choices, cache)
     earlier = find_reusable_round(log, choices, cache.unavailable)
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
@@ -118,6 +124,8 @@ def prepare_round(
     between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
     linearised = tuple(map(linearise_objective, objectives))
+
+    drawable = free & find_predicted_as(cache, drawn_from)
 
     def on_piece(piece: tuple[int, int]) -> tuple[Array, list[Array]]:
         start, stop = piece
@@ -128,6 +136,8 @@ def prepare_round(
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda left, right: (left[0] + right[0], left[1] + right[1])
     )
+    if not drawable.any():
+        raise _explain_nothing_left(choices)
     allocation = None
     if between:
         allocation, weight = allocate_draws(
@@ -136,7 +146,7 @@ def prepare_round(
     else:
         drawn = len(log.rows)
         choices, objectives, weight = _weigh_by_scores(
-            np.hstack(scores), cache, surrogate, choices, objectives, free, drawn=drawn
+            np.hstack(scores), cache, surrogate, choices, objectives, drawable, drawn=drawn
         )
     rows = np.rint(sums[:, -1]).astype(np.int64)
     source = (
@@ -153,6 +163,16 @@ def prepare_round(
         weight,
         *source,
         allocation,
+        drawn_from,
+    )
+
+
+def _explain_nothing_left(choices: Choices) -> NotEstimable:
+    """Why nothing can be drawn although there are items without a label."""
+    names = dict.fromkeys((choices.metric, *choices.also, *choices.metrics))
+    return NotEstimable(
+        f"no item is left that can change {' or '.join(names)}",
+        'read `study.report()`, or aim at another metric: `study.change(metric="error")`',
     )
 
 
@@ -168,7 +188,8 @@ def _weigh_by_scores(
 ) -> tuple[Choices, tuple[Objective, ...], Array]:
     """The choices with the floor that is used, the objectives with their totals, and (N,) weights.
 
-    scores (A, N) of the acquisition for every objective. Raises ChoiceError as prepare_round does.
+    scores (A, N) of the acquisition for every objective, free (N,) the rows that can be drawn.
+    Raises ChoiceError as prepare_round does.
     """
     needs_members = catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
     if needs_members and not scores[:, free].any():
@@ -229,4 +250,5 @@ def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
         fit_round=state.fit_round,
         fit_labels=state.fit_labels,
         allocation=state.allocation,
+        drawn_from=state.drawn_from,
     )

@@ -58,20 +58,28 @@ def compute_baseline(
     budgets: tuple[int, ...],
     rng: np.random.Generator,
     weights: Array | None = None,
+    *,
+    drawable: Array | None = None,
 ) -> Baseline:
     """The baseline of a metric for a pool whose labels (N,) are known.
 
     A mean, or a map of one, has a closed form (to first order); everything else is simulated, and
-    so is every metric of items with weights (N,).
+    so is every metric of items with weights (N,). Draws are among the items that are drawable (N,),
+    where the others cannot change the metric.
     """
     if weights is not None:
         # What does not count is drawn by nobody.
         counted = weights > 0
         outputs, truth, weights = outputs[counted], truth[counted], weights[counted]
-        budgets = tuple(budget for budget in budgets if budget <= len(truth))
-    size, value = len(truth), evaluate(metric, outputs, truth, weights)
-    smallest = max(2, min(budgets) // 16)
-    points = np.unique(np.geomspace(smallest, size - 1, _SIZES).astype(int))
+    value = evaluate(metric, outputs, truth, weights)
+    if drawable is not None and drawable.any():
+        metric = _restrict_metric(metric, outputs, truth, drawable)
+        outputs, truth = outputs[drawable], truth[drawable]
+    size = len(truth)
+    # Who has seen every item makes no error.
+    budgets = tuple(budget for budget in budgets if budget <= size) or (size,)
+    smallest = min(max(2, min(budgets) // 16), size)
+    points = np.unique(np.geomspace(smallest, max(size - 1, 1), _SIZES).astype(int))
     points = np.union1d(points, [budget for budget in budgets if budget < size])
     exact = len(metric.statistics) == 1 and weights is None
     sizes = np.array(budgets) if exact else np.union1d(points, budgets)
@@ -90,6 +98,16 @@ def compute_baseline(
         smaller = sizes < size
         points, means = sizes[smaller], np.nanmean(squares[:, smaller], axis=0)
     return Baseline(value, points, np.maximum(means, _SMALLEST_ERROR), exact, medians)
+
+
+def _restrict_metric(metric: Metric, outputs: Outputs, truth: Array, drawable: Array) -> Metric:
+    """The metric as a map of means over the drawable items; the sums over the others are known."""
+    share, others = drawable.mean(), ~drawable
+    sums = [
+        each.value(outputs[others], truth[others, None]).sum() / len(truth)
+        for each in metric.statistics
+    ]
+    return replace(metric, smooth=lambda mean: metric.smooth(share * mean + np.array(sums)))
 
 
 def compare_with_uniform(

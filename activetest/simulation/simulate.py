@@ -31,7 +31,8 @@ from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
-from activetest.rounds.fit import get_surrogate
+from activetest.rounds.fit import find_predicted_as, get_surrogate
+from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
@@ -269,9 +270,11 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
         return dict(play_study(built, truth, plan, choices, metrics, seed))
     found: RunNumbers = {}
     log, surrogate = Log.empty(), None
+    # Of items that matter there may be fewer than labels to spend.
+    drawable = int(find_predicted_as(built, find_drawn_classes(choices, built)).sum())
     for budget in plan.budgets:
-        while len(log.rows) < budget:
-            count = min(plan.batch, budget - len(log.rows))
+        while len(log.rows) < min(budget, drawable):
+            count = min(plan.batch, min(budget, drawable) - len(log.rows))
             drawn = rounds.plan_round(
                 log, built, choices, seed=seed, count=count, surrogate=surrogate
             )
@@ -289,7 +292,7 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
                     interval = view.interval(value, choices.level, plan.interval)
                 except NotEstimable:
                     continue
-                numbers = value.value, interval.lower, interval.upper, float(budget)
+                numbers = value.value, interval.lower, interval.upper, float(len(log.rows))
                 found[estimator, metric.title, budget] = numbers
     return found
 
@@ -356,6 +359,9 @@ def _results(
     outputs = rows.outputs
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
+    # Strategies differ in how they draw, not in what they are for.
+    codes = find_drawn_classes(plan.strategies[0], built)
+    drawable = None if codes is None else find_predicted_as(built, codes)
     baselines = {
         metric.title: compute_baseline(
             metric,
@@ -364,6 +370,7 @@ def _results(
             plan.budgets,
             np.random.default_rng([plan.seed, 1]),
             rows.weight,
+            drawable=drawable,
         )
         for metric in _metrics(plan.metrics, built, plan.strategies[0])
     }

@@ -7,6 +7,7 @@ from typing import Any
 from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
+from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Task
 from activetest.pool.classes import keep_spelling
@@ -143,10 +144,13 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
     settings = _complete_question(given, stored, fresh=study is None and not regression)
     if "metric" in settings:
         named = settings["metric"]
-        # What draws aim at is reported, and recorded by rounds, besides the usual metrics.
         settings |= {"metric": named[0], "also": named[1:]}
-        settings |= {"metrics": tuple(dict.fromkeys((*metrics, *named)))}
+        settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
+    if "metric" in settings:
+        named = (choices.metric, *choices.also)
+        recorded = _list_recorded(metrics, named, entries, choices.costs)
+        choices = replace(choices, metrics=recorded)
     if study and choices.costs and "costs" not in settings:
         _check_costs(parse_schema(study.pool), pool.schema)
     return choices
@@ -168,9 +172,28 @@ def _fit_choices(study: StoredStudy, default: Choices, schema: Schema) -> Choice
         kept = ("acquisition", "floor", "level", "budget", "interval", "refit")
         return replace(default, **{name: getattr(stored, name) for name in kept})
     if schema.kind != before.kind:
-        metrics = (*default.metrics, stored.metric, *stored.also)
-        return replace(stored, metrics=tuple(dict.fromkeys(metrics)))
+        named = (stored.metric, *stored.also)
+        recorded = _list_recorded(default.metrics, named, schema.to_dict(), stored.costs)
+        return replace(stored, metrics=recorded)
     return stored
+
+
+def _list_recorded(
+    usual: tuple[str, ...],
+    named: tuple[str, ...],
+    pool: Mapping[str, Any],
+    costs: tuple[tuple[float, ...], ...] | None,
+) -> tuple[str, ...]:
+    """What rounds record: the metrics that draws aim at, besides the usual ones.
+
+    Where there are items that can change none of those that were named, these alone: for the usual
+    ones such items would be drawn.
+    """
+    if pool.get("weight") is not None:
+        # All items that count are drawn there.
+        return tuple(dict.fromkeys((*usual, *named)))
+    found = specification.find_relevant_classes(named, specification.describe_pool(pool, costs))
+    return tuple(dict.fromkeys(named if found is not None else (*usual, *named)))
 
 
 def _check_costs(before: Schema, now: Schema) -> None:

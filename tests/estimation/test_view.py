@@ -16,7 +16,11 @@ FACTS = Facts("classification", ("no", "yes"), 1)
 def sample(total, *, size: int = 10, unknown: int = 0, limits=((0.2,), (0.7,))):
     """What a sample says of the means of a metric's statistics, and of answers where declined."""
     return SimpleNamespace(
-        total=np.array(total, float), size=size, unknown=unknown, limits=np.array(limits, float)
+        possible=None,
+        total=np.array(total, float),
+        size=size,
+        unknown=unknown,
+        limits=np.array(limits, float),
     )
 
 

@@ -215,6 +215,7 @@ def saving_of(
     )
     value = SimpleNamespace(
         estimate=made_of,
+        relevant=None,
         means=SimpleNamespace(mean=np.array(means)),
         metric=SimpleNamespace(statistics=("loss",)),
         sampled=None,
