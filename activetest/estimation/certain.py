@@ -84,8 +84,8 @@ def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
         relevant = certain.relevant
         values = np.hstack([certain.values, ~relevant[:, None]])[:, :count]
     known, more_known = (
-        member * (log.status != PENDING),
-        supplied_member * (log.supplied_status != PENDING),
+        member * (log.status != PENDING) * evidence.drawn.mass,
+        supplied_member * (log.supplied_status != PENDING) * evidence.supplied.mass,
     )
     unknown = of_class.astype(float) - np.bincount(pred, known, len(of_class))
     unknown -= np.bincount(supplied_pred, more_known, len(of_class))
@@ -96,7 +96,7 @@ def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
     return Part(
         member * relevant[pred],
         supplied_member * relevant[supplied_pred],
-        int(of_class @ relevant),
+        group.size if certain is None else int(of_class @ relevant),
         unknown * relevant,
         sums[1:],
         left[:, 0],
@@ -106,7 +106,7 @@ def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
 
 
 def find_possible(
-    evidence: "Evidence", metric: Metric, part: Part, total: Array, size: int
+    evidence: "Evidence", metric: Metric, part: Part, total: Array, size: float
 ) -> tuple[float, float]:
     """The range of a metric of several means that what is known leaves possible.
 
@@ -201,7 +201,7 @@ def find_remaining(evidence: "Evidence", steps: Array, recorded: Array) -> Array
 
 
 def count_predictions(cache: PoolView) -> Array:
-    """(G, C) items by group and predicted class; the whole pool first, then its groups."""
+    """(G, C) items, or their weights, by group and predicted class; the whole pool first."""
     classes = len(cache.classes)
     values = list(map(len, cache.group_values))
 
@@ -211,7 +211,7 @@ def count_predictions(cache: PoolView) -> Array:
         places = [pred, *(pred + classes * codes for codes in rows.codes.T.astype(np.int64))]
         return np.concatenate(
             [
-                np.bincount(place, minlength=classes * count)
+                np.bincount(place, rows.weight, minlength=classes * count)
                 for place, count in zip(places, [1, *values], strict=True)
             ]
         )

@@ -236,8 +236,8 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         uniform=bool(np.allclose(log.prob[steps] * remaining, rate, rtol=1e-6)),
         limits=_possible_means(metric, total, unknown, group.total, log.declined),
         possible=(
-            find_possible(evidence, metric, part, total, group.size)
-            if len(metric.statistics) > 1 and evidence.drawn.weight is None
+            find_possible(evidence, metric, part, total, group.total)
+            if len(metric.statistics) > 1
             else None
         ),
         certain=part.certain_open,
