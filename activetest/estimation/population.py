@@ -54,7 +54,7 @@ class KnownItems:
     drawn     (K,) the draw that drew it; -1 for items that have no probability
     inverse   (M,) 1 / q of each draw
     weights   (M,) of each draw, summing to one
-    all       these are all items of the pool
+    all       these are all items that count
     """
 
     since: Array
@@ -134,20 +134,20 @@ def generalise_value(
             f"an interval of {value.metric.title} is about this pool alone",
             "`study.report()` gives it",
         )
-    influence = _measure_influence(value, evidence, group) / group.size
+    influence = _measure_influence(value, evidence, group) / group.total
     known = list_known_items(evidence, value.sample, value.metric)
     pool = _sample_pool(value, influence, known, evidence, cache, (group,), population)
-    if _is_share(value):
+    if _is_share(value) and group.mass is None:
         mean = float(np.clip(value.estimate.mean[0], 0, 1))
-        pool = replace(pool, items=mean * (1 - mean) / max(group.size - 1, 1))
+        pool = replace(pool, items=mean * (1 - mean) / max(group.items - 1, 1))
     worst = value.worst
     if worst is not None:
         low, high = (
-            None if each is None else _add_pool(each, pool, group.size)
+            None if each is None else _add_pool(each, pool, group.items)
             for each in (worst.low, worst.high)
         )
         worst = replace(worst, low=low, high=high)
-    return replace(_add_pool(value, pool, group.size), worst=worst)
+    return replace(_add_pool(value, pool, group.items), worst=worst)
 
 
 def generalise_difference(
@@ -164,9 +164,9 @@ def generalise_difference(
     pools = first.sampled.value, second.sampled.value
     apart, joint = combine_difference(*pools)
     influence = first.slope * first.sampled.influence - second.slope * second.sampled.influence
-    known = first.sampled.known
+    known = min(first.sampled.known, second.sampled.known, key=lambda each: each.all)
     pool = _sample_pool(first, influence, known, evidence, cache, groups, population)
-    size = min(group.size for group in groups)
+    size = min(group.items for group in groups)
     lower, upper = joint.limits[:, 0].tolist()
     joint = _add_variance(joint, pool, size, (lower, upper))
     found = catalog.load("intervals", "group-t").interval(joint, level)
@@ -190,14 +190,12 @@ def list_known_items(evidence: Evidence, sample: Sample, metric: Metric) -> Know
     # Draws beyond those that estimates use are not known to any of them.
     since = np.where(places < evidence.used, np.searchsorted(steps, places, "right"), len(steps))
     supplied = np.searchsorted(log.round[steps], log.supplied_round)
-    pending = (log.status == PENDING).any() or (log.supplied_status == PENDING).any()
     return KnownItems(
         since=np.concatenate([since, supplied]).astype(np.int64),
         drawn=np.concatenate([drawn, np.full(len(supplied), -1)]),
         inverse=1 / sample.prob,
         weights=sample.weights,
-        all=(not pending and len(places) + len(supplied) == evidence.groups[0].size)
-        or (_left_out(evidence) and sample.unknown == 0),
+        all=sample.unknown == 0,
     )
 
 
@@ -274,7 +272,7 @@ def _measure_influence(value: Value, evidence: Evidence, group: Group) -> Array:
     labelled = stats[:, -1] > 0
     codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
     inside = group.membership(codes) * labelled
-    return np.asarray(((stats[:, columns] - mean) @ slope) * inside)
+    return np.asarray(((stats[:, columns] - _find_mass(evidence)[:, None] * mean) @ slope) * inside)
 
 
 def _left_out(evidence: Evidence) -> bool:
@@ -311,7 +309,7 @@ def _sample_pool(
 
     Where draws left out items that cannot change the metric, u of these is 0.
     """
-    size = relevant = sum(group.size for group in groups)
+    size = relevant = sum(group.items for group in groups)
     log = evidence.log
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
     codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
@@ -322,6 +320,7 @@ def _sample_pool(
         inside = sum((np.append(part.drawn, part.supplied) for part in parts), 0 * inside)
         influence, relevant = influence * inside, sum(part.count for part in parts)
     answered = np.append(log.status != PENDING, log.supplied_status != PENDING) * inside
+    answered *= _find_mass(evidence) > 0
     total = known.item_weights @ answered
     # Over the answered ones' weight: how many items they stand for is known.
     items = sum_squares(influence, known) * relevant / total if total > 0 else 0.0
@@ -347,6 +346,11 @@ def _sample_pool(
         clustered=(items * (size - 1) / size + products) * count / (count - 1),
         freedom=max(min(pool.freedom, effective - 1), 1.0),
     )
+
+
+def _find_mass(evidence: Evidence) -> Array:
+    """(K,) what each known item counts by itself: 1.0 where all count alike."""
+    return np.concatenate([evidence.drawn.mass, evidence.supplied.mass])
 
 
 def _count_clusters(cache: PoolView, groups: tuple[Group, ...], codes: Array) -> Array:

@@ -53,10 +53,13 @@ def weigh_labels(
 
     Where there is no estimate yet all items weigh alike, and so do the metric's statistics.
     """
-    whole = np.ones(len(log.rows)), np.ones(len(log.supplied_rows))
-    positions, _, shares = samples.known_weights(log, cache.size, *whole)
-    shares = shares / cache.size if shares.any() else np.full(len(shares), 1 / cache.size)
     view = build_view(log, cache, choices, [metric], seed=seed, own_view=False)
+    evidence, whole = view.evidence, view.evidence.groups[0]
+    positions, _, shares = samples.known_weights(
+        log, whole.items, whole, evidence.drawn, evidence.supplied
+    )
+    shares = shares if shares.any() else np.ones(len(shares))
+    shares = shares / whole.total
     refined = view.metrics[metric.title]
     slope = np.ones(len(refined.statistics))
     try:

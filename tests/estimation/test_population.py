@@ -18,7 +18,14 @@ from activetest.estimation.view import build_view
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import PENDING
-from tests.makers import build_pool, label_items, play_rounds, set_status, supply_labels
+from tests.makers import (
+    build_pool,
+    build_table,
+    label_items,
+    play_rounds,
+    set_status,
+    supply_labels,
+)
 
 INFLUENCE = np.array([0.9, -1.3, 0.4, 0.7, -0.7])
 CLUSTERS = np.array([0, 0, 1, 1, 1])
@@ -228,3 +235,21 @@ def test_the_skewness_of_the_pools_items_is_that_of_their_mean(pool, truth):
     skewness = (deviations**3).mean() / (deviations**2).mean() ** 1.5
     assert value.estimate.skewness == approx(skewness / np.sqrt(200), rel=1e-6)
     assert 3 <= value.estimate.spread_freedom <= value.estimate.freedom
+
+
+def test_of_weighted_items_a_ratio_is_sampled(tmp_path, truth, pool):
+    rng = np.random.default_rng(3)
+    rows = pool.rows(0, 200)
+    weight = rng.integers(1, 9, 200).astype(float)
+    columns = {"id": [f"item-{row}" for row in range(200)], "weight": weight}
+    columns |= {f"prob_{each}": rows.outputs.probs[:, code] for code, each in enumerate("abc")}
+    (tmp_path / "other").mkdir()
+    weighted = build_table(tmp_path / "other", columns, weight="weight")
+    log = play_rounds(weighted, truth, (CHOICES, 200))
+    there, (error,) = view(weighted, log, "error", population=Population())
+    value = there.value(error, "doubly-robust")
+    wrong = (truth != rows.outputs.pred).astype(float)
+    mean = weight @ wrong / weight.sum()
+    assert value.value == approx(mean)
+    u = weight * (wrong - mean) / weight.sum()
+    assert value.estimate.variance[0, 0] == approx(u @ u * 200 / 199, rel=1e-6)
