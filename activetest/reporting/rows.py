@@ -11,6 +11,7 @@ from activetest.errors import NotEstimable
 from activetest.estimation import shrinkage
 from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
+from activetest.estimation.known_items import restrict_to_open
 from activetest.estimation.samples import Group, find_metric_steps
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals import korn_graubard
@@ -290,7 +291,8 @@ def measure_saving(
         return Saving(bought)
     single, variance = _find_variance_of_items(value, interval), interval.variance
     if interval.method == "korn-graubard":
-        variance = korn_graubard.estimate_variance(value.estimate)
+        about = restrict_to_open(value.estimate)
+        variance = korn_graubard.estimate_variance(about) * value.estimate.open_share**2
     known = reliable and value.estimate.minority_count > 0 and single > 0 and variance > 0
     if not known:
         return Saving(bought, kind=SavingKind.TOO_EARLY)

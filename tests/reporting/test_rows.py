@@ -12,7 +12,7 @@ from activetest.estimation.population import Population
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
-from activetest.nouns.estimate import Interval
+from activetest.nouns.estimate import Estimate, Interval
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
 from activetest.reporting import rows
 from activetest.reporting.notes import note_kinds
@@ -201,17 +201,22 @@ def saving_of(
     method="gamma",
     means=(0.2,),
     tally=100.0,
+    open_share=1.0,
 ):
     """What is said of 20 labels that leave this variance, where one draw leaves `single`."""
-    made_of = SimpleNamespace(
-        one_draw=single,
-        minority_count=rarer,
+    made_of = Estimate(
         mean=np.array([single]),
         variance=np.array([[variance]]),
-        model_variance=0.0,
+        terms=np.full((20, 1), single),
+        weights=np.full(20, 0.05),
+        guess=np.zeros((20, 1)),
+        limits=np.array([[0.0], [1.0]]),
         inside=np.ones(20),
-        undrawn=1.0,
+        one_draw=single,
+        minority_count=rarer,
         uniform_minority_count=tally,
+        open_share=open_share,
+        known=(1 - open_share) * single,
     )
     value = SimpleNamespace(
         estimate=made_of,
@@ -247,6 +252,14 @@ def test_of_few_errors_the_variance_is_believed_as_far_as_uniform_draws_would_ha
     assert saving_of(**known, tally=8.0).random == approx(0.16 / 0.001, rel=1e-6)
     assert saving_of(**known, tally=4.0).random == approx(0.16 / (0.0005 + 0.004), rel=1e-6)
     assert saving_of(**known, tally=0.0).random == approx(20, rel=1e-6)
+
+
+def test_what_was_known_before_the_first_draw_counts_while_errors_are_few():
+    """Of 1,000 items 500 are known: 20 uniform draws of the rest leave a quarter of the doubt."""
+    given = {"single": 0.2, "variance": 0.0, "size": 1000, "method": "korn-graubard", "tally": 0.0}
+    half = saving_of(**given, open_share=0.5).random
+    assert half == approx(0.16 / (0.25 * 0.16 / 20 + 0.16 / 1000), rel=1e-6)
+    assert half > 3.5 * saving_of(**given).random
 
 
 def test_it_is_too_early_while_the_interval_is_not_reliable_or_one_kind_alone_was_found():
