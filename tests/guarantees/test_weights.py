@@ -206,6 +206,17 @@ def test_draws_with_prices_say_more_for_the_money(tmp_path, columns):
     assert found[0] < 0.8 * found[1]
 
 
+def test_rounds_record_what_the_surrogate_expects_of_weighted_items(tmp_path, columns, truth):
+    pool = build(tmp_path, columns, weight="copies")
+    drawn = plan_round(Log.empty(), pool, CHOICES, seed=1, count=5)
+    rows = pool.rows(0, SIZE)
+    # Without labels the surrogate believes the model's own confidence.
+    wrong = (1 - rows.outputs.confidence) * rows.weight
+    place = drawn.statistics.index("zero_one")
+    assert drawn.imputed[:, place] == pytest.approx(wrong[drawn.rows], rel=1e-3)
+    assert drawn.imputed_sum[0, place] == pytest.approx(wrong.sum(), rel=1e-3)
+
+
 # --- what cannot be a weight
 
 
