@@ -129,6 +129,15 @@ def _m005_chain_and_numbers(db: sqlite3.Connection) -> None:
     chain_older(db)
 
 
+def _m006_rounds_of_some_items(db: sqlite3.Connection) -> None:
+    """The tables stay as they are, but rounds may have drawn from a part of the items.
+
+    So they did where other items cannot change the metric (`drawn_from` in the record of a round),
+    and where items have weights. A program that took their probabilities for those of draws from
+    all items would estimate something else: it refuses a ledger of this number.
+    """
+
+
 def _execute(db: sqlite3.Connection, statements: str) -> None:
     """Run statements inside the open transaction, which executescript would commit."""
     for statement in statements.split(";"):
@@ -141,4 +150,5 @@ MIGRATIONS = [
     _m003_picks_and_arrays,
     _m004_shares_of_groups,
     _m005_chain_and_numbers,
+    _m006_rounds_of_some_items,
 ]

@@ -4,7 +4,9 @@ A metric of several means changes with its items like gradient . h (Sawade 2010;
 Rubinstein 2021): draws that estimate the mean of that sum well estimate the metric well.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,16 +39,19 @@ def list_recorded_statistics(choices: Choices, cache: PoolView) -> tuple[Statist
     return tuple(found.values())
 
 
-def find_drawn_classes(choices: Choices, cache: PoolView) -> tuple[int, ...] | None:
+def find_drawn_classes(
+    choices: Choices, pool: Mapping[str, Any], cache: PoolView | None = None
+) -> tuple[int, ...] | None:
     """Codes of the predicted classes whose items can change a metric of the choices; None for all.
+
+    pool is what a study keeps of its pool; which classes these are needs no cache.
 
     Every metric counts that the choices name: what draws aim at, and what else is recorded. Rounds
     that answer a question about groups leave nothing out, and nor do those of items with weights.
     """
-    weighted = cache.roles.get("weight") is not None
-    if choices.question is not None or not cache.classes or weighted:
+    facts = specification.describe_pool(pool, choices.costs, cache)
+    if choices.question is not None or not facts.classes or pool.get("weight") is not None:
         return None
-    facts = specification.describe_pool(cache.roles, choices.costs, cache)
     names = (choices.metric, *choices.also, *choices.metrics)
     return specification.find_relevant_classes(names, facts)
 

@@ -116,7 +116,7 @@ def prepare_round(
     free = find_drawable_items(log, cache)
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="`study.report()`")
-    drawn_from = find_drawn_classes(choices, cache)
+    drawn_from = find_drawn_classes(choices, cache.roles, cache)
     earlier = find_reusable_round(log, choices, cache.unavailable)
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)

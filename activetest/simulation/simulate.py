@@ -271,7 +271,7 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
     found: RunNumbers = {}
     log, surrogate = Log.empty(), None
     # Of items that matter there may be fewer than labels to spend.
-    drawable = int(find_predicted_as(built, find_drawn_classes(choices, built)).sum())
+    drawable = int(find_predicted_as(built, find_drawn_classes(choices, built.roles, built)).sum())
     for budget in plan.budgets:
         while len(log.rows) < min(budget, drawable):
             count = min(plan.batch, min(budget, drawable) - len(log.rows))
@@ -360,7 +360,7 @@ def _results(
     if outputs.probs is not None:
         outputs = replace(outputs, probs=outputs.probs.astype(float))
     # Strategies differ in how they draw, not in what they are for.
-    codes = find_drawn_classes(plan.strategies[0], built)
+    codes = find_drawn_classes(plan.strategies[0], built.roles, built)
     drawable = None if codes is None else find_predicted_as(built, codes)
     baselines = {
         metric.title: compute_baseline(

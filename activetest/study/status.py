@@ -7,13 +7,18 @@ from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
 from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report import SKIPPED, Counts, list_few
+from activetest.rounds.fit import find_drawable_items, find_predicted_as
+from activetest.rounds.objectives import find_drawn_classes
 from activetest.sampling.question import describe_objective, describe_question
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
 
 def status(study: StoredStudy) -> Status:
-    """The counts, and a sentence about what `next` would do. Reads the ledger, and no pool."""
+    """The counts, and a sentence about what `next` would do.
+
+    Reads the ledger alone, unless items have weights or prices, or cannot change the metric.
+    """
     record = study.ledger.record()
     known = resolve_answers(record.answers)
     statuses = [known[draw.id][0] if draw.id in known else None for draw in record.draws]
@@ -32,7 +37,7 @@ def status(study: StoredStudy) -> Status:
         missing=tuple(_list_missing(record.draws, statuses)),
     )
     pending = 0.0
-    if study.pool.get("price"):
+    if study.pool.get("price") and not study.find_missing_pool():
         waiting = [draw.id for draw in record.draws if draw.id not in known]
         answered = [answer.id for answer in record.answers if answer.status == LABELLED]
         spent, pending = (_sum_prices(study, ids) for ids in (answered, waiting))
@@ -59,25 +64,45 @@ def _sum_prices(study: StoredStudy, ids: list[str]) -> float:
     return 0.0 if prices is None else float(prices.sum())
 
 
+def _count_drawable(study: StoredStudy, free: int) -> int | None:
+    """How many of the free items can be drawn; None where the pool would have to tell, but is gone.
+
+    An item without weight, or one that can change no metric of the choices, is not drawn.
+    """
+    codes = find_drawn_classes(study.choices, study.pool)
+    if codes is None and not study.pool.get("weight"):
+        return free
+    if study.find_missing_pool():
+        return None
+    cache = study.cache(auxiliary=False)
+    drawable = find_drawable_items(study.log(cache), cache) & find_predicted_as(cache, codes)
+    return int(drawable.sum())
+
+
 def _describe_next(counts: Counts, supplied: int, study: StoredStudy, pending: float) -> str:
     """What `next` would do, and whether the budget still allows it.
 
     pending is the price of the labels that were drawn and are not known yet.
     """
-    left = counts.n_pool - counts.drawn - counts.deterministic - supplied
+    free = counts.n_pool - counts.drawn - counts.deterministic - supplied
     choices = study.choices
     draws = choices.selection == "draw"
     if counts.pending:
         verb = "draws" if draws else "chooses"
         items = f"{counts.pending:,} pending item{'s' * (counts.pending != 1)}"
         sentence = f"next shows the {items} again; next with `new=True` {verb} others"
-    elif not left:
+    elif not free:
         sentence = "nothing is left to draw: every item is drawn or labelled"
+    elif (left := _count_drawable(study, free)) == 0:
+        sentence = (
+            f"nothing is left to draw: no other item can change {describe_objective(choices)}"
+        )
     else:
-        how = "draws from" if draws else "takes the largest scores of"
+        how, of = ("draws", "from") if draws else ("takes the largest scores", "of")
         objective = describe_objective(choices)
         goal = describe_question(choices) if choices.question else f"estimate {objective}"
-        sentence = f"next {how} {left:,} item{'s' * (left != 1)} to {goal}: {choices.acquisition}"
+        items = "" if left is None else f" {of} {left:,} item{'s' * (left != 1)}"
+        sentence = f"next {how}{items} to {goal}: {choices.acquisition}"
         sentence += f" for {objective}" if choices.question and choices.also else ""
         sentence += f", surrogate {choices.surrogate}"
     if counts.missing:
@@ -89,7 +114,8 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy, pending: f
     used, unit = float(counts.labelled + counts.pending), " labels"
     if counts.spent is not None:
         used, unit = counts.spent + pending, ""
-    if choices.budget is not None and used >= choices.budget:
+    unknown = study.pool.get("price") and counts.spent is None
+    if choices.budget is not None and used >= choices.budget and not unknown:
         sentence = f"the budget of {choices.budget:,}{unit} is used up; {sentence}"
     if missing := study.find_missing_pool():
         sentence = f"the pool is missing, there is no {missing}; {sentence}"

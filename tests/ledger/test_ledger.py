@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -233,6 +233,26 @@ def test_a_ledger_from_a_newer_version_is_refused_and_left_alone(ledger):
         Ledger(ledger.path)
     assert "upgrade" in error.value.hint
     assert ledger.path.read_bytes() == content
+
+
+def test_a_version_that_knows_no_rounds_of_some_items_refuses_them(ledger, monkeypatch):
+    """It would take the draws of such a round for draws from all items."""
+    drawn = replace(a_round(1, [4, 2]), drawn_from=(1,))
+    ledger.record_round(drawn, ["i4", "i2"], revision=0)
+    assert Ledger(ledger.path).rounds(drawn.rows)[0].drawn_from == (1,)
+    monkeypatch.setattr("activetest.ledger.ledger.MIGRATIONS", MIGRATIONS[:5])
+    with pytest.raises(StudyError, match="newer version"):
+        Ledger(ledger.path)
+
+
+def test_a_ledger_of_rounds_of_all_items_keeps_its_chain(ledger):
+    draw(ledger, 1, 4, 2)
+    add(ledger, ("i4", "cat"))
+    with sqlite3.connect(ledger.path) as db:
+        db.execute("PRAGMA user_version = 5")
+    assert Ledger(ledger.path).hashes == ledger.hashes
+    with sqlite3.connect(ledger.path) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])

@@ -11,6 +11,7 @@ import pytest
 
 from activetest.errors import StudyError
 from activetest.ledger import untrusted
+from activetest.ledger.entries import append_study
 from activetest.ledger.ledger import Answer, Ledger
 from activetest.ledger.migrations import MIGRATIONS, migrate
 from activetest.nouns.log import LABELLED
@@ -70,7 +71,9 @@ def test_an_older_ledger_is_checked_before_it_is_migrated(tmp_path, version):
     for migration in MIGRATIONS[:version]:
         migration(db)
     db.execute(f"PRAGMA user_version = {version}")
-    db.execute("INSERT INTO meta (seed, fingerprint, rows, revision) VALUES (1, 'abc', 100, 0)")
+    db.execute("INSERT INTO meta VALUES (1, 'abc', 100, 0, '')")
+    if version >= 5:
+        append_study(db, seed=1, fingerprint="abc", rows=100, time="")
     db.execute("CREATE TRIGGER t AFTER UPDATE ON meta BEGIN DELETE FROM rounds; END")
     db.commit()
     content = path.read_bytes()

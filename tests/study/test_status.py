@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from activetest.nouns.report import Counts
 from activetest.study.ingest import ingest
@@ -65,6 +66,60 @@ def test_a_pool_that_is_used_up_is_said_to_be(study, label_file):
 def test_status_needs_no_pool(study, folder):
     (folder / "pool.parquet").unlink()
     assert status(study)[0].n_pool == 40
+
+
+@pytest.mark.parametrize("selection", ["draw", "top"])
+def test_next_draws_from_the_items_that_can_change_the_metric(study, label_file, selection):
+    choices = replace(study.choices, selection=selection)
+    study.update(replace(choices, metric="precision[cat]", metrics=("precision[cat]",)))
+    predicted = [row["id"] for row in pq.read_table("pool.parquet").to_pylist() if is_cat(row)]
+    assert 4 < len(predicted) < 40
+    how = "draws from" if selection == "draw" else "takes the largest scores of"
+    assert status(study).sentence.startswith(f"next {how} {len(predicted)} items to estimate")
+    others = [f"item-{row}" for row in range(40) if f"item-{row}" not in predicted]
+    ingest(study, label_file(*(f"{id},cat" for id in (*others[:3], *predicted[:2]))))
+    assert status(study).sentence.startswith(f"next {how} {len(predicted) - 2} items to estimate")
+    ingest(study, label_file(*(f"{id},cat" for id in predicted)))
+    assert status(study).sentence == (
+        "nothing is left to draw: no other item can change precision[cat]"
+    )
+    study.update(replace(choices, metric="error", metrics=("error",)))
+    assert f"{len(others) - 3} items to estimate error" in status(study).sentence
+
+
+def test_next_draws_from_the_items_that_count(folder, write_pool):
+    write_pool(folder / "pool.parquet", 90, seed=5)
+    table = pq.read_table("pool.parquet")
+    pq.write_table(table.append_column("visits", pa.array([0, 1, 4] * 30)), "pool.parquet")
+    init("pool.parquet", seed=1, weight="visits")
+    assert status(StoredStudy.open()).sentence.startswith("next draws from 60 items to estimate")
+
+
+@pytest.mark.parametrize("choices", [{"metric": "precision[cat]"}, {"weight": "visits"}])
+def test_no_number_is_given_where_the_pool_is_gone_that_would_tell(folder, write_pool, choices):
+    write_pool(folder / "pool.parquet", 90, seed=5)
+    table = pq.read_table("pool.parquet")
+    pq.write_table(table.append_column("visits", pa.array([0, 1, 4] * 30)), "pool.parquet")
+    init("pool.parquet", seed=1, **choices)
+    (folder / "pool.parquet").unlink()
+    assert "; next draws to estimate " in status(StoredStudy.open()).sentence
+
+
+def test_money_is_not_counted_where_the_pool_with_the_prices_is_gone(folder, write_pool):
+    write_pool(folder / "pool.parquet", 90, seed=5)
+    table = pq.read_table("pool.parquet")
+    pq.write_table(table.append_column("cents", pa.array([100] * 90)), "pool.parquet")
+    init("pool.parquet", seed=1, price="cents", budget=300)
+    study = StoredStudy.open()
+    next_batch(study, 4)
+    assert status(study).sentence.startswith("the budget of 300 is used up; next shows")
+    (folder / "pool.parquet").unlink()
+    counts, sentence = status(study)
+    assert counts.spent is None and "budget" not in sentence
+
+
+def is_cat(row):
+    return max(("cat", "dog", "owl"), key=lambda name: row[f"prob_{name}"]) == "cat"
 
 
 def test_all_metrics_that_draws_aim_at_are_named(study):
