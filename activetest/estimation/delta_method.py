@@ -102,6 +102,7 @@ def _add_model_variance(
         weighted_minority_count=min(count_effectively(scaled[side]) for side in sides),
         uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
         heaviest=float(rarity.max(initial=1.0)),
+        floor=sample.floor,
         known=float(known),
         open_share=float(share),
         open_items=float(open_items),

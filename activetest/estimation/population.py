@@ -430,6 +430,7 @@ def _add_variance(
         weighted_minority_count=minority[1],
         uniform_minority_count=minority[2],
         heaviest=heaviest,
+        floor=1.0 if estimate.exact else estimate.floor,
         shape=shape,
     )
 

@@ -247,7 +247,18 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         spread=spread,
         remaining=remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
+        floor=_find_lowest_floor(log, steps),
     )
+
+
+def _find_lowest_floor(log: Log, steps: Array) -> float:
+    """The lowest floor that the rounds of these draws had; 1.0 for uniform draws."""
+    rounds = [log.history[number - 1].choices for number in np.unique(log.round[steps])]
+    floors = [
+        1.0 if choices.get("acquisition") == "uniform" else float(choices.get("floor", 0.0))
+        for choices in rounds
+    ]
+    return min(floors, default=1.0)
 
 
 def find_metric_steps(evidence: Evidence, metric: Metric) -> Array:

@@ -18,21 +18,27 @@ from activetest.intervals._shares import (
 )
 from activetest.nouns.estimate import Estimate, Interval
 
-# Labels of the rarer kind with which the observed variance is believed, were all draws as unlikely
-# as the least likely one; and for the end that decides a gate.
-_ENOUGH, _ENOUGH_TO_DECIDE = 8.0, 20.0
+# Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
+# is believed: of draws whose floor is high, and of others, which may hide more.
+_ENOUGH, _ENOUGH_BELOW, _HIGH_FLOOR = 12.0, 20.0, 0.35
+# The same for the ends that decide gates, near and far; the far one were all draws as unlikely as
+# the least likely one.
+_ENOUGH_NEAR, _ENOUGH_FAR = 8.0, 20.0
+# The same for the variance as it most likely is.
+_ENOUGH_ON_AVERAGE = 8.0
 
 
 def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
     """Interval for one mean (d = 1) of a statistic that is 0 or 1.
 
-    Labels of the rarer kind are counted as uniform draws would have shown them, over how much less
-    likely than a uniform draw the least likely draw was: where draws were even, each counts as one.
-    Where none was seen, the far limit is Clopper and Pearson's as well (Jeffreys' modified: Brown,
-    Cai and DasGupta 2001, 4.1.2).
+    Labels of the rarer kind are counted as uniform draws would have shown them. The lower the floor
+    of the draws, the more of that kind may hide among the items that it leaves, and the more labels
+    it takes. Where none was seen, the far limit is Clopper and Pearson's as well (Jeffreys'
+    modified: Brown, Cai and DasGupta 2001, 4.1.2).
 
     decides is for an end that has to hold alone, as that of a gate: both limits are Clopper and
-    Pearson's, and the variance of either needs labels to be believed, that of the far one more.
+    Pearson's, and the variance of either needs labels to be believed. That of the far one needs
+    more: they are counted over how much less likely than a uniform draw the least likely draw was.
 
     A statistic that lies between 0 and 1 would get an interval far too wide: its variance is not
     mean (1 - mean).
@@ -42,10 +48,10 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
     if estimate.exact:
         return Interval(mean, mean, level, "exact", 0.0)
     share, count = min(mean, 1 - mean), estimate.uniform_minority_count
-    support = count / _ENOUGH if decides else 1.0
+    support = count / _ENOUGH_NEAR if decides else 1.0
     near, _, _ = _limits(estimate, share, level, support, CLOPPER_PEARSON, rarity=1.0)
     rarity = estimate.heaviest
-    support = count / rarity / (_ENOUGH_TO_DECIDE if decides else _ENOUGH)
+    support = count / (rarity * _ENOUGH_FAR if decides else _count_enough(estimate.floor))
     added = CLOPPER_PEARSON if decides or estimate.minority_count == 0 else JEFFREYS
     _, far, variance = _limits(estimate, share, level, support, added, rarity=rarity)
     # Jeffreys' limit may leave out a bound that the value itself is at.
@@ -63,7 +69,13 @@ def estimate_variance(estimate: Estimate) -> float:
     """
     mean = float(np.clip(estimate.mean[0], 0, 1))
     uniform = mean * (1 - mean) / estimate.inside.sum() * estimate.undrawn
-    return _believe_variance(estimate, uniform, estimate.uniform_minority_count / _ENOUGH)
+    support = estimate.uniform_minority_count / _ENOUGH_ON_AVERAGE
+    return _believe_variance(estimate, uniform, support)
+
+
+def _count_enough(floor: float) -> float:
+    """Labels of the rarer kind with which the observed variance of such draws is believed."""
+    return _ENOUGH if floor >= _HIGH_FLOOR else _ENOUGH_BELOW
 
 
 def _limits(

@@ -42,6 +42,7 @@ class Sample:
     remaining     (M,) items of the whole pool that could be drawn, or the sum of their weights;
                   None: as left
     mass          (M,) weight of the drawn item, zero outside the group; None where all count alike
+    floor         lowest floor of the rounds of these draws; 1.0 for uniform draws
     possible      range of the metric that what is known leaves possible; None for one of one mean
     certain       (d,) part of total that stems from items without an answer, because every label
                   makes the same of them; None where there are none
@@ -80,6 +81,7 @@ class Sample:
     certain: Array | None = None
     relevant: int | None = None
     mass: Array | None = None
+    floor: float = 1.0
 
     @property
     def drawn_mass(self) -> Array:
@@ -131,6 +133,7 @@ class Estimate:
                              most, and less as it was likelier to be drawn than by a uniform draw
     heaviest                 how many times less likely than a uniform draw the least likely draw
                              was; 1.0 for uniform draws
+    floor                    lowest floor of the draws, as in Sample
     known                    part of the mean that was known before the first draw; 0.0 for a mean
                              over answerable items and for functions of several means
     open_share               share of the items that was not known before it; 1.0 for these
@@ -154,6 +157,7 @@ class Estimate:
     shape: Shape | None = None
     uniform_minority_count: float = 0.0
     heaviest: float = 1.0
+    floor: float = 1.0
     known: float = 0.0
     open_share: float = 1.0
     open_items: float = np.inf

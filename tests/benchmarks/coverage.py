@@ -1,7 +1,7 @@
 """How often fixed intervals hold, on which side they miss, and how wide they are.
 
     python tests/benchmarks/coverage.py FOLDER --save SAMPLES [--pools NAME,...] [--floor 0.35]
-        [--metric error ...] [--runs 2000] [--code CHECKOUT]
+        [--metric error ...] [--runs 2000] [--seed 0] [--code CHECKOUT]
 
 FOLDER holds NAME.parquet with NAME.labels.csv, the answer key. Intervals do not change what is
 drawn, so each study is played once: what its intervals are made of is kept in SAMPLES, and a later
@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--students", action="store_true")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--budget", default="50,100,200,400")
+    parser.add_argument("--seed", type=int, default=0, help="of the first study")
     parser.add_argument("--batch", type=int, default=25)
     parser.add_argument("--most", type=int, default=None, help="read no more studies than these")
     parser.add_argument("--code", type=Path, default=Path(__file__).parents[2])
@@ -89,7 +90,7 @@ class Study:
         from activetest.pool.pool import Pool
         from activetest.simulation.answer_key import read_answer_key
 
-        self.name, self.floor, self.batch = name, floor, options.batch
+        self.name, self.floor, self.batch, self.seed = name, floor, options.batch, options.seed
         folder = options.folder / f"{name}.parquet"
         # The caches of two versions may differ.
         where = options.save / f"{name}.cache-{abs(hash_text(str(options.code))):x}"
@@ -116,6 +117,7 @@ class Study:
             floor=floor,
         )
         kept = f"{name}-{'+'.join(names)}-{options.acquisition}-{floor:g}-{self.batch}"
+        kept += f"-{self.seed}" * bool(self.seed)
         self.kept = options.save / kept
 
     def play(self, runs: int) -> None:
@@ -124,7 +126,8 @@ class Study:
         for first in range(0, runs, _CHUNK):
             path = self.kept / f"{first:05}.npz"
             if not path.exists():
-                arrays = [self.draw(seed) for seed in range(first, first + _CHUNK)]
+                seeds = range(self.seed + first, self.seed + first + _CHUNK)
+                arrays = [self.draw(seed) for seed in seeds]
                 partial = path.with_suffix(".partial.npz")
                 stacked = {key: np.stack([each[key] for each in arrays]) for key in arrays[0]}
                 np.savez_compressed(partial, **stacked)
@@ -174,6 +177,8 @@ class Study:
                         for key, value in study.items()
                         if key.startswith(start)
                     }
+                    # Samples of an earlier version do not have it.
+                    values.setdefault("floor", np.asarray(self.floor))
                     numbers = measure(unpack(values), metric)
                     found.setdefault((place, budget), []).append(numbers)
         for (place, budget), numbers in sorted(found.items()):

@@ -292,3 +292,12 @@ def test_without_a_floor_an_item_that_could_never_be_drawn_is_refused(pool, monk
     assert len(
         plan.plan_round(Log.empty(), pool, replace(choices, floor=0.1), seed=1, count=5).rows
     )
+
+
+def test_the_lowest_floor_of_the_rounds_that_were_used_is_known(pool, truth):
+    uniform = drawn(Log.empty(), pool, truth, 4, acquisition="uniform", floor=0.1)
+    assert of(uniform, pool).floor == 1
+    log = drawn(drawn(uniform, pool, truth, 4, floor=0.4), pool, truth, 4, floor=0.2)
+    assert of(log, pool).floor == 0.2
+    # A round without answers is not used yet.
+    assert of(drawn(log, pool, truth, 3, status=PENDING, floor=0.05), pool).floor == 0.2

@@ -12,8 +12,9 @@ from activetest.nouns.estimate import Estimate
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
-# Labels of the rarer kind with which the observed variance is believed; for the end of a gate.
-ENOUGH, DECIDING = 8, 20
+# Labels of the rarer kind with which the observed variance is believed: from a floor of 0.35 on, and
+# below; for the ends of a gate, near and far.
+ENOUGH, BELOW, NEAR, DECIDING = 12, 20, 8, 20
 
 
 def estimate(
@@ -127,17 +128,27 @@ def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind()
     assert ends(believed)[1] < ends(without)[1]
 
 
-@pytest.mark.parametrize(("decides", "enough"), [(False, ENOUGH), (True, DECIDING)])
+@pytest.mark.parametrize(
+    ("decides", "floor", "enough"),
+    [
+        (False, 1.0, ENOUGH),
+        (False, 0.35, ENOUGH),
+        (False, 0.34, BELOW),
+        (False, 0.0, BELOW),
+        (True, 1.0, DECIDING),
+        (True, 0.05, DECIDING),
+    ],
+)
 @pytest.mark.parametrize("heaviest", [1.0, 2.5])
-def test_labels_that_unlikely_draws_would_have_shown_support_the_variance(
-    heaviest, decides, enough
+def test_labels_that_uniform_draws_would_have_shown_support_the_variance(
+    heaviest, decides, floor, enough
 ):
-    """Draws 2.5 times less likely than uniform ones show 2.5 times fewer of them."""
+    """For the end of a gate, draws 2.5 times less likely than uniform ones show 2.5 times fewer."""
+    enough *= heaviest if decides else 1
     uniform = 0.1 * 0.9 / 100
     for share in (0.0, 0.25, 0.5, 1.0, 1.5):
-        one = estimate(
-            0.1, uniform / 9, draws=100, rare=share * enough * heaviest, heaviest=heaviest
-        )
+        one = estimate(0.1, uniform / 9, draws=100, rare=share * enough, heaviest=heaviest)
+        one = replace(one, floor=floor)
         trust = min(share, 1)
         expected = trust * uniform / 9 + (1 - trust) * uniform
         assert variance_of(one, decides=decides) == approx(expected)
@@ -147,7 +158,7 @@ def test_labels_that_unlikely_draws_would_have_shown_support_the_variance(
 def test_trust_in_the_observed_variance_grows_with_the_labels_of_the_rarer_kind(decides):
     widths = [
         np.diff(ends(estimate(0.1, 1e-4, draws=100, rare=rare), decides=decides))[0]
-        for rare in (0, 2, 5, 7.9, 8, 14, 20)
+        for rare in (0, 2, 5, 7.9, 8, 11, 20)
     ]
     assert widths == sorted(widths, reverse=True)
     assert widths[0] > widths[3] > widths[4] * 1.0001
@@ -160,7 +171,7 @@ def test_only_the_far_end_of_an_interval_doubts_the_observed_variance():
     assert found[0][1] > found[1][1] + 0.01
     # A gate may rest on the near end alone.
     deciding = [
-        ends(estimate(0.1, 1e-4, draws=100, rare=rare), decides=True) for rare in (1, ENOUGH, 100)
+        ends(estimate(0.1, 1e-4, draws=100, rare=rare), decides=True) for rare in (1, NEAR, 100)
     ]
     assert deciding[0][0] < deciding[1][0] == deciding[2][0] == found[1][0]
 
@@ -248,9 +259,9 @@ def test_a_bound_that_nothing_seen_speaks_against_stays_in(mean):
 def test_the_variance_of_uniform_draws_is_that_of_the_answered_ones():
     """16 % of 40 answered draws: 0.16 * 0.84 / 40, whatever was declined beside them."""
     uniform = 0.16 * 0.84 / 40
-    whole = estimate(0.16, uniform / 9, draws=100, rare=2)
+    whole = estimate(0.16, uniform / 9, draws=100, rare=ENOUGH / 4)
     answered = replace(whole, inside=np.repeat([1.0, 0.0], [40, 60]))
-    # Two labels of the rarer kind of the eight that are needed weigh a quarter.
+    # A quarter of the labels of the rarer kind that are needed weighs a quarter.
     assert variance_of(answered) == approx((uniform / 9 + 3 * uniform) / 4)
     assert variance_of(replace(answered, uniform_minority_count=0)) == approx(uniform)
 
