@@ -12,8 +12,8 @@ from activetest.nouns.estimate import Estimate
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
-# Labels of the rarer kind with which the observed variance is believed: from a floor of 0.35 on, and
-# below; for the ends of a gate, near and far.
+# Labels of the rarer kind with which the observed variance is believed: from a floor of 0.35 on,
+# and below; for the ends of a gate, near and far.
 ENOUGH, BELOW, NEAR, DECIDING = 12, 20, 8, 20
 
 
