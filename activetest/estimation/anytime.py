@@ -78,22 +78,14 @@ class Bets:
     values: Array
     increments: list[Increments]
 
-    def interval(
-        self, level: float, limits: tuple[float, float], draws: int | None = None
-    ) -> Interval:
-        """The confidence sequence after so many draws; all of them unless a number is given.
-
-        limits  what was known for certain of the metric then
-        """
+    def interval(self, level: float, limits: tuple[float, float]) -> Interval:
+        """The confidence sequence, within what is known for certain of the metric."""
         low, high = limits
         if low == high:
             return Interval(low, high, level, "exact", 0.0)
-        increments = self.increments
-        if draws is not None:
-            increments = [each.take_first(draws) for each in increments]
         if len(self.values) == 1:
-            return betting.interval(increments[0], level, low=low, high=high)
-        return _invert_bets(self.values, increments, level)
+            return betting.interval(self.increments[0], level, low=low, high=high)
+        return _invert_bets(self.values, self.increments, level)
 
 
 def bet_on_metric(

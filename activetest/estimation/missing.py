@@ -10,7 +10,8 @@ lack one, which and how probable they were, and what the first round's surrogate
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,17 @@ class Filled:
         if labelled:
             return sample
         guessed = np.isin(self.steps, self.drawn)
-        # What is guessed leaves more possible than the guess does.
-        return replace(sample, counted=np.where(guessed, 0.0, sample.counted), possible=None)
+        counted = np.where(guessed, 0.0, sample.counted)
+        return replace(sample, counted=counted, possible=self._possible)
+
+    @cached_property
+    def _possible(self) -> tuple[float, float] | None:
+        """What the labels that are known leave possible: more than the guesses would."""
+        log = self.evidence.log
+        status, supplied_status = log.status.copy(), log.supplied_status.copy()
+        status[self.drawn], supplied_status[self.supplied] = PENDING, PENDING
+        log = replace(log, status=status, supplied_status=supplied_status)
+        return build_sample(replace(self.evidence, log=log), self.metric, self.group).possible
 
 
 def can_fill(estimator: str) -> bool:
@@ -175,8 +185,9 @@ def expect_widths(
     """{round: expected width of the interval with every missing answer before it filled}.
 
     The first is the first round that lacks an answer, so that nothing is filled: whole rounds. The
-    others are the further rounds that lack answers, and the one to come. Empty where no answer is
-    missing, or where the first round did not foresee the metric.
+    others are the further rounds that lack answers, and the one to come; but for those before which
+    filling gains no answer, as where a round was drawn and none has come yet. Empty where no answer
+    is missing, or where the first round did not foresee the metric.
     """
     log = evidence.log
     lacking = np.unique(
@@ -185,12 +196,19 @@ def expect_widths(
         )
     )
     lacking = lacking[lacking <= len(log.history)]
-    plan = _plan(evidence, cache, metric, group) if len(lacking) else None
+    answered = log.round[log.status != PENDING]
+    ends = (*lacking.tolist(), len(log.history) + 1)
+    gains = [
+        until
+        for before, until in pairwise(ends)
+        if ((answered >= before) & (answered < until)).any()
+    ]
+    plan = _plan(evidence, cache, metric, group) if gains else None
     if plan is None:
         return {}
     return {
         until: _expect_width(evidence, metric, group, plan, until, level)
-        for until in (*lacking.tolist(), len(log.history) + 1)
+        for until in (ends[0], *gains)
     }
 
 

@@ -237,12 +237,12 @@ class ColumnChoices:
     )  # fmt: skip
     weight: str | None = declare(
         "Column with the weight of each item: its traffic, survey weight or number of copies. "
-        "Every metric becomes the weighted one.",
+        "Every metric becomes the weighted one. An empty name removes it.",
         Section.DATA, metavar="COL", default="none: all items count alike", completes="columns",
     )  # fmt: skip
     price: str | None = declare(
         "Column with the price of each item's label: draws then buy the most for the money, and "
-        "the budget is money.",
+        "the budget is money. An empty name removes it.",
         Section.DATA, metavar="COL", default="none: all labels cost alike", completes="columns",
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The nouns between a log and a number: samples, estimates, intervals. Axes as in rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -238,10 +238,6 @@ class Increments:
     offset: Array
     least: Array
     most: Array
-
-    def take_first(self, count: int) -> "Increments":
-        """Those of the first draws."""
-        return Increments(*(getattr(self, field.name)[:count] for field in fields(self)))
 
 
 # With fewer labels of the rarer kind than this, intervals widen their variance: rare large losses

@@ -79,8 +79,8 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         groups=groups,
         computed=computed,
         ignored=ignored,
-        weight=choices.weight,
-        price=choices.price,
+        weight=choices.weight or None,
+        price=choices.price or None,
     )
 
 

@@ -95,17 +95,18 @@ def _judge_anytime(
             remaining=whole.size - count_known(view, whole),
             rng=make_generator(view.seed, len(view.log.history) + 1, "futures"),
         )
-    moment, reason = _Moment(view, None, len(bets.at.value)), None
+    moment, reason = _Moment(view, None), None
     if verdict.draws:
         moment = _find_moment(view, requirement, metric, group, verdict.draws)
         if moment.view is not view:
+            bets, (low, high) = moment.view.bet_on_metric(metric, group, requirement.threshold)
             reason = (
                 f"decided in round {moment.round}; the estimate, the interval and the labels are "
                 "those of that round"
             )
     view = moment.view
     gate = _undecided_gate(view, requirement, metric, group)
-    interval = bets.interval(gate.level, view.possible_range(metric, group), moment.draws)
+    interval = bets.interval(gate.level, (low, high))
     estimate = _estimate_or_none(view, metric, group)
     return replace(
         gate,
@@ -127,11 +128,10 @@ def _judge_anytime(
 
 @dataclass(frozen=True)
 class _Moment:
-    """When a gate was decided: the round, what was known then, and the draws until then."""
+    """When a gate was decided: the round, and what was known then."""
 
     view: View
     round: int | None
-    draws: int
 
 
 def _find_moment(
@@ -149,11 +149,10 @@ def _find_moment(
             limits = then.possible_range(metric, group)
             at_least = requirement.op == ">="
             if betting.decide_by_range(requirement.threshold, *limits, at_least=at_least):
-                return _Moment(then, last, draws - 1)
+                return _Moment(then, last)
     if decided == rounds[-1]:
-        return _Moment(view, decided, len(rounds))
-    then = view.as_of(decided, [metric], supplied=decided)
-    return _Moment(then, decided, int((rounds <= decided).sum()))
+        return _Moment(view, decided)
+    return _Moment(view.as_of(decided, [metric], supplied=decided), decided)
 
 
 def _judge_once(

@@ -188,7 +188,28 @@ def test_more_missing_answers_make_a_wider_interval(pool, truth, play_rounds):
         for pairs in (ends, intervals):
             low, high = np.array(pairs).T
             assert (np.diff(low) <= 1e-9).all() and (np.diff(high) >= -1e-9).all()
-            assert low[-1] < low[0] and high[-1] > high[0]
+            # An end that is as far as it can be stays there.
+            assert low[-1] < low[0] and (high[-1] > high[0] or high[0] == value.possible[1])
+
+
+def test_intervals_stay_within_what_any_answers_could_make_of_the_metric(pool, truth, play_rounds):
+    """Guesses are no labels: what they leave possible counts, and no more."""
+    whole = play_rounds((CHOICES, 12), (CHOICES, 12))
+    found = []
+    for places in ((), (5,), (0, 5, 14)):
+        log = set_status(whole, list(places), PENDING)
+        value = (
+            missing.estimate_with_missing(filled_of(log, pool, "f1[dog]"), "doubly-robust")
+            if places
+            else ordinary(log, pool, "f1[dog]", 0, "doubly-robust")
+        )
+        evidence = collected(log, pool, "f1[dog]")
+        possible = samples.build_sample(evidence, find("f1[dog]")).possible
+        assert value.possible == possible
+        interval = build_interval(value, 0.95)
+        assert possible[0] <= interval.lower and interval.upper <= possible[1] < 1
+        found.append(possible)
+    assert (np.diff(found, axis=0) * [-1, 1] >= 0).all() and found[-1] != found[0]
 
 
 def test_the_interval_holds_those_of_the_worst_answers_and_no_other_answers_are_wider(
@@ -271,6 +292,19 @@ def test_whole_rounds_are_used_from_the_number_of_missing_answers_on_at_which_th
     assert chosen == narrower
     assert chosen[0] and not chosen[-1]
     assert (np.diff(np.array(chosen, int)) <= 0).all()
+
+
+def test_a_round_of_which_no_answer_has_come_changes_nothing(pool, truth, play_rounds):
+    """Filling it would gain no label; before a later round that has labels it can be worth it."""
+    whole = play_rounds((CHOICES, 12), (CHOICES, 5), (CHOICES, 6), (CHOICES, 6))
+    first, second, third, last = (np.flatnonzero(whole.round == each) for each in range(1, 5))
+    assert widths(set_status(whole, [*second, *third, *last], PENDING), pool) == {}
+    for name in ("error", "f1[dog]", "brier"):
+        assert not is_filled(set_status(whole, last, PENDING), pool, name)
+    log = set_status(whole, [second[0], *last], PENDING)
+    assert list(widths(log, pool)) == [2, 4]
+    assert list(widths(set_status(log, third, PENDING), pool)) == [2, 3]
+    assert list(widths(set_status(whole, [first[0], *second], PENDING), pool)) == [1, 2, 5]
 
 
 def test_the_choice_knows_no_label(pool, truth, play_rounds):

@@ -47,6 +47,18 @@ def test_a_study_with_weights_reports_weighted_numbers_and_says_so_once(weighted
     assert json.loads(report.to_json())["weight"] == "traffic"
 
 
+def test_before_the_first_draw_an_empty_name_takes_weights_and_prices_away(weighted):
+    study = Study.create(weighted, weight="traffic", price="cost", seed=1)
+    schema = study.change(price="").schema
+    assert (schema.weight, schema.price) == ("traffic", None)
+    schema = study.change(weight="").schema
+    assert (schema.weight, schema.price) == (None, None)
+    study.change(weight="traffic")
+    study.next(2)
+    with pytest.raises(ChoiceError, match="`weight` stays"):
+        study.change(weight="")
+
+
 def test_a_study_without_weights_says_nothing_of_them(folder):
     write_pool(folder / "pool.parquet", SIZE)
     study = Study.create("pool.parquet", seed=1)
