@@ -82,10 +82,11 @@ def _add_model_variance(
     square = noise + sample.inside * (expected - mass * linear.guess[:, 0]) ** 2
     model = (sample.weights**2 * (inverse - 1) * inverse) @ square / sample.size**2
     model = float(model) if sample.unknown else 0.0
-    open_items = sample.left[0] if len(sample.left) and sample.left[0] > 0 else np.inf
+    opened = sample.left[0] if len(sample.left) and sample.left[0] > 0 else np.inf
     known, share = 0.0, 1.0
-    if len(mean) == 1 and np.isfinite(open_items):
-        known, share = sample.known_sum[0, 0] / sample.size, open_items / sample.size
+    if len(mean) == 1 and np.isfinite(opened):
+        known, share = sample.known_sum[0, 0] / sample.size, opened / sample.size
+    drawn, weighed = sample.inside.sum(), mass.sum()
     # What is known pulls at nothing: the centre is the mean of what was open.
     pull = sample.counted * ((sample.per_unit(sample.stats) - (mean - known) / share) @ slope)
     relevant = np.abs(pull) > 1e-9 * np.abs(pull).max(initial=0)
@@ -105,7 +106,7 @@ def _add_model_variance(
         floor=sample.floor,
         known=float(known),
         open_share=float(share),
-        open_items=float(open_items),
+        open_items=float(opened * drawn / weighed if weighed > 0 else opened),
     )
 
 

@@ -137,8 +137,9 @@ class Estimate:
     known                    part of the mean that was known before the first draw; 0.0 for a mean
                              over answerable items and for functions of several means
     open_share               share of the items that was not known before it; 1.0 for these
-    open_items               number of items that were not known before it; infinite where that was
-                             not recorded
+    open_items               number of items that were not known before it, or where items have
+                             weights, as many as weigh what the drawn ones do on average; infinite
+                             where that was not recorded
     """
 
     mean: Array

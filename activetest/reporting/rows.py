@@ -12,6 +12,7 @@ from activetest.estimation import shrinkage
 from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
 from activetest.estimation.known_items import restrict_to_open
+from activetest.estimation.random_draws import RandomDraws, expect_random_draws
 from activetest.estimation.samples import Group, find_metric_steps
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals import korn_graubard
@@ -192,7 +193,8 @@ def _estimate(
         return replace(row, quantity=without, reason=error.problem), value
     design = not is_model_based(estimator) and not exact
     reliable = is_model_based(estimator) or is_reliable(value, interval.method)
-    saving = measure_saving(value, interval, group.items, bought, reliable=reliable)
+    draws = expect_random_draws(view.cache, group)
+    saving = measure_saving(value, interval, draws, bought, reliable=reliable)
     quantity = Quantity(
         estimate=value.value,
         lower=interval.lower,
@@ -276,14 +278,14 @@ def count_labelled(
 
 
 def measure_saving(
-    value: Value, interval: Interval, size: int, bought: int, *, reliable: bool
+    value: Value, interval: Interval, draws: RandomDraws, bought: int, *, reliable: bool
 ) -> Saving:
-    """How many uniform draws from `size` items would leave the variance of the interval.
+    """How many random draws would leave the variance of the interval.
 
     Where some items cannot change the metric, draws from the others.
 
-    n draws without replacement leave s^2 (1 / n - 1 / size), where s^2 is the variance over the
-    items: all of them, so that labels that were supplied or picked count for what they add. Too
+    The variance of one is that over the items: all of them, so that labels that were supplied or
+    picked count for what they add. Where items have weights, it is in proportion to them. Too
     early while the interval is not reliable, and while labels of one kind alone are known: nothing
     is known of s^2 then. Of a share, the variance is as it most likely is: limits hold it up more.
     """
@@ -298,8 +300,9 @@ def measure_saving(
         return Saving(bought, kind=SavingKind.TOO_EARLY)
     # What the pool's own sampling adds, uniform draws would have as well.
     drawn = variance - (value.sampled.variance if value.sampled else 0.0)
-    draws = single / (drawn + single / (value.relevant or size))
-    return Saving(bought, float(draws), SavingKind.ABOUT)
+    if value.relevant is not None:
+        draws = RandomDraws(value.relevant)
+    return Saving(bought, float(draws.find_count(single, drawn)), SavingKind.ABOUT)
 
 
 def _find_variance_of_items(value: Value, interval: Interval) -> float:

@@ -9,6 +9,10 @@ from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool.groups import name_of
 
+# Levels of weights: for each power of two, above and below the mean, and in all.
+_LEVELS, _MOST = 8, 256
+_WIDTH = 2 * _MOST + 1
+
 
 def list_group_names(cache: PoolView) -> tuple[str, ...]:
     """(G,) "" for the whole pool, then a name for every value of every group column."""
@@ -30,6 +34,30 @@ def measure_groups(cache: PoolView) -> Array | None:
         return sum_by_group(cache, rows.codes, [rows.mass, rows.mass > 0])
 
     return cache.compute_once("masses", lambda: map_reduce(cache.chunks(), sum_piece, np.add))
+
+
+def measure_levels(cache: PoolView) -> Array | None:
+    """(2, G, V) items of each group and their weights, by V levels of weight; None without.
+
+    An item of weight 0 has no level.
+    """
+    if not cache.roles.get("weight"):
+        return None
+
+    def sum_piece(piece: tuple[int, int]) -> Array:
+        rows = cache.rows(*piece)
+        counted = rows.mass > 0
+        weight, codes = rows.mass[counted], rows.codes[counted]
+        level = np.rint(_LEVELS * np.log2(weight)).astype(np.int64)
+        level = np.clip(level, -_MOST, _MOST) + _MOST
+        sums = []
+        for column, values in [(None, 1), *enumerate(map(len, cache.group_values))]:
+            place = level if column is None else level + _WIDTH * codes[:, column].astype(np.int64)
+            pairs = [np.bincount(place, each, values * _WIDTH) for each in (None, weight)]
+            sums.append(np.reshape(pairs, (2, values, _WIDTH)))
+        return np.concatenate(sums, axis=1)
+
+    return cache.compute_once("levels", lambda: map_reduce(cache.chunks(), sum_piece, np.add))
 
 
 def sum_by_group(cache: PoolView, codes: Array, terms: Sequence[Array]) -> Array:

@@ -9,6 +9,7 @@ from pytest import approx
 from scipy.stats import t
 
 from activetest.estimation.population import Population
+from activetest.estimation.random_draws import RandomDraws
 from activetest.estimation.view import View, build_view
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
@@ -226,7 +227,7 @@ def saving_of(
         sampled=None,
     )
     interval = Interval(0.1, 0.3, 0.95, method, variance)
-    return rows.measure_saving(value, interval, size, 20, reliable=reliable)
+    return rows.measure_saving(value, interval, RandomDraws(size), 20, reliable=reliable)
 
 
 def test_a_number_is_shown_wherever_the_interval_is_reliable_also_below_one():
