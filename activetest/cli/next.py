@@ -8,6 +8,7 @@ from typer import Option
 
 from activetest.cli import options, streams
 from activetest.cli.spelling import to_commands
+from activetest.errors import ChoiceError
 
 FORMATS = ("csv", "jsonl")
 EXAMPLES = ("activetest next -n 20 --show text -o batch.csv",)
@@ -53,6 +54,8 @@ def next_items(
     from activetest.study.study import Study
 
     options.check_format(FORMATS, format)
+    if again is not None and count is not None:
+        raise ChoiceError("-n says how many items to draw, and --again draws none", "leave out -n")
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
     settings: dict[str, Any] = {

@@ -135,8 +135,9 @@ class View:
         aims = [last.choices["metric"], *last.choices.get("also", ())]
         raise NotEstimable(
             f"items were drawn for {' and '.join(aims)} alone, and those that cannot change it but "
-            f"can change {metric.title} were left out",
-            f"`study.change(metric={[*aims, metric.title]!r})` draws these, too",
+            f"can change {metric.title} were left out; to draw these, too: "
+            f"`study.change(metric={[*aims, metric.title]!r})`",
+            "estimates follow once items were drawn for it",
         )
 
     def _refuse_waiting_draws(self, drawn: int) -> None:

@@ -188,6 +188,8 @@ class Report:
                                              for items
     weight                                   column of the items' weights; None where all items
                                              count alike
+    beyond                                   the setting of a report on the population, where this
+                                             one is about the pool and there is such a report
     """
 
     pool: str
@@ -209,6 +211,7 @@ class Report:
     population: bool = False
     cluster: str | None = None
     weight: str | None = None
+    beyond: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ _UNIFORM, _OPTIMAL = "uniform", "optimal"
 _CREDIBLE = "credible"
 # Averages over classes, as the arguments of metrics name them.
 _AVERAGES = ("macro", "micro", "weighted")
-# How a reason begins that no further label changes.
-_LASTING = "no plain mean"
+# How reasons begin that no further label changes.
+_LASTING = ("no plain mean", "an interval of")
 # What estimators rest on, for a report that shows several.
 _GROUNDS = {
     "doubly-robust": "from the draws",
@@ -245,7 +245,8 @@ def scope(report: Report, row: EstimateRow) -> str:
     """What numbers are about: the items of this pool, or what the pool is a sample of."""
     items = f"{count(row.n_pool)} item{'s' * (row.n_pool != 1)}"
     if not report.population:
-        return f"the {items} of this pool (population: future ones too)"
+        others = f" ({plain(report.beyond)}: future ones too)" if report.beyond else ""
+        return f"the {items} of this pool{others}"
     sampled = f", by {plain(report.cluster)}" if report.cluster else ""
     return f"the population that the {items} are a sample of{sampled}"
 
@@ -359,7 +360,9 @@ def _ends(record: Measured) -> list[str]:
 def _certainty(record: EstimateRow | Gate) -> str:
     """How sure a number is."""
     if record.method == "exact":
-        return "exact: every answer is known"
+        open_items = isinstance(record, EstimateRow) and record.n_labeled < record.n_pool
+        known = "no further label can change it" if open_items else "every answer is known"
+        return f"exact: {known}"
     if record.lower is None and record.upper is None:
         return "no interval" + (f": {plain(record.reason)}" if record.reason else "")
     ends = " to ".join(_with_unit(record, end) for end in _ends(record))

@@ -107,10 +107,12 @@ def save_batch(
     return batch
 
 
-def check_request(study: StoredStudy, count: int, show: Sequence[str]) -> None:
-    """Raises ChoiceError for a count or a column that cannot be."""
+def check_request(
+    study: StoredStudy, count: int, show: Sequence[str], *, setting: str = "n"
+) -> None:
+    """Raises ChoiceError for a count, which is called like the setting, or a column."""
     if count < 1:
-        raise ChoiceError(f"`n` is {count}", "ask for at least one item")
+        raise ChoiceError(f"`{setting}` is {count}", "ask for at least one item")
     for column in show:
         if column in _COLUMNS:
             raise ChoiceError(

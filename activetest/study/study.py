@@ -230,7 +230,7 @@ class Study:
                     "`new=True` draws items, and `again` asks about labelled ones",
                     "ask for one of them",
                 )
-            check_request(stored, again, columns)
+            check_request(stored, again, columns, setting="again")
 
         def draw() -> Batch:
             if again is None:

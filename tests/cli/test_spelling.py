@@ -283,8 +283,10 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
         estimates=(EstimateRow(**row, estimator="ase", n_pool=9, reason=reason),),
         gates=(Gate(**row, **gate, verdict="pass", reason=reason),),
         notes=(Note("A higher `floor` prevents this."), Note("`shrunk` is a column.")),
+        beyond="`population=True`",
     )
     found = translate_report(report)
+    assert found.beyond == "--population"
     assert [str(note) for note in found.notes] == [
         "A higher --floor prevents this.",
         "`shrunk` is a column.",
@@ -292,9 +294,8 @@ def test_sentences_of_reports_speak_of_options_and_names_stay():
     for now, before in ((found.estimates, report.estimates), (found.gates, report.gates)):
         assert [each.reason for each in now] == ["use activetest next --n 10"]
         assert now == tuple(replace(each, reason=now[0].reason) for each in before)
-    assert replace(found, notes=(), gates=(), estimates=()) == replace(
-        report, notes=(), gates=(), estimates=()
-    )
+    changed = {"notes": (), "gates": (), "estimates": (), "beyond": ""}
+    assert replace(found, **changed) == replace(report, **changed)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ Worst group: ink=much (probability 0.97).
 
   labels used   38 of 1,497 items in digits.parquet
   labels saved  as good as about 118 random labels (3.1x)
-  about         the 1,497 items of this pool (population: future ones too)
+  about         the 1,497 items of this pool
 
 accuracy by ink, worst first, posterior, 95 % credible intervals
 rank  group       estimate  interval      P(worst)  P(best)  ranks  labels  items

@@ -16,7 +16,7 @@ The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
 
   labels used   38 of 1,497 items in digits.parquet
   labels saved  as good as about 118 random labels (3.1x)
-  about         the 1,497 items of this pool (population: future ones too)
+  about         the 1,497 items of this pool
 
 metric    estimate  interval            labels  n_eff  saved
 error        0.053  0.031 to 0.082          38    118   3.1x
@@ -41,7 +41,7 @@ The model is wrong on 5.3 % of items (95 % confidence: 3.1 % to 8.2 %).
 
   labels used   38 of 1,497 items in digits.parquet
   labels saved  as good as about 118 random labels (3.1x)
-  about         the 1,497 items of this pool (population: future ones too)
+  about         the 1,497 items of this pool
 
 metric    estimator      estimate  interval            labels  n_eff  saved
 error     doubly-robust     0.053  0.031 to 0.082          38    118   3.1x
@@ -521,7 +521,7 @@ def test_a_whole_confusion_matrix_has_no_sentence_about_its_first_cell(report, c
     assert written.startswith(
         "The confusion matrix is estimated from 38 labels.\n\n"
         "  labels used  38 of 1,497 items in digits.parquet\n"
-        "  about        the 1,497 items of this pool (population: future ones too)\n\n"
+        "  about        the 1,497 items of this pool\n\n"
         "confusion: truth in rows, prediction in columns\n"
     )
     assert text.sentence(whole) == "The confusion matrix is estimated from 38 labels."

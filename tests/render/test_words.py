@@ -286,3 +286,21 @@ def test_estimators_are_explained_where_there_are_several(report, row):
     assert words.describe_estimators(report(row(estimator="iid"), row(estimator="ase"))) == (
         "iid: the plain mean of the draws; ase: the surrogate's own view, without a guarantee"
     )
+
+
+def test_what_numbers_are_about_names_the_setting_of_the_other_report(report, row):
+    def scope(**changes) -> str:
+        return words.scope(replace(report(), **changes), row())
+
+    assert scope() == "the 1,497 items of this pool"
+    beyond = scope(beyond="`population=True`")
+    assert beyond == "the 1,497 items of this pool (`population=True`: future ones too)"
+    sampled = scope(population=True, cluster="user")
+    assert sampled == "the population that the 1,497 items are a sample of, by user"
+
+
+def test_exact_numbers_say_whether_every_answer_is_known(row):
+    exact = {"method": "exact", "lower": 0.0531, "upper": 0.0531, "n_pool": 40}
+    assert words.sentence(row(**exact, n_labeled=40)).endswith("(exact: every answer is known).")
+    some = words.sentence(row(**exact, n_labeled=38))
+    assert some.endswith("(exact: no further label can change it).")
