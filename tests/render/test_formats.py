@@ -26,7 +26,8 @@ def test_people_read_the_pool_s_name_and_programs_its_address(whole, address, na
 
 
 def test_a_pool_that_is_wholly_known_has_no_interval(row, report):
-    known = report(row(method="exact", lower=0.0531, upper=0.0531, headline=True, reliable=False))
+    ends = {"lower": 0.0531, "upper": 0.0531, "n_pool": 38}
+    known = report(row(method="exact", **ends, headline=True, reliable=False))
     written = text.render(known, width=80, color=False)
     sentence = "The model is wrong on 5.31 % of items (exact: every answer is known)."
     assert written.startswith(f"{sentence}\n")

@@ -85,7 +85,7 @@ def test_what_is_needed_is_said(study):
     with pytest.raises(ChoiceError, match="no label says who gave it") as caught:
         found.next(again=3)
     assert "annotator" in caught.value.hint
-    with pytest.raises(ChoiceError, match="`n` is 0|at least one"):
+    with pytest.raises(ChoiceError, match="`again` is 0"):
         found.next(again=0)
     with pytest.raises(ChoiceError, match="new=True"):
         found.next(again=2, new=True)
