@@ -190,11 +190,6 @@ def _read_population(
         )
     if not population:
         return None
-    if study.pool.get("weight"):
-        raise ChoiceError(
-            "`population=True` takes the pool for a plain sample of items, and these have weights",
-            "leave it out: the report is then about the pool itself",
-        )
     return Population(None if cluster is None else study.open_pool().encode_column(cluster))
 
 

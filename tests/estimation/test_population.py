@@ -253,3 +253,11 @@ def test_of_weighted_items_a_ratio_is_sampled(tmp_path, truth, pool):
     assert value.value == approx(mean)
     u = weight * (wrong - mean) / weight.sum()
     assert value.estimate.variance[0, 0] == approx(u @ u * 200 / 199, rel=1e-6)
+    # And so it is on average over what is drawn.
+    found = []
+    for seed in range(30):
+        log = play_rounds(weighted, truth, (CHOICES, 80), seed=seed)
+        there, (error,) = view(weighted, log, "error", population=Population())
+        found.append(there.value(error, "doubly-robust").sampled.items)
+    assert np.mean(found) == approx(u @ u * 200 / 199, abs=3 * np.std(found) / np.sqrt(30))
+    assert np.std(found) < 0.5 * np.mean(found)

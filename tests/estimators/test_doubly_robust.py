@@ -141,3 +141,23 @@ def test_a_group_that_was_asked_for_later_is_calibrated_by_the_rounds_that_recor
     before, after = (doubly_robust.estimate(each).terms for each in (late, other))
     assert (before[~early] == after[~early]).all()
     assert before[early] == approx(lure.estimate(one).terms[early])
+
+
+def test_draws_in_proportion_to_weights_calibrate_guesses_as_even_draws_do():
+    """Each of them stands for as much of what was left: heavy items say no more than light ones."""
+    one = sample(*pool())
+    even = replace(one, prob=1 / one.left)
+    mass = np.random.default_rng(4).lognormal(0, 1.5, DRAWS)
+    left = 10 + np.cumsum(mass[::-1])[::-1]
+    weighted = replace(
+        even,
+        mass=mass,
+        left=left,
+        prob=mass / left,
+        stats=even.stats * mass[:, None],
+        imputed=even.imputed * mass[:, None],
+        imputed_sum=even.imputed_sum * (left / even.left)[:, None],
+    )
+    guesses = [doubly_robust.estimate(each).guess for each in (even, weighted)]
+    assert guesses[0] == approx(guesses[1])
+    assert np.ptp(guesses[0] - one.imputed) > 0.01

@@ -98,11 +98,13 @@ def test_questions_about_groups_know_no_weights(weighted, role):
         Study.create(weighted, question="identify", **{role: "traffic"})
 
 
-def test_a_pool_with_weights_is_no_plain_sample_of_a_population(weighted):
+def test_the_population_of_weighted_items_adds_the_pools_own_variance(weighted):
     study = Study.create(weighted, weight="traffic", seed=1)
     study.ingest(label(study.next(20)))
-    with pytest.raises(ChoiceError, match="takes the pool for a plain sample"):
-        study.report(population=True)
+    pool, population = (study.report(metrics=["error"], population=each) for each in (False, True))
+    assert population.headline.estimate == pool.headline.estimate
+    assert population.headline.lower < pool.headline.lower
+    assert population.headline.upper > pool.headline.upper
 
 
 def test_with_weights_a_missing_answer_ends_what_estimates_use(weighted):
