@@ -120,8 +120,7 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
         if pool.get(name):
             raise ChoiceError(
                 f"questions about groups count labels: they know no `{name}`",
-                "leave `question` out: `study.report(groups=[column])` gives weighted metrics of "
-                "groups",
+                "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
             )
     if not choices.groups:
         raise ChoiceError(f"the question {choices.question} needs groups", "`groups=[column]`")
