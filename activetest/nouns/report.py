@@ -188,8 +188,8 @@ class Report:
                                              for items
     weight                                   column of the items' weights; None where all items
                                              count alike
-    beyond                                   the setting of a report on the population, where this
-                                             one is about the pool and there is such a report
+    beyond                                   the setting of a report on the population; empty where
+                                             this is one
     """
 
     pool: str

@@ -152,7 +152,7 @@ def report(
         population=population,
         cluster=cluster,
         weight=cache.roles.get("weight"),
-        beyond="" if population or cache.roles.get("weight") else "`population=True`",
+        beyond="" if population else "`population=True`",
     )
 
 
