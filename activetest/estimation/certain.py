@@ -144,8 +144,7 @@ def find_certainty(evidence: "Evidence", metric: Metric) -> Certain | None:
     constants = metric.ratio is None or any(each[0] for each in metric.ratio)
     if not (constants or certain.values.any()):
         return certain
-    left_out = any(each.drawn_from is not None for each in evidence.log.history)
-    return certain if left_out else None
+    return certain if evidence.log.left_out else None
 
 
 def find_steps(log: Log, used: int, classes: frozenset[int] | None) -> Array:

@@ -275,11 +275,6 @@ def _measure_influence(value: Value, evidence: Evidence, group: Group) -> Array:
     return np.asarray(((stats[:, columns] - _find_mass(evidence)[:, None] * mean) @ slope) * inside)
 
 
-def _left_out(evidence: Evidence) -> bool:
-    """Whether draws left out items that could not change what they were for."""
-    return any(each.drawn_from is not None for each in evidence.log.history)
-
-
 def _refuse_constant(value: Value, *, clustered: bool) -> None:
     """Raise NotEstimable where items that cannot change a metric still differ from its mean.
 
@@ -314,7 +309,7 @@ def _sample_pool(
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
     codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
     inside = sum((group.membership(codes) for group in groups), np.zeros(len(codes)))
-    if _left_out(evidence) and value.relevant is not None:
+    if evidence.log.left_out and value.relevant is not None:
         _refuse_constant(value, clustered=population.codes is not None or len(groups) > 1)
         parts = [find_part(evidence, value.metric, group) for group in groups]
         inside = sum((np.append(part.drawn, part.supplied) for part in parts), 0 * inside)

@@ -73,10 +73,6 @@ class Group:
             return np.ones(len(codes))
         return (codes[:, self.column] == self.code).astype(float)
 
-    def find_mass(self, rows: Rows) -> Array:
-        """(R,) weight of each row in the group: 1.0 where all items count alike; zero outside."""
-        return self.membership(rows.codes) * rows.mass
-
 
 @dataclass(frozen=True)
 class Evidence:

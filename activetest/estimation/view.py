@@ -287,8 +287,7 @@ def linearise_curve(
     drawn, supplied = cache.take(log.rows), cache.take(log.supplied_rows)
     whole = samples.list_groups(cache)[0]
     rows, labels, weights = samples.known_weights(log, whole.items, group or whole, drawn, supplied)
-    left_out = any(each.drawn_from is not None for each in log.history)
-    if group is None and not weights.any() and (left_out or log.deterministic.any()):
+    if group is None and not weights.any() and (log.left_out or log.deterministic.any()):
         refined = metric.refine(*expand_beliefs(cache, restore_surrogate(log.history[-1], cache)))
     else:
         refined = metric.refine(cache.take(rows).outputs, labels, weights)

@@ -156,6 +156,11 @@ class Log:
         """Whether any item was declined: then every mean is over those that can be answered."""
         return bool(DECLINED in self.status or DECLINED in self.supplied_status)
 
+    @property
+    def left_out(self) -> bool:
+        """Whether a round left out items that could not change what it was for."""
+        return any(each.drawn_from is not None for each in self.history)
+
     @staticmethod
     def empty() -> "Log":
         """Nothing drawn, nothing known."""

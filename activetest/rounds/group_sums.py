@@ -26,14 +26,8 @@ def list_group_names(cache: PoolView) -> tuple[str, ...]:
 
 def measure_groups(cache: PoolView) -> Array | None:
     """(G, 2) sum of the weights of each group, and its items of a weight above 0; None without."""
-    if not cache.roles.get("weight"):
-        return None
-
-    def sum_piece(piece: tuple[int, int]) -> Array:
-        rows = cache.rows(*piece)
-        return sum_by_group(cache, rows.codes, [rows.mass, rows.mass > 0])
-
-    return cache.compute_once("masses", lambda: map_reduce(cache.chunks(), sum_piece, np.add))
+    levels = measure_levels(cache)
+    return None if levels is None else levels.sum(axis=2)[::-1].T
 
 
 def measure_levels(cache: PoolView) -> Array | None:

@@ -44,7 +44,7 @@ def test_their_variance_is_that_of_simulated_ones(tmp_path, columns, truth, plac
     pool = build(tmp_path, columns, weight="visits")
     group = list_groups(pool)[place]
     rows = pool.rows(0, pool.size)
-    inside = np.flatnonzero(group.find_mass(rows) > 0)
+    inside = np.flatnonzero(group.membership(rows.codes) * rows.mass > 0)
     budgets = (20, 50, len(inside) // 2, int(0.9 * len(inside)))
     rows, rng = rows[inside], np.random.default_rng(1)
     found = compute_baseline(

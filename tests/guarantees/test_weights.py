@@ -151,7 +151,8 @@ def test_what_a_bet_can_gain_holds_every_draw(tmp_path, columns, truth, name, gr
     (each,) = compute_increments_at(view.evidence, pool, metric, where, [0.3], seed=1)
     assert (each.low <= each.value + 1e-12).all()
     assert (each.value <= each.high + 1e-12).all()
-    mass = where.find_mass(pool.rows(0, SIZE))
+    rows = pool.rows(0, SIZE)
+    mass = where.membership(rows.codes) * rows.mass
     above, below = np.array(metric.ratio)
     stats = np.column_stack(
         [s.value(pool.rows(0, SIZE).outputs, truth[:, None])[:, 0] for s in metric.statistics]
