@@ -134,9 +134,9 @@ class View:
         last = next(each for each in self.log.history[::-1] if each.drawn_from is not None)
         aims = [last.choices["metric"], *last.choices.get("also", ())]
         raise NotEstimable(
-            f"items were drawn for {' and '.join(aims)} alone, and those that cannot change it but "
-            f"can change {metric.title} were left out; to draw these, too: "
-            f"`study.change(metric={[*aims, metric.title]!r})`",
+            f"items were drawn for {' and '.join(aims)} alone "
+            f"(`study.change(metric={[*aims, metric.title]!r})` draws others, too), and those that "
+            f"cannot change it but can change {metric.title} were left out",
             "estimates follow once items were drawn for it",
         )
 
