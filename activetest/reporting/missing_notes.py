@@ -30,6 +30,8 @@ def note_missing(view: View, rows: Sequence[EstimateRow], metric: Metric) -> lis
             f"Labels that the estimates do not use yet: {waiting}, because "
             f"{describe_unfinished(evidence)}. The surrogate already learns from them."
         )
+        if users := _list_users(rows, headline):
+            text += f" For {', '.join(users)} they count already."
         ids = _list_waiting(view, evidence)
         notes.append(Note(f"{text} {_advise(ids)}" if ids else text, Weight.WIDE))
     if evidence.used and not evidence.whole:
@@ -69,6 +71,15 @@ def _list_waiting(view: View, evidence: Evidence) -> list[str]:
     log = evidence.log
     last = log.round[np.flatnonzero(log.status == LABELLED)[-1]]
     return view.cache.ids(log.rows[(log.status == PENDING) & (log.round <= last)])
+
+
+def _list_users(rows: Sequence[EstimateRow], headline: EstimateRow) -> list[str]:
+    """The metrics whose estimates rest on more labels than the headline's."""
+    return [
+        row.metric if row.class_name is None else f"{row.metric}[{row.class_name}]"
+        for row in rows
+        if row.estimator == headline.estimator and row.n_labeled > headline.n_labeled
+    ]
 
 
 def _note_whole_rounds(view: View, rows: Sequence[EstimateRow]) -> list[Note]:

@@ -438,3 +438,13 @@ def test_a_study_of_anytime_intervals_has_none_for_the_population(study, buy):
     with pytest.raises(ChoiceError, match="no anytime interval"):
         report(study, population=True)
     assert report(study, population=True, interval="fixed").population
+
+
+def test_labels_that_wait_for_the_headline_may_count_for_other_metrics(study, label_file):
+    ids = [row["id"] for row in next_batch(study, 30).rows]
+    ingest(study, label_file(*(f"{item},cat" for item in ids)))
+    later = [row["id"] for row in next_batch(study, 8).rows]
+    ingest(study, label_file(*(f"{item},cat" for item in later[1:])))
+    found = report(study, metrics=["log-loss", "error"])
+    (note,) = (each.text for each in found.notes if "do not use yet: 7" in each.text)
+    assert "For error they count already." in note
