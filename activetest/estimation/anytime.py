@@ -133,8 +133,7 @@ def _weigh_statistics(
     evidence: Evidence, metric: Metric, group: Group, weights: Array
 ) -> TestedMean:
     """The (S, 1 + d) weighted sums of 1 and the metric's statistics; nothing for declined items."""
-    names = [each.name for each in evidence.statistics]
-    columns = [-1, *(names.index(each.name) for each in metric.statistics)]
+    columns = [-1, *evidence.find_columns(metric)]
     part, certain = find_part(evidence, metric, group), find_certainty(evidence, metric)
     return TestedMean(
         group,

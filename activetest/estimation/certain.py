@@ -70,7 +70,7 @@ def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
     )
     count = len(metric.statistics) + log.declined
     certain = find_certainty(evidence, metric)
-    place = [each.name for each in evidence.groups].index(group.name)
+    place = evidence.find_place(group)
     if evidence.predicted is None:
         # Values are predicted: every item matters, and none has a class.
         nothing, each = np.zeros(count), np.zeros(len(member))

@@ -237,9 +237,7 @@ class _Plan:
 def _plan(evidence: Evidence, cache: PoolView, metric: Metric, group: Group) -> _Plan | None:
     """The plan; None where the first round did not foresee the metric."""
     log, recorded = evidence.log, evidence.recorded
-    names = [each.name for each in evidence.statistics]
-    columns = [names.index(each.name) for each in metric.statistics]
-    place = [each.name for each in evidence.groups].index(group.name)
+    columns, place = evidence.find_columns(metric), evidence.find_place(group)
     place = place if recorded.count[0, place] else 0
     if not recorded.count[0, place]:
         return None
@@ -324,8 +322,7 @@ def fill_rounds(
     """The evidence with every missing answer before a round filled."""
     log, drawn, supplied = _fill_log(evidence.log, until)
     used, whole = count_usable_draws(log)
-    names = [each.name for each in evidence.statistics]
-    columns = [names.index(each.name) for each in metric.statistics]
+    columns = evidence.find_columns(metric)
     parts = evidence.drawn[drawn], evidence.supplied[supplied]
     values, guesses = [], []
     for rows in parts:
@@ -338,7 +335,7 @@ def fill_rounds(
     guess[predicted, : len(columns)] = recorded.imputed[drawn[predicted]][:, columns]
     found = np.concatenate(values)
     guess = np.clip(guess, found.min(axis=1), found.max(axis=1))
-    columns += [len(names)] * log.declined
+    columns += [len(evidence.statistics)] * log.declined
     stats, supplied_stats = evidence.stats.copy(), evidence.supplied_stats.copy()
     stats[drawn, -1], supplied_stats[supplied, -1] = 1.0, 1.0
     filled = Filled(

@@ -265,8 +265,7 @@ def _measure_influence(value: Value, evidence: Evidence, group: Group) -> Array:
     single = len(metric.statistics) == 1
     answerable = divide_by_answered(metric, take_mean if single else metric.smooth, value.sample)
     slope = np.ones(1) if len(mean) == 1 else answerable.gradient(mean)
-    names = [each.name for each in evidence.statistics]
-    columns = [names.index(each.name) for each in metric.statistics]
+    columns = evidence.find_columns(metric)
     columns += [-1] * (len(mean) - len(columns))
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
     labelled = stats[:, -1] > 0
@@ -309,7 +308,7 @@ def _sample_pool(
     stats = np.concatenate([evidence.stats, evidence.supplied_stats])
     codes = np.concatenate([evidence.drawn.codes, evidence.supplied.codes])
     inside = sum((group.membership(codes) for group in groups), np.zeros(len(codes)))
-    if evidence.log.left_out and value.relevant is not None:
+    if log.left_out and value.relevant is not None:
         _refuse_constant(value, clustered=population.codes is not None or len(groups) > 1)
         parts = [find_part(evidence, value.metric, group) for group in groups]
         inside = sum((np.append(part.drawn, part.supplied) for part in parts), 0 * inside)

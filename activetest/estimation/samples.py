@@ -109,6 +109,15 @@ class Evidence:
     open_classes: bool = False
     predicted: Array | None = None
 
+    def find_columns(self, metric: Metric) -> list[int]:
+        """(d,) columns of the metric's statistics."""
+        names = [each.name for each in self.statistics]
+        return [names.index(each.name) for each in metric.statistics]
+
+    def find_place(self, group: Group) -> int:
+        """Position of a group among the groups."""
+        return [each.name for each in self.groups].index(group.name)
+
 
 def collect_evidence(
     log: Log,
@@ -162,14 +171,13 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
     """
     log, group = evidence.log, group or evidence.groups[0]
     part, steps = find_part(evidence, metric, group), find_metric_steps(evidence, metric)
-    names = [each.name for each in evidence.statistics]
-    columns = [names.index(each.name) for each in metric.statistics] + [-1] * log.declined
+    columns = evidence.find_columns(metric) + [-1] * log.declined
     member, supplied_member = part.drawn, part.supplied
     stats = evidence.stats[:, columns] * member[:, None]
     supplied = evidence.supplied_stats[:, columns] * supplied_member[:, None]
     before = np.cumsum(stats, axis=0) - stats
     before += part.certain + sum_supplied_before(log, supplied)
-    place = [each.name for each in evidence.groups].index(group.name)
+    place = evidence.find_place(group)
     whole_group = group.membership(evidence.drawn.codes)
     imputed, imputed_sum, left = part.drop_certain(
         *evidence.recorded.of(place, whole_group, columns)
@@ -426,17 +434,15 @@ def _lure_weights(items: Array, ahead: Array) -> Array:
 def _measure_unknown(
     evidence: Evidence, group: Group, mass: Array, supplied_member: Array
 ) -> float:
-    """Weight of the group's items about which nothing is known now.
+    """Weight of the group's items about which nothing is known now, where items have weights.
 
     mass are the weights of its known draws, supplied_member is 1.0 where a known supplied item is
     in the group. It is exactly 0 where every item that counts is known.
     """
     known = evidence.log.supplied_status != PENDING
     supplied = supplied_member * evidence.supplied.mass[known]
-    if group.mass is None:
-        return group.size - int(mass.sum() + supplied.sum())
     left = group.items - np.count_nonzero(mass) - np.count_nonzero(supplied)
-    return max(group.mass - float(mass.sum() + supplied.sum()), 0.0) if left else 0.0
+    return max(group.total - float(mass.sum() + supplied.sum()), 0.0) if left else 0.0
 
 
 def _possible_means(

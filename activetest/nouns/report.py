@@ -95,6 +95,11 @@ class EstimateRow(Measured):
     shrunk: float | None = None
 
     @property
+    def title(self) -> str:
+        """The metric with its class: recall[fraud]."""
+        return self.metric if self.class_name is None else f"{self.metric}[{self.class_name}]"
+
+    @property
     def n_eff(self) -> float | None:
         """Random labels that would leave the same variance; None where unknown."""
         return self.quantity.saving.random

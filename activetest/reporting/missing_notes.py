@@ -76,7 +76,7 @@ def _list_waiting(view: View, evidence: Evidence) -> list[str]:
 def _list_users(rows: Sequence[EstimateRow], headline: EstimateRow) -> list[str]:
     """The metrics whose estimates rest on more labels than the headline's."""
     return [
-        row.metric if row.class_name is None else f"{row.metric}[{row.class_name}]"
+        row.title
         for row in rows
         if row.estimator == headline.estimator and row.n_labeled > headline.n_labeled
     ]

@@ -238,16 +238,12 @@ def _count_minority(view: View, metric: Metric) -> float:
         return 0.0
 
 
-def _name_metric(row: EstimateRow) -> str:
-    return row.metric if row.class_name is None else f"{row.metric}[{row.class_name}]"
-
-
 def _describe_unreliable(rows: Sequence[EstimateRow]) -> list[Note]:
     """Metrics whose interval is not reliable yet: what was not sampled yet may change it."""
     unreliable = [row for row in rows if not row.reliable and row.estimate is not None]
     if not unreliable:
         return []
-    titles = dict.fromkeys(map(_name_metric, unreliable))
+    titles = dict.fromkeys(row.title for row in unreliable)
     what = "interval" if len(titles) == 1 else "intervals"
     rates = all(row.method in _OF_RATES for row in unreliable)
     text = (
@@ -309,7 +305,7 @@ def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[Note]:
     for (metric, class_name, estimator), row in estimated.items():
         own = estimated.get((metric, class_name, OWN_VIEW))
         if estimator == HEADLINE and own is not None and not _contains(row, own.estimate):
-            outside.append(f"{_name_metric(row)} ({own.estimate:.3g})")
+            outside.append(f"{row.title} ({own.estimate:.3g})")
     if not outside:
         return []
     text = (

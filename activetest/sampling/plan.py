@@ -117,6 +117,9 @@ def prepare_round(
     if not free.any():
         raise NotEstimable("every item of the pool is drawn or labelled", hint="`study.report()`")
     drawn_from = find_drawn_classes(choices, cache.roles, cache)
+    drawable = free & find_predicted_as(cache, drawn_from)
+    if not drawable.any():
+        raise _explain_nothing_left(choices)
     earlier = find_reusable_round(log, choices, cache.unavailable)
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
@@ -124,8 +127,6 @@ def prepare_round(
     between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
     score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
     linearised = tuple(map(linearise_objective, objectives))
-
-    drawable = free & find_predicted_as(cache, drawn_from)
 
     def on_piece(piece: tuple[int, int]) -> tuple[Array, list[Array]]:
         start, stop = piece
@@ -136,8 +137,6 @@ def prepare_round(
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda left, right: (left[0] + right[0], left[1] + right[1])
     )
-    if not drawable.any():
-        raise _explain_nothing_left(choices)
     allocation = None
     if between:
         allocation, weight = allocate_draws(

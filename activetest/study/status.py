@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from activetest.cache.cache import Cache
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
 from activetest.nouns.log import DECLINED, LABELLED
@@ -40,7 +41,9 @@ def status(study: StoredStudy) -> Status:
     if study.pool.get("price") and not study.find_missing_pool():
         waiting = [draw.id for draw in record.draws if draw.id not in known]
         answered = [answer.id for answer in record.answers if answer.status == LABELLED]
-        spent, pending = (_sum_prices(study, ids) for ids in (answered, waiting))
+        # Prices are of the pool itself: no surrogate's auxiliary data is needed.
+        cache = study.cache(auxiliary=False)
+        spent, pending = (_sum_prices(cache, ids) for ids in (answered, waiting))
         counts = replace(counts, spent=spent)
     return Status(counts, _describe_next(counts, len(record.supplied), study, pending))
 
@@ -56,9 +59,8 @@ def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list
     ]
 
 
-def _sum_prices(study: StoredStudy, ids: list[str]) -> float:
+def _sum_prices(cache: Cache, ids: list[str]) -> float:
     """What labels of these items cost; an id counts as often as it stands there."""
-    cache = study.cache()
     places = cache.find(ids)
     prices = cache.take(places[places >= 0]).price
     return 0.0 if prices is None else float(prices.sum())

@@ -78,10 +78,14 @@ def write_pool(folder: Path, name: str, size: int, seed: int) -> Path:
         "pred": pred,
         "prob": pa.FixedSizeListArray.from_arrays(flat, 2),
     }
+    return write_files(folder, name, columns, np.where(wrong, 1 - pred, pred))
+
+
+def write_files(folder: Path, name: str, columns: dict, labels: np.ndarray) -> Path:
+    """Write columns as a pool, and the labels of ids 0, 1 ... as its key; the path of the pool."""
     path = folder / f"{name}.parquet"
     pq.write_table(pa.table(columns), path)
-    labels = np.where(wrong, 1 - pred, pred).tolist()
-    lines = "".join(f"{item},{label}\n" for item, label in enumerate(labels))
+    lines = "".join(f"{item},{label}\n" for item, label in enumerate(labels.tolist()))
     (folder / f"{name}.labels.csv").write_text("id,label\n" + lines)
     return path
 

@@ -21,8 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from hard_pools import write_files
 
 Columns = dict[str, np.ndarray]
 
@@ -96,12 +95,8 @@ POOLS: dict[str, Callable[[np.random.Generator], Columns]] = {
 def write_pool(folder: Path, name: str, seed: int) -> Path:
     """Write one pool and its answer key; the path of the pool."""
     columns = POOLS[name](np.random.default_rng([seed, list(POOLS).index(name)]))
-    labels = columns.pop("label").tolist()
-    path = folder / f"{name}.parquet"
-    pq.write_table(pa.table({"id": np.arange(len(labels)), **columns}), path)
-    lines = "".join(f"{item},{label}\n" for item, label in enumerate(labels))
-    (folder / f"{name}.labels.csv").write_text("id,label\n" + lines)
-    return path
+    labels = columns.pop("label")
+    return write_files(folder, name, {"id": np.arange(len(labels)), **columns}, labels)
 
 
 def main() -> None:
