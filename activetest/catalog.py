@@ -56,6 +56,7 @@ FAMILIES = {
     "estimators": ("estimators",),
     "intervals": ("intervals",),
     "surrogates": ("surrogates",),
+    "surfaces": ("surfaces",),
     "metrics": ("metrics",),
     "render": ("render",),
 }
@@ -64,6 +65,7 @@ _NOUNS = {
     "estimators": "estimator",
     "intervals": "interval",
     "surrogates": "surrogate",
+    "surfaces": "surface",
     "metrics": "metric",
     "render": "format",
     "statistics": "statistic",

@@ -100,8 +100,10 @@ def render(report):
     )
 '''
 BROKEN = "import a_package_that_nobody_installed\n"
+SURFACE = "from activetest.surfaces.constant import fit\n"
 ENTRIES = {
     "surrogates": ("their-surrogate", "surrogate", SURROGATE),
+    "surfaces": ("their-surface", "surface", SURFACE),
     "acquisition": ("their-acquisition", "acquisition", ACQUISITION),
     "estimators": ("their-estimator", "estimator", ESTIMATOR),
     "intervals": ("their-interval", "interval", INTERVAL),

@@ -18,7 +18,7 @@ FLOORS = [
     {"study"},
     {"reporting", "simulation"},
     {"sampling", "estimation"},
-    {"rounds", "bandits", "cache", "surrogates", "metrics"},
+    {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"},
     {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
     {"nouns", "catalog", "parallel", "atomic", "overwrite", "safe_text"},
@@ -47,6 +47,7 @@ ABOUT = {
     "render/test_simulation": "simulations in every format",
     "study/test_leftovers": "files that a killed command left",
     "study/test_top_scores": "studies of the top scores",
+    "surfaces/test_methods": "every surface",
     "surrogates/test_neural": "every neural network",
 }
 
@@ -65,8 +66,8 @@ HOMES = {
     "rich": {"render", "cli"},
     "sqlite3": {"ledger"},
     "pyarrow": {"pool", "cache"},
-    "sklearn": {"surrogates"},
-    "torch": {"surrogates"},
+    "sklearn": {"surrogates", "surfaces"},
+    "torch": {"surrogates", "surfaces"},
     "matplotlib": {"render"},
 }
 
