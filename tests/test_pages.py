@@ -41,6 +41,7 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
 TOPICS = (
     *("commands", "pools", "labels", "metrics", "groups", "questions", "gates", "limits"),
     *("python", "json", "study", "simulate", "methods", "intervals", "papers", "threats"),
+    "surfaces",
 )
 # Options of programs in tests/benchmarks, which pages may show.
 OF_BENCHMARKS = {"--pools", "--aim", "--peers", "--toy", "--ways", "--judged", "--tables"}
@@ -182,6 +183,7 @@ HOMES = {
     "estimators": "methods",
     "intervals": "intervals",
     "metrics": "metrics",
+    "surfaces": "surfaces",
 }
 
 
@@ -206,7 +208,7 @@ def test_every_metric_has_its_paper(name):
     ("family", "name"),
     [
         (family, name)
-        for family in ("estimators", "intervals", "surrogates", "acquisition")
+        for family in ("estimators", "intervals", "surrogates", "acquisition", "surfaces")
         for name in catalog.own_names(family)
     ],
 )
