@@ -31,10 +31,17 @@ there without importing the file.
     NEEDS_GATES         a format that shows requirements alone
     ABRIDGED            a format that shows all notes and estimates only if verbose
     OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
+
+A method with options states them as {name: default} in OPTIONS at the head of its file, and takes
+them as keyword arguments. What users choose stands in brackets behind its name, as in
+beta-gp-slp[supervision=printed;steps=500]. A default that is a whole number takes whole numbers
+from 1 up, another number takes numbers from 0 up, and a tuple takes one of its words, the first
+where nothing is said.
 """
 
 import ast
 import difflib
+import math
 import sys
 import tokenize
 from collections.abc import Sequence
@@ -125,6 +132,62 @@ def fact(family: str, name: str, fact: str) -> Any:
     family has no such method.
     """
     return _facts(_module(family, name)).get(fact)
+
+
+def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
+    """A method's name, and the values of the options in the brackets behind it.
+
+    Only the options that the text names; `load(family, name)` takes the name. Raises UnknownMethod
+    when the family has no such method, ChoiceError for brackets that do not match, and for an
+    option or a value that the method does not take.
+    """
+    name, bracket, inside = (part.strip() for part in text.partition("["))
+    offered: dict[str, Any] = getattr(load(family, name), "OPTIONS", {})
+    if not bracket:
+        return name, {}
+    if not inside.endswith("]") or set(inside[:-1]) & set("[]"):
+        raise ChoiceError(
+            f"{text!r} is no {_NOUNS[family]}: its brackets do not match",
+            f"write it like '{name}[option=value;option=value]'",
+        )
+    if not offered:
+        raise ChoiceError(f"the {_NOUNS[family]} {name!r} has no options", f"write {name!r} alone")
+    chosen: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, inside[:-1].split(";"))):
+        option, _, value = map(str.strip, part.partition("="))
+        if option not in offered or option in chosen:
+            reason = "says it twice" if option in chosen else "has no such option"
+            raise ChoiceError(
+                f"the {_NOUNS[family]} {text!r} {reason}: {part!r}",
+                f"its options are {', '.join(_describe(*each) for each in offered.items())}",
+            )
+        chosen[option] = _read_value(offered[option], value)
+        if chosen[option] is None:
+            raise ChoiceError(
+                f"the {_NOUNS[family]} {name!r} does not take {part!r}",
+                f"write {_describe(option, offered[option])}",
+            )
+    return name, chosen
+
+
+def _read_value(default: Any, text: str) -> Any:
+    """The value of an option with this default that the text means; None where it means none."""
+    if isinstance(default, tuple):
+        return text if text in default else None
+    try:
+        value = type(default)(text)
+    except ValueError:
+        return None
+    least = 1 if isinstance(default, int) else 0
+    return value if least <= value < math.inf else None
+
+
+def _describe(option: str, default: Any) -> str:
+    """An option and what it takes."""
+    if isinstance(default, tuple):
+        return f"{option}={'|'.join(default)}"
+    least = "a whole number from 1" if isinstance(default, int) else "a number from 0"
+    return f"{option}={default:g} ({least} up)"
 
 
 def having(family: str, stated: str) -> tuple[str, ...]:

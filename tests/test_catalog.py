@@ -11,6 +11,7 @@ import pytest
 
 from activetest import catalog
 from activetest.cli.app import main
+from activetest.errors import ChoiceError
 from activetest.item_statistics.statistic import statistic
 
 ROOT = Path(__file__).parents[1]
@@ -296,3 +297,55 @@ def test_a_statistic_that_nobody_brings_is_a_named_error(run, site, tmp_path):
     done = run(empty, "report", "--metric", "error")
     assert done.code == 2
     assert "their" in done.stderr
+
+
+OPTIONS = {"steps": 1000, "rate": 0.01, "link": ("steep", "plain")}
+
+
+@pytest.fixture
+def beta_with_options(monkeypatch) -> None:
+    """The surface beta, as if it had options."""
+    module = catalog.load("surfaces", "beta")
+    monkeypatch.setattr(module, "OPTIONS", OPTIONS, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("beta", {}),
+        (" beta ", {}),
+        ("beta[steps=50]", {"steps": 50}),
+        ("beta[ steps = 50 ; link=plain; ]", {"steps": 50, "link": "plain"}),
+        ("beta[rate=0]", {"rate": 0.0}),
+        ("beta[rate=1e-3]", {"rate": 0.001}),
+    ],
+)
+def test_what_stands_in_brackets_behind_a_method_are_its_options(beta_with_options, text, options):
+    name, found = catalog.split_options("surfaces", text)
+    assert (name, found) == ("beta", options)
+    assert [type(each) for each in found.values()] == [type(each) for each in options.values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "hint"),
+    [
+        ("beta[steps=50", "brackets do not match", "beta[option=value"),
+        ("beta[[steps=50]]", "brackets do not match", "beta[option=value"),
+        ("beta[step=50]", "no such option: 'step=50'", "steps=1000 (a whole number from 1 up)"),
+        ("beta[steps=1;steps=2]", "twice: 'steps=2'", "link=steep|plain"),
+        ("beta[steps=0]", "does not take 'steps=0'", "a whole number from 1 up"),
+        ("beta[steps=1.5]", "does not take 'steps=1.5'", "a whole number from 1 up"),
+        ("beta[steps]", "does not take 'steps'", "a whole number from 1 up"),
+        ("beta[rate=-1]", "does not take 'rate=-1'", "a number from 0 up"),
+        ("beta[rate=nan]", "does not take 'rate=nan'", "a number from 0 up"),
+        ("beta[rate=inf]", "does not take 'rate=inf'", "a number from 0 up"),
+        ("beta[link=flat]", "does not take 'link=flat'", "link=steep|plain"),
+        ("constant[steps=1]", "'constant' has no options", "write 'constant' alone"),
+        ("bta[steps=1]", "no surface is called 'bta'", "did you mean 'beta'?"),
+    ],
+)
+def test_options_that_a_method_lacks_are_refused(beta_with_options, text, problem, hint):
+    with pytest.raises(ChoiceError) as raised:
+        catalog.split_options("surfaces", text)
+    assert problem in raised.value.problem
+    assert hint in raised.value.hint

@@ -192,7 +192,10 @@ class Surface:
 
 
 class SurfaceModule(Protocol):
-    """The file of a method: it fits a surface."""
+    """The file of a method: it fits a surface.
+
+    A method with OPTIONS takes them as further keyword arguments: see catalog.split_options.
+    """
 
     def fit(
         self, data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None = None
