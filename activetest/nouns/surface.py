@@ -87,7 +87,7 @@ class Arms:
     @cached_property
     def support(self) -> Array:
         """(A,) items of each arm; no whole numbers where attributes are uncertain."""
-        return np.asarray(self.membership.sum(axis=0, dtype=float)).ravel()
+        return np.asarray(self.membership.T @ np.ones(self.membership.shape[0]))
 
     @cached_property
     def of_item(self) -> Array:
