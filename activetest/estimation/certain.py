@@ -107,8 +107,8 @@ def find_part(evidence: "Evidence", metric: Metric, group: "Group") -> Part:
 
 def find_possible(
     evidence: "Evidence", metric: Metric, part: Part, total: Array, size: float
-) -> tuple[float, float]:
-    """The range of a metric of several means that what is known leaves possible.
+) -> tuple[float, float] | None:
+    """The range of a metric of several means that what is known leaves possible; None for its own.
 
     total (d,) is the sum of the statistics over what is known, and over items without an answer,
     if their part is; size are the items of the group.
@@ -116,7 +116,7 @@ def find_possible(
     log, count = evidence.log, len(metric.statistics)
     if evidence.predicted is None or log.soft is not None:
         # Labels in doubt are not known for certain.
-        return metric.lower, metric.upper
+        return None
     answered = float(total[-1]) if log.declined else size - part.unknown.sum()
     return find_possible_ratio(
         metric,

@@ -408,8 +408,7 @@ def _add_variance(
     own = max(int(np.count_nonzero(inside)), 3) - 1.0
     # Intervals of groups take their degrees of freedom from the draws inside.
     kept = int(combine(own, pool.freedom)) + 1
-    if kept < np.count_nonzero(inside):
-        inside = inside * (np.cumsum(inside > 0) <= kept)
+    inside = inside * (np.cumsum(inside > 0) <= kept)
     return Estimate(
         mean=estimate.mean,
         variance=estimate.variance + added,

@@ -43,7 +43,8 @@ class Sample:
                   None: as left
     mass          (M,) weight of the drawn item, zero outside the group; None where all count alike
     floor         lowest floor of the rounds of these draws; 1.0 for uniform draws
-    possible      range of the metric that what is known leaves possible; None for one of one mean
+    possible      range of the metric that what is known leaves possible; None for one of one mean,
+                  and where that is the metric's own
     certain       (d,) part of total that stems from items without an answer, because every label
                   makes the same of them; None where there are none
     relevant      members of the group that can change the metric; None where all can
