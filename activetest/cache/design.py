@@ -122,7 +122,17 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     if total.features and feature_scale:
         projection = components.fit_projection(total.features, feature_scale)
     design = Design(model_columns, centre, scale, projection)
-    return design, [grouping.sort_names(names) for names in total.groups]
+    values = [
+        grouping.sort_names(names, _name_bins(pool, group))
+        for group, names in zip(schema.groups, total.groups, strict=True)
+    ]
+    return design, values
+
+
+def _name_bins(pool: Pool, group: str) -> list[str]:
+    """The bins of an attribute in order; none where the group is another."""
+    edges = pool.schema.bins.get(group)
+    return [] if edges is None else grouping.name_number_bins(np.array(edges))
 
 
 def _check_groups(groups: tuple[str, ...], values: tuple[set[str], ...]) -> None:

@@ -22,11 +22,12 @@ class Task(StrEnum):
 
 
 class Question(StrEnum):
-    """What a study asks about groups."""
+    """What a study asks about groups, or about combinations of attributes."""
 
     ESTIMATE = "estimate"
     IDENTIFY = "identify"
     COMPARE = "compare"
+    SURFACE = "surface"
 
 
 # Takes a question away again; a study without a question stores none.
@@ -245,6 +246,12 @@ class ColumnChoices:
         "the budget is money. An empty name removes it.",
         Section.DATA, metavar="COL", default="none: all labels cost alike", completes="columns",
     )  # fmt: skip
+    attributes: tuple[str, ...] = declare(
+        "Columns whose combinations the surface is about; each is a group column, too. A column of "
+        "numbers with more than 12 values is cut into 5 bins of equal counts, age[4] into 4.",
+        Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", default="none",
+        completes="columns",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -276,6 +283,7 @@ class Choices:
     metric    the headline, and what draws aim at
     metrics   what rounds record sums for
     groups    names of group columns, products written "A*B"; a question is about the first of them
+    attributes  columns whose combinations a surface is about
     also      further metrics that draws aim at
     costs     (C, C) cost of predicting (row) for the truth (column), or None
     question  None where nothing is asked about groups
@@ -323,6 +331,7 @@ class Choices:
         simulated=Simulated.NO,
     )  # fmt: skip
     groups: tuple[str, ...] = derive("column names", default=())
+    attributes: tuple[str, ...] = derive("column names", default=())
     also: tuple[str, ...] = derive("names", default=())
     annotators: str = declare(
         "How the answers of several annotators to one item become its label.",
@@ -360,7 +369,8 @@ class Choices:
     )  # fmt: skip
     question: str | None = declare(
         "Question about the groups of the first group column: estimate each group, identify the "
-        "worst, or compare two. none drops the question.",
+        "worst, or compare two. surface asks about all combinations of the attributes. none drops "
+        "the question.",
         Section.GROUPS, rule="question", values=(*Question, NO_QUESTION), default="none",
         old_keys=("task",),
     )  # fmt: skip
@@ -386,6 +396,14 @@ class Choices:
     rope: float = declare(
         "Treat differences up to this size as equal, for compare.",
         Section.GROUPS, value=0.05, rule="size", kind=Kind.NUMBER, metavar="E",
+    )  # fmt: skip
+    surface: str = declare(
+        "Method that fits the surface over the combinations of attributes.",
+        Section.GROUPS, value="stacked", rule="name", metavar="NAME", completes="surfaces",
+    )  # fmt: skip
+    min_support: int = declare(
+        "Combinations with fewer items are neither ranked nor explored on purpose, for surface.",
+        Section.GROUPS, value=5, rule="count", kind=Kind.WHOLE, metavar="N",
     )  # fmt: skip
 
     @staticmethod

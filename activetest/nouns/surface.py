@@ -121,6 +121,7 @@ class SurfaceData:
     predicted    (N,) int32 code of each item's predicted class
     classes      how many classes there are
     declined     (N,) bool: items that nobody can label; None without any
+    supplied     how many of the labels were supplied without a draw: they count as drawn
     """
 
     arms: Arms
@@ -131,6 +132,7 @@ class SurfaceData:
     predicted: Array
     classes: int
     declined: Array | None = None
+    supplied: int = 0
 
     @cached_property
     def membership(self) -> "csr_matrix":

@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from activetest.nouns.rows import Array
+from activetest.pool.groups import NULL
 from activetest.pool.ids import Text
 from activetest.pool.roles import is_text, is_vector
 
@@ -91,7 +92,7 @@ def encode_values(array: pa.Array) -> tuple[Array, list[str]]:
     names = class_names(dictionary.dictionary)
     codes = dictionary.indices.cast(pa.int64())
     if codes.null_count:
-        codes, names = codes.fill_null(len(names)), [*names, "null"]
+        codes, names = codes.fill_null(len(names)), [*names, NULL]
     return codes.to_numpy(zero_copy_only=False), names
 
 

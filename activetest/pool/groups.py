@@ -26,6 +26,10 @@ BINS = [f"{low:.1f}-{high:.1f}" for low, high in pairwise(_EDGES)]
 
 # Bins of equal counts, and the digits that may tell their edges apart.
 _DECILES, _DIGITS = 10, range(2, 10)
+# Whole numbers up to here are written out.
+_PRECISE = 1e15
+# The value of items without one.
+NULL = "null"
 
 
 def columns_of(group: str) -> list[str]:
@@ -71,6 +75,42 @@ def compute_deciles(confidence: Array) -> Array:
     shares = np.arange(1, _DECILES) / _DECILES
     inner = np.quantile(confidence.astype(np.float32), shares, method="inverted_cdf")
     return np.unique(np.concatenate([[0], inner, [1]]).astype(np.float32))
+
+
+def compute_bins(values: Array, count: int) -> Array:
+    """(B + 1,) edges of bins of equal counts of finite numbers (N,), from the smallest on.
+
+    As compute_deciles. Fewer than two edges where all values are the same.
+    """
+    shares = np.arange(1, count) / count
+    inner = np.quantile(values, shares, method="inverted_cdf")
+    return np.unique(np.concatenate([[values.min()], inner, [values.max()]]).astype(float))
+
+
+def assign_bins(values: Array, edges: Array) -> tuple[Array, list[str]]:
+    """Codes (R,) and names of the bins between edges (B + 1,) of numbers (R,); null where NaN.
+
+    An edge belongs to the bin below it; the first and the last bin hold what is beyond, too.
+    """
+    names = name_number_bins(edges)
+    codes = np.searchsorted(edges[1:-1], values)
+    return np.where(np.isnan(values), len(names), codes), [*names, NULL]
+
+
+def name_number_bins(edges: Array) -> list[str]:
+    """The bins between edges of any size, such as 17-28 or 0.071-12.5."""
+    written: list[str] = []
+    for digits in (3, 6, 9, 12, 15, 17):
+        written = [
+            f"{edge:.0f}"
+            if edge == np.rint(edge) and abs(edge) < _PRECISE
+            else f"{edge:.{digits}g}"
+            for edge in edges.tolist()
+        ]
+        if len(set(written)) == len(edges):
+            break
+    joined = " to " if any("-" in edge for edge in written) else "-"
+    return [f"{low}{joined}{high}" for low, high in pairwise(written)]
 
 
 def name_bins(edges: Array) -> list[str]:
@@ -125,10 +165,13 @@ def recode(codes: Array, names: list[str], values: list[str]) -> Array:
     return table[codes] if len(table) else np.empty(0, np.int32)
 
 
-def sort_names(names: Iterable[str]) -> list[str]:
-    """Names sorted, whole numbers by size."""
+def sort_names(names: Iterable[str], order: Sequence[str] = ()) -> list[str]:
+    """Names sorted, whole numbers by size; those in `order` come first, in that order."""
+    places = {name: place for place, name in enumerate(order)}
 
     def rank(name: str) -> list[tuple]:
+        if name in places:
+            return [(-1, places[name], name)]
         parts = name.split(JOIN)
         return [
             (0, int(part), part) if part.removeprefix("-").isdecimal() else (1, 0, part)

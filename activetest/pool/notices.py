@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
-from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED
+from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text
 from activetest.pool.schema import Schema
 
@@ -24,7 +25,8 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 _describe_prediction(schema),
                 _describe_ids(schema),
                 f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
-                f"groups: {_shorten(schema.groups)}" if schema.groups else "",
+                _describe_groups(schema),
+                _describe_attributes(schema),
                 f"weights: column {schema.weight!r}; every number is the weighted one"
                 if schema.weight
                 else "",
@@ -34,6 +36,22 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
             ],
         )
     )
+
+
+def _describe_groups(schema: Schema) -> str:
+    groups = [group for group in schema.groups if group not in schema.attributes]
+    return f"groups: {_shorten(groups)}" if groups else ""
+
+
+def _describe_attributes(schema: Schema) -> str:
+    """The attributes, and the bins of those that were cut."""
+    if not schema.attributes:
+        return ""
+    cut = [
+        f"{column} in bins {_shorten(name_number_bins(np.array(edges)))}"
+        for column, edges in schema.bins.items()
+    ]
+    return "; ".join([f"attributes: {_shorten(schema.attributes)}", *cut])
 
 
 def _describe_ids(schema: Schema) -> str:

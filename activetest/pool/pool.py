@@ -1,6 +1,6 @@
 """The pool: a Parquet file, a folder of them, or a URI that pyarrow opens; never read whole."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -20,6 +20,7 @@ from activetest.pool import columns as pool_columns
 from activetest.pool import groups as grouping
 from activetest.pool import outputs as pool_outputs
 from activetest.pool.amounts import read_amounts
+from activetest.pool.bins import assign_bins, resolve_bins
 from activetest.pool.classes import find_list_length, resolve_classes
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
@@ -121,6 +122,8 @@ class Pool:
         classes: str | Iterable[str] | None = None,
         weight: str | None = None,
         price: str | None = None,
+        attributes: str | Iterable[str] = (),
+        bins: Mapping[str, Sequence[float]] | None = None,
         name: str | None = None,
         suggest: bool = True,
         blank_ids: bool = False,
@@ -132,6 +135,9 @@ class Pool:
         positive, threshold             of a binary pool
         classes                         their names, in the order of the outputs
         weight, price                   columns of the items' weights, and of their labels' prices
+        attributes                      whose combinations a surface is about
+        bins                            {attribute: edges}, where they are known; attributes without
+                                        edges are not cut then. None finds them in the values
         name                            of the pool in messages; its address unless given
         suggest                         add to the notices what else columns may be
         blank_ids                       allow ids that are empty or white space
@@ -152,6 +158,7 @@ class Pool:
             _to_names(classes),
             weight,
             price,
+            _to_names(attributes) or (),
         )
         schema = assign_roles(files.schema, choices)
         pool = Pool(name, schema, files)
@@ -163,6 +170,8 @@ class Pool:
         pool.schema = schema = _leave_out_empty_lists(pool, named=choices.features is not None)
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
+        if pool.schema.attributes:
+            pool.schema = resolve_bins(pool, choices.attributes, bins)
         pool.notices = describe_pool(pool.schema, files.schema, pool.rows)
         if suggest:
             pool.notices += suggest_roles(pool, choices)
@@ -319,6 +328,7 @@ class Pool:
             schema.task,
             weight=schema.weight,
             price=schema.price,
+            attributes=schema.attributes,
         )
         table = self.files.schema
         try:
@@ -446,8 +456,12 @@ def _encode_groups(
     batch: pa.RecordBatch, schema: Schema, checked: pool_outputs.Checked | None, edges: Array | None
 ) -> list[tuple[Array, list[str]]]:
     """Codes and names of each group of the schema; edges are those of Pool.deciles."""
+    bins = schema.bins
     parts = {
-        column: pool_columns.encode_values(batch.column(column)) for column in schema.group_columns
+        column: assign_bins(batch.column(column), bins[column])
+        if column in bins
+        else pool_columns.encode_values(batch.column(column))
+        for column in schema.group_columns
     }
     for column in schema.computed:
         if checked is None:

@@ -17,6 +17,8 @@ from activetest.pool.schema import ROW_PREFIX, Schema
 NOT_A_FEATURE = re.compile(
     r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
 )
+# A column of numbers, and how many bins it is cut into.
+_BINS = re.compile(r"(.+)\[(\d{1,4})\]")
 # Columns that may hold weights of items.
 WEIGHT = re.compile(r"(^|_)(weights?|wt|\w*wgt)($|_)", re.I)
 # Columns that pandas makes of an index without a name.
@@ -42,16 +44,22 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     if std is not None:
         _require(table, std, is_number, "standard deviations must be numbers")
     used = {id_column, *outputs, pred, std}
-    groups = tuple(dict.fromkeys(choices.groups))
+    attributes = tuple(
+        dict.fromkeys(split_bins(each, table.names)[0] for each in choices.attributes)
+    )
+    groups = tuple(dict.fromkeys((*choices.groups, *attributes)))
     columns = dict.fromkeys(column for group in groups for column in columns_of(group))
     computed = tuple(name for name in columns if name in COMPUTED and name not in table.names)
     for column in columns:
         if column in computed:
             _check_computed(column, task, kind)
             continue
-        _require(
-            table, column, _is_group, "group columns hold strings, whole numbers or true/false"
-        )
+        if column in attributes:
+            _require(table, column, is_scalar, "attributes hold strings, numbers or true/false")
+        else:
+            _require(
+                table, column, _is_group, "group columns hold strings, whole numbers or true/false"
+            )
         used.add(column)
     for amount in filter(None, (choices.weight, choices.price)):
         _require(table, amount, is_amount, "weights and prices are numbers")
@@ -63,7 +71,10 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     _reject_without_effect(choices, task, kind, pred)
     # Predicted classes are no feature, also where the user leaves them out of the outputs.
     predicted = {"pred"} if kind != "pred" else set()
-    features = _choose_features(table, choices, used | predicted)
+    # An attribute that is named as no group may be a feature as well.
+    named = {column for group in choices.groups for column in columns_of(group)}
+    also_features = {*attributes} - named - {id_column, *outputs, pred, std, choices.weight}
+    features = _choose_features(table, choices, (used | predicted) - also_features)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
         task=task,
@@ -81,7 +92,16 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         ignored=ignored,
         weight=choices.weight or None,
         price=choices.price or None,
+        attributes=attributes,
     )
+
+
+def split_bins(attribute: str, columns: Sequence[str]) -> tuple[str, int | None]:
+    """The column of an attribute, and how many bins it asks for, as age[4]; None without."""
+    match = _BINS.fullmatch(attribute)
+    if match is None or attribute in columns:
+        return attribute, None
+    return match.group(1), int(match.group(2))
 
 
 def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 from activetest.errors import ChoiceError
@@ -33,6 +34,9 @@ class Schema:
     ignored       columns with no role
     weight        column with the weight of each item; None where all count alike
     price         column with the price of each item's label; None where all cost alike
+    attributes    columns whose combinations a surface is about; they are among the groups
+    binned        columns of numbers among the attributes that are cut into bins
+    edges         (B + 1,) edges of the bins of each of them
     """
 
     task: str
@@ -52,14 +56,17 @@ class Schema:
     ignored: tuple[str, ...] = ()
     weight: str | None = None
     price: str | None = None
+    attributes: tuple[str, ...] = ()
+    binned: tuple[str, ...] = ()
+    edges: tuple[tuple[float, ...], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For study.toml: no None, lists for tuples."""
-        entries = (
-            (key, list(value) if isinstance(value, tuple) else value)
+        """For study.toml: no None, lists for tuples, and nothing about attributes without any."""
+        return {
+            key: _to_lists(value)
             for key, value in asdict(self).items()
-        )
-        return {key: value for key, value in entries if value is not None}
+            if value is not None and (value or key not in _OF_ATTRIBUTES)
+        }
 
     @staticmethod
     def from_dict(entries: Mapping[str, Any]) -> "Schema":
@@ -84,10 +91,21 @@ class Schema:
             if not holds(value):
                 raise ChoiceError(f"[pool] {key} is {value!r}", hint=f"it must be {rule}")
         values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
+            key: _to_tuples(value) if isinstance(value, list) else value
             for key, value in entries.items()
         }
-        return Schema(**values)
+        schema = Schema(**values)
+        if len(schema.edges) != len(schema.binned) or not {*schema.attributes} <= {*schema.groups}:
+            raise ChoiceError(
+                "[pool] binned, edges and attributes do not fit each other",
+                hint="restore them, or name the attributes again: `study.change(attributes=names)`",
+            )
+        return schema
+
+    @property
+    def bins(self) -> dict[str, tuple[float, ...]]:
+        """{column: edges} of the attributes that are cut into bins."""
+        return dict(zip(self.binned, self.edges, strict=True))
 
     @property
     def prediction(self) -> str:
@@ -116,6 +134,17 @@ class Schema:
         )
 
 
+_OF_ATTRIBUTES = ("attributes", "binned", "edges")
+
+
+def _to_lists(value: Any) -> Any:
+    return list(map(_to_lists, value)) if isinstance(value, tuple) else value
+
+
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
+
+
 _VALUES = {
     "task": ("classification", "regression"),
     "kind": ("prob-list", "prob-columns", "score", "pred"),
@@ -127,6 +156,16 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
+def _are_edges(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(edges, list | tuple)
+        and len(edges) > 1
+        and all(isinstance(edge, int | float) for edge in edges)
+        and all(low < high for low, high in pairwise(edges))
+        for edges in value
+    )
+
+
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(
         ("id", "weight", "price"),
@@ -134,8 +173,10 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "outputs": ("a list of texts", lambda value: _are_texts(value) and len(value) > 0),
     **dict.fromkeys(
-        ("classes", "features", "groups", "computed", "ignored"), ("a list of texts", _are_texts)
+        ("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
+        ("a list of texts", _are_texts),
     ),
+    "edges": ("a list of lists of ascending numbers", _are_edges),
     "open_classes": ("true or false", lambda value: isinstance(value, bool)),
     "threshold": ("a number", lambda value: isinstance(value, int | float)),
 }

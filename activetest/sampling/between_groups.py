@@ -13,7 +13,7 @@ from activetest.bandits.bandit import COMPARE, ESTIMATE, IDENTIFY, Bandit
 from activetest.bandits.counts import GroupCounts, count_groups, task_group
 from activetest.bandits.partition import Partition
 from activetest.errors import ChoiceError, NotEstimable
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import Allocation, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
@@ -156,7 +156,7 @@ def resolve_compared_groups(
 
     Raises ChoiceError where the task asks for groups that the pool does not have.
     """
-    if choices.question is None:
+    if choices.question in (None, Question.SURFACE):
         return choices
     group = choices.groups[0]
     if isinstance(compare, str):

@@ -9,6 +9,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task
 from activetest.pool.groups import PREDICTED
+from activetest.rounds.surface import find_surface_metric
 
 # What groups can be judged by for each question.
 _METRICS: dict[str | None, tuple[str, ...]] = {
@@ -27,6 +28,8 @@ _BELONGS_TO = {
 # Choices that every question uses.
 _OF_EVERY_QUESTION = ("prior", "prior_strength")
 
+# The usual acquisitions of questions.
+_OF_GROUPS, _OF_SURFACES = "thompson", "uniform"
 # Of rounds that choose between groups: what may be left out of the choice is small, but drawn.
 FLOOR = 0.1
 
@@ -79,6 +82,8 @@ def describe_question(choices: Choices) -> str:
     if choices.question == Question.IDENTIFY:
         which = "worst group" if choices.worst == 1 else f"{choices.worst} worst groups"
         return f"identify the {which} of {choices.groups[0]} by {by}"
+    if choices.question == Question.SURFACE:
+        return f"estimate {by} at every combination of {', '.join(choices.attributes)}"
     if choices.question == Question.COMPARE:
         first, second = choices.compare
         return f"compare {first} and {second} of {choices.groups[0]} by {by}, rope {choices.rope:g}"
@@ -87,6 +92,8 @@ def describe_question(choices: Choices) -> str:
 
 def describe_prior(choices: Choices) -> str:
     """The prior in words; empty for the usual one."""
+    if choices.question == Question.SURFACE:
+        return ""
     strength = choices.prior_strength
     weight = "" if strength is None else f" with the weight of {strength:g} labels"
     return f"{choices.prior} prior{weight}" if weight or choices.prior != Choices.prior else ""
@@ -122,12 +129,62 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
                 f"questions about groups count labels: they know no `{name}`",
                 "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
             )
+    if choices.question == Question.SURFACE:
+        _check_surface(choices, pool)
+        return
     if not choices.groups:
         raise ChoiceError(f"the question {choices.question} needs groups", "`groups=[column]`")
+    if catalog.fact("acquisition", choices.acquisition, "OF_SURFACES"):
+        raise ChoiceError(
+            f"{choices.acquisition} explores combinations of attributes, and the question is to "
+            f"{choices.question} groups",
+            f"`question='{Question.SURFACE}'`, or `acquisition='{_OF_GROUPS}'`",
+        )
     _check_judged(choices, pool)
     _check_arguments(choices)
     if between:
         _check_between(choices)
+
+
+def usual_acquisition(question: str | None) -> str:
+    """The acquisition of a question where the user names none."""
+    if question is None:
+        return str(Choices.acquisition)
+    return _OF_SURFACES if question == Question.SURFACE else _OF_GROUPS
+
+
+def _check_surface(choices: Choices, pool: Mapping[str, Any]) -> None:
+    """Raises ChoiceError where there is no surface, or what is chosen has no effect on it."""
+    if not choices.attributes:
+        raise ChoiceError(
+            f"the question {Question.SURFACE} is about combinations of attributes, and there are "
+            "none",
+            "`attributes=[column, column]`",
+        )
+    for name, question in _BELONGS_TO.items():
+        if getattr(choices, name) != getattr(Choices, name):
+            raise ChoiceError(
+                f"`{name}` has no effect on the question {Question.SURFACE}",
+                f"`question='{question}'`",
+            )
+    find_surface_metric(choices.judged, specification.describe_pool(pool, choices.costs))
+    name, _ = specification.split_specification(choices.surface)
+    if name not in catalog.names("surfaces"):
+        raise ChoiceError(
+            f"no surface is called {name!r}", catalog.nearest(name, catalog.names("surfaces"))
+        )
+    catalog.check("surfaces", name)
+    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+    if between and not catalog.fact("acquisition", choices.acquisition, "OF_SURFACES"):
+        raise ChoiceError(
+            f"{choices.acquisition} chooses between groups, and the question is about combinations "
+            "of attributes",
+            f"`acquisition='{_OF_SURFACES}'`",
+        )
+    if between and choices.power != 1:
+        raise ChoiceError(
+            f"{choices.acquisition} gives rows no scores: they have no power", "leave `power` at 1"
+        )
 
 
 def _check_judged(choices: Choices, pool: Mapping[str, Any]) -> None:

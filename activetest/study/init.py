@@ -16,7 +16,7 @@ from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.cache.checked import MANIFEST
 from activetest.errors import StudyError
-from activetest.nouns.choices import NO_QUESTION, Choices, Task
+from activetest.nouns.choices import NO_QUESTION, Choices, Question, Task
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.costs import read_costs
@@ -26,6 +26,7 @@ from activetest.pool.groups import PREDICTED
 from activetest.pool.notices import describe_pool
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
+from activetest.rounds.surface import describe_arms
 from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, read_settings
@@ -153,7 +154,8 @@ def init(
                 pool, place, None if columns_change else study, choices.surrogate, files, named
             )
             choices = resolve_compared_groups(choices, built, given.compare)
-            notices = pool.notices + built.notices + describe_priors(choices, pool)
+            notices = pool.notices + describe_arms(built, choices) + built.notices
+            notices += describe_priors(choices, pool)
             notices += auxiliary.check_unused_files(built, pool, **given.files)
             notices += provenance.describe_unavailable(built)
             if source.place and not source.frame:
@@ -196,7 +198,8 @@ def describe_setup(study: StoredStudy) -> Setup:
     built = study.cache()
     pool = study.open_pool()
     found = describe_pool(pool.schema, pool.files.schema, pool.rows)
-    notices = found + built.notices + describe_priors(study.choices, pool)
+    notices = found + describe_arms(built, study.choices) + built.notices
+    notices += describe_priors(study.choices, pool)
     return Setup(
         outcome="opened",
         folder=study.folder,
@@ -270,7 +273,7 @@ def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> P
     blank = study is not None and "id" not in given.columns
     pool = Pool.open(path, **columns, name=name, suggest=study is None, blank_ids=blank)
     question = given.choices.get("question") or (study and study.choices.question)
-    grouped = question not in (None, NO_QUESTION)
+    grouped = question not in (None, NO_QUESTION, Question.SURFACE)
     if grouped and not pool.schema.groups and pool.schema.task == Task.CLASSIFICATION:
         columns |= {"groups": (PREDICTED,)}
         pool = Pool.open(path, **columns, name=name, suggest=study is None, blank_ids=blank)

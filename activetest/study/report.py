@@ -17,7 +17,7 @@ from activetest.estimation.view import (
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import Log
 from activetest.nouns.report import Note, Weight, sort_notes
 from activetest.parallel import one_blas_thread
@@ -125,7 +125,7 @@ def report(
     if half_width is not None:
         notes.append(about.note_labels_needed(view, shown[0], estimates[0], half_width))
     answer = None
-    if choices.question:
+    if choices.question not in (None, Question.SURFACE):
         surrogate = view.evidence.surrogate
         answer, about_answer = answer_question(
             log, cache, choices, seed=study.seed, surrogate=surrogate

@@ -9,13 +9,13 @@ from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
-from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Task
+from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Question, Task
 from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
-from activetest.sampling.question import usual_floor
+from activetest.sampling.question import usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
@@ -72,8 +72,13 @@ def kept_columns(
     if study is None:
         return {}
     schema = parse_schema(study.pool)
-    Pool(name, replace(schema, features=(), groups=()), Files(path)).check()
-    named = columns.get("groups", schema.groups)
+    needed = replace(schema, features=(), groups=(), attributes=(), binned=(), edges=())
+    Pool(name, needed, Files(path)).check()
+    groups = schema.groups
+    if "attributes" in columns:
+        # Attributes bring their groups with them, and take them away.
+        groups = tuple(name for name in groups if name not in schema.attributes)
+    named = columns.get("groups", groups)
     # A column has one role: new groups, ids, outputs and weights are no features any more.
     taken = {column for group in named for column in group.split("*")} - set(schema.group_columns)
     taken |= {columns.get("id"), *columns.get("outputs", ())}
@@ -84,7 +89,8 @@ def kept_columns(
         "id": schema.id,
         "outputs": _name_outputs(schema),
         "features": tuple(name for name in schema.features if name not in taken),
-        "groups": schema.groups,
+        "groups": groups,
+        "attributes": schema.attributes,
         "task": schema.task,
         "positive": schema.positive,
         "threshold": schema.threshold,
@@ -103,7 +109,8 @@ def kept_columns(
         stored |= {"classes": None, "positive": None, "task": None}
     if columns.get("classes", schema.classes) != schema.classes:
         stored["positive"] = None
-    return {key: value for key, value in stored.items() if key not in columns}
+    kept = {key: value for key, value in stored.items() if key not in columns}
+    return kept | ({"bins": schema.bins} if "attributes" in kept else {})
 
 
 def keep_names(schema: Schema, study: StoredStudy) -> Schema:
@@ -140,7 +147,7 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
         metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"
     )
     stored = _fit_choices(study, default, pool.schema) if study else default
-    stored = replace(stored, groups=pool.schema.groups)
+    stored = replace(stored, groups=pool.schema.groups, attributes=pool.schema.attributes)
     settings = _complete_question(given, stored, fresh=study is None and not regression)
     if "metric" in settings:
         named = settings["metric"]
@@ -159,7 +166,8 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
 def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:
     """A notice where priors cannot be what was chosen."""
     silent = pool.schema.kind == "pred"
-    if choices.question is None or choices.prior == Prior.UNIFORM or not silent:
+    about_groups = choices.question not in (None, Question.SURFACE)
+    if not about_groups or choices.prior == Prior.UNIFORM or not silent:
         return ()
     return ("the pool has no probabilities: priors of groups are uniform",)
 
@@ -222,16 +230,20 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     """The settings, with what follows from a question that is new or taken away: see Choices."""
     settings = dict(given)
     question = settings.get("question", stored.question)
+    present = None if question == NO_QUESTION else question
     if question != stored.question:
         idle = ["target", "worst", "compare", "rope"]
-        idle += ["prior", "prior_strength"] if question == NO_QUESTION else []
+        idle += ["prior", "prior_strength"] if present in (None, Question.SURFACE) else []
         settings = {name: getattr(Choices, name) for name in idle} | settings
     if question == NO_QUESTION:
         settings["question"] = None
-        if catalog.fact("acquisition", stored.acquisition, "CHOOSES_GROUPS"):
-            settings.setdefault("acquisition", Choices.acquisition)
-    elif stored.question is None and question:
-        settings.setdefault("acquisition", "thompson")
+    usual = usual_acquisition(present)
+    if catalog.fact("acquisition", stored.acquisition, "CHOOSES_GROUPS"):
+        # Policies for groups explore no surface, and the other way round.
+        if usual != usual_acquisition(stored.question):
+            settings.setdefault("acquisition", usual)
+    elif stored.question is None and present:
+        settings.setdefault("acquisition", usual)
         if fresh:
             settings.setdefault("metric", (ACCURACY,))
     if isinstance(settings.get("compare"), str):

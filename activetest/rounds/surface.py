@@ -1,0 +1,234 @@
+"""The surface of a study: its arms, the labels it is fitted to, and the fit.
+
+A surface is a function of the log, the choices and the seed: every fit begins anew, so that a
+report can be made again from the ledger alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import ChoiceError, PoolError
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, LABELLED, Log, Round
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
+from activetest.parallel import map_reduce, one_blas_thread
+from activetest.pool.groups import columns_of
+from activetest.rounds.fit import make_generator, observe_statistics
+
+# Arms that a surface may have, and combinations whose numbers are whole numbers of 64 bits.
+MOST_ARMS, _MOST_COMBINATIONS = 100_000, 2**62
+
+
+@dataclass(frozen=True)
+class _PoolArms:
+    """What a surface needs of the pool besides labels.
+
+    arms         that occur
+    confidence   (N,) float32 probability of the predicted class; None without probabilities
+    predicted    (N,) int32 code of the predicted class
+    """
+
+    arms: Arms
+    confidence: Array | None
+    predicted: Array
+
+
+def find_surface_metric(name: str, facts: Facts) -> Metric:
+    """The metric of a surface: the mean of one statistic from 0 to 1, or one minus it.
+
+    Raises ChoiceError for any other.
+    """
+    metric = specification.find_metric(name, facts)
+    ratio = metric.ratio
+    plain = ratio is not None and len(metric.statistics) == 1 and ratio[1] == (1.0, 0.0)
+    if not plain or metric.lower < 0 or metric.upper > 1:
+        raise ChoiceError(
+            f"a surface is about the mean of a statistic from 0 to 1, and {metric.title} is none",
+            '`metric="accuracy"`, or `metric="error"`',
+        )
+    return metric
+
+
+def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> SurfaceData:
+    """The labels of a log and what a surface needs of the pool.
+
+    Every label is known, and declined items are left out of the support. Labels that were drawn
+    uniformly inside their arm count as one, and so do those that users supplied. Others are
+    weighted by one over the probability of their draw, and count as their effective number inside
+    the arm, (sum w)^2 / sum w^2 (Kish 1965). Items that were chosen by a score have no probability:
+    their labels are known, and say nothing about others. Raises ChoiceError for a metric or
+    attributes that no surface can be about, PoolError for too many arms.
+    """
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    metric = find_surface_metric(choices.judged, facts)
+    pool = _read_pool(cache, choices)
+    positions = np.concatenate([log.rows, log.supplied_rows])
+    status = np.concatenate([log.status, log.supplied_status])
+    labels = np.concatenate([log.labels, log.supplied_labels])
+    known = status == LABELLED
+    declined = None
+    if (status == DECLINED).any():
+        declined = np.zeros(cache.size, bool)
+        declined[positions[status == DECLINED]] = True
+    items = positions[known]
+    certain, weights = _weigh_draws(log, pool.arms, choices)
+    supplied = np.ones(len(log.supplied_rows), bool)
+    certain, weights = np.append(certain, supplied), np.append(weights, np.zeros(len(supplied)))
+    return SurfaceData(
+        arms=pool.arms,
+        items=items,
+        values=_observe(metric, cache.take(items), labels[known]),
+        weights=_count_labels(pool.arms, items, certain[known], weights[known]),
+        confidence=pool.confidence,
+        predicted=pool.predicted,
+        classes=len(cache.classes),
+        declined=declined,
+        supplied=int((log.supplied_status == LABELLED).sum()),
+    )
+
+
+def fit_surface(
+    log: Log, cache: PoolView, choices: Choices, *, seed: int
+) -> tuple[Surface, SurfaceData]:
+    """The chosen surface fitted to every label, and what it was fitted to.
+
+    Deterministic in (log, pool, choices, seed). Raises as collect_surface_data does, and
+    UnknownMethod for a surface that does not exist.
+    """
+    data = collect_surface_data(log, cache, choices)
+    method = catalog.load("surfaces", choices.surface)
+    with one_blas_thread():
+        surface: Surface = method.fit(
+            data, rng=make_generator(seed, len(log.history) + 1, "surface")
+        )
+    return surface, data
+
+
+def find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
+    """The combinations of these attributes that occur in the pool; found once.
+
+    Raises ChoiceError where there are no attributes or they are none of the study's, PoolError for
+    more arms than a surface can have.
+    """
+    if not attributes:
+        raise ChoiceError(
+            "a surface is about combinations of attributes, and the study has none",
+            "`attributes=[column, column]`",
+        )
+    for name in attributes:
+        if name not in cache.group_names:
+            raise ChoiceError(
+                f"{name!r} is not an attribute of this study",
+                f"`study.change(attributes={[name]})`",
+            )
+    return cache.compute_once(("arms", attributes), lambda: _find_arms(cache, attributes))
+
+
+def describe_arms(cache: PoolView, choices: Choices) -> tuple[str, ...]:
+    """A notice about the combinations that occur; none without attributes. Raises as find_arms."""
+    if not choices.attributes:
+        return ()
+    arms = find_arms(cache, choices.attributes)
+    enough = int((arms.support >= choices.min_support).sum())
+    return (
+        f"combinations of attributes: {arms.attributes.count_combinations():,}, of which "
+        f"{len(arms):,} occur and {enough:,} have at least {choices.min_support} items",
+    )
+
+
+def find_codes(rows: Rows, cache: PoolView, attributes: tuple[str, ...]) -> Array:
+    """(R, K) code of every attribute's value."""
+    return rows.codes[:, [cache.group_names.index(name) for name in attributes]]
+
+
+def _find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
+    values = tuple(tuple(cache.group_values[cache.group_names.index(name)]) for name in attributes)
+    named = Attributes(attributes, values)
+    if named.count_combinations() > _MOST_COMBINATIONS:
+        raise PoolError(
+            f"{len(attributes)} attributes have more combinations than can be numbered",
+            "name fewer `attributes`, or bands of them",
+        )
+
+    def read_piece(piece: tuple[int, int]) -> list[Array]:
+        return [find_codes(cache.rows(*piece), cache, attributes)]
+
+    codes = np.concatenate(map_reduce(cache.chunks(), read_piece, lambda a, b: a + b))
+    arms = Arms.of_items(named, codes)
+    if len(arms) > MOST_ARMS:
+        raise PoolError(
+            f"{len(arms):,} combinations of {', '.join(attributes)} occur, and a surface has at "
+            f"most {MOST_ARMS:,}",
+            "name fewer `attributes`, or cut them into fewer bins, as age[3]",
+        )
+    return arms
+
+
+def _read_pool(cache: PoolView, choices: Choices) -> _PoolArms:
+    arms = find_arms(cache, choices.attributes)
+
+    def read_piece(piece: tuple[int, int]) -> list[tuple[Array, Array | None]]:
+        outputs = cache.rows(*piece).outputs
+        confidence = None if outputs.probs is None else outputs.confidence.astype(np.float32)
+        return [(outputs.pred.astype(np.int32), confidence)]
+
+    def read() -> tuple[Array, Array | None]:
+        predicted, confidence = zip(
+            *map_reduce(cache.chunks(), read_piece, lambda a, b: a + b), strict=True
+        )
+        return np.concatenate(predicted), (
+            None if confidence[0] is None else np.concatenate(confidence)
+        )
+
+    predicted, confidences = cache.compute_once("outputs of a surface", read)
+    return _PoolArms(arms, confidences, predicted)
+
+
+def _observe(metric: Metric, rows: Rows, labels: Array) -> Array:
+    """(n,) the metric of each item alone."""
+    if not len(labels):
+        return np.empty(0)
+    values = observe_statistics(rows, labels, metric.statistics)
+    return np.clip(np.asarray(metric.smooth(values), float), 0, 1)
+
+
+def _weigh_draws(log: Log, arms: Arms, choices: Choices) -> tuple[Array, Array]:
+    """(D,) whether each draw was uniform inside its arm, and (D,) weights of the others.
+
+    A weight is one over (the draw's probability times the number of items left); else 0.
+    """
+    uniform, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
+    for record in log.history:
+        draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
+        if _is_uniform(record, choices):
+            uniform[draws] = True
+        elif not record.deterministic and record.drawn_from is None:
+            left = record.count[0] - np.arange(draws.stop - draws.start)
+            weights[draws] = 1 / (log.prob[draws] * left)
+    return uniform, weights
+
+
+def _is_uniform(record: Round, choices: Choices) -> bool:
+    """Whether a round's draws were uniform inside every arm."""
+    if record.drawn_from is not None:
+        return False
+    if record.allocation:
+        nested = {*columns_of(record.allocation.group)} <= {*choices.attributes}
+        whole = nested and not record.allocation.strata
+        return whole or (not record.deterministic and record.choices["floor"] == 1)
+    uniform = record.choices["acquisition"] == "uniform" or record.choices["floor"] == 1
+    return uniform and not record.deterministic
+
+
+def _count_labels(arms: Arms, items: Array, certain: Array, weights: Array) -> Array:
+    """(n,) how many labels each counts as: 1, or its share of its arm's effective number."""
+    inside = arms.membership[items]
+    total, squares = (inside.T @ each for each in (weights, weights**2))
+    value = np.divide(total, squares, out=np.zeros_like(total), where=squares > 0)
+    return np.where(certain, 1.0, weights * (inside @ value))
