@@ -64,6 +64,7 @@ FAMILIES = {
     "intervals": ("intervals",),
     "surrogates": ("surrogates",),
     "surfaces": ("surfaces",),
+    "attribute_models": ("attribute_models",),
     "metrics": ("metrics",),
     "render": ("render",),
 }
@@ -73,6 +74,7 @@ _NOUNS = {
     "intervals": "interval",
     "surrogates": "surrogate",
     "surfaces": "surface",
+    "attribute_models": "attribute model",
     "metrics": "metric",
     "render": "format",
     "statistics": "statistic",

@@ -102,9 +102,11 @@ def render(report):
 '''
 BROKEN = "import a_package_that_nobody_installed\n"
 SURFACE = "from activetest.surfaces.constant import fit\n"
+ATTRIBUTE_MODEL = "from activetest.attribute_models.raw import fit\n"
 ENTRIES = {
     "surrogates": ("their-surrogate", "surrogate", SURROGATE),
     "surfaces": ("their-surface", "surface", SURFACE),
+    "attribute_models": ("their-attribute-model", "attribute_model", ATTRIBUTE_MODEL),
     "acquisition": ("their-acquisition", "acquisition", ACQUISITION),
     "estimators": ("their-estimator", "estimator", ESTIMATOR),
     "intervals": ("their-interval", "interval", INTERVAL),

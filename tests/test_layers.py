@@ -18,7 +18,7 @@ FLOORS = [
     {"study"},
     {"reporting", "simulation"},
     {"sampling", "estimation"},
-    {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"},
+    {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"} | {"attribute_models"},
     {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
     {"nouns", "catalog", "parallel", "atomic", "overwrite", "safe_text"},
@@ -35,6 +35,7 @@ NO_ROOMS = {"benchmarks", "guarantees", "mutate", "reliability"}
 
 # Tests of several files of their room, by what they are about.
 ABOUT = {
+    "attribute_models/test_methods": "every model of uncertain attributes",
     "estimation/test_top_scores": "estimates where the top scores were labelled",
     "metrics/test_against_scikit_learn": "the values of metrics that scikit-learn has",
     "metrics/test_calibration": "metrics of calibration",

@@ -1,0 +1,36 @@
+"""The most likely temperature of each attribute, by itself."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from activetest.nouns.rows import Array
+from activetest.nouns.uncertain import UncertainAttributes, normalise
+
+# Beyond these a classifier says nothing, or is never wrong.
+LOWEST, HIGHEST = 0.02, 50.0
+# Weight of the belief that log t is 0, in labels of variance 1: what keeps it finite.
+_PRIOR = 1.0
+
+
+def fit_temperatures(data: UncertainAttributes, rows: Array) -> Array:
+    """(U,) t that maximises sum log softmax(t log M)[a] - (log t)^2 / 2 over known values."""
+    found = []
+    for position, logs in zip(data.uncertain, data.read_logs(rows), strict=True):
+        known = data.known[rows, position]
+        inside = known >= 0
+        found.append(_fit_one(logs[inside], known[inside]))
+    return np.array(found)
+
+
+def _fit_one(logs: Array, known: Array) -> float:
+    """The temperature of one attribute with known values (n,); 1 without any."""
+    if not len(known):
+        return 1.0
+    place = np.arange(len(known))
+
+    def lose(log_t: float) -> float:
+        probs = normalise(np.exp(log_t) * logs)[place, known]
+        return float(_PRIOR * log_t**2 / 2 - np.log(np.maximum(probs, 1e-300)).sum())
+
+    bounds = (np.log(LOWEST), np.log(HIGHEST))
+    return float(np.exp(minimize_scalar(lose, bounds=bounds, method="bounded").x))
