@@ -6,15 +6,19 @@ from itertools import product
 import numpy as np
 import pytest
 from pytest import approx
+from scipy.stats import norm
 
 from activetest.estimation import estimate, missing, samples
 from activetest.estimation.estimate import build_interval, estimate_difference
 from activetest.estimation.view import ANYTIME, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
-from tests.makers import set_status, supply_labels
+from activetest.rounds.fit import restore_surrogate
+from tests.makers import build_table, set_status, supply_labels
 
 SIZE = 40
 FACTS = Facts("classification", ("cat", "dog", "owl"), probabilities=True)
@@ -305,6 +309,77 @@ def test_a_round_of_which_no_answer_has_come_changes_nothing(pool, truth, play_r
     assert list(widths(log, pool)) == [2, 4]
     assert list(widths(set_status(log, third, PENDING), pool)) == [2, 3]
     assert list(widths(set_status(whole, [first[0], *second], PENDING), pool)) == [1, 2, 5]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_expected_width_is_that_of_the_variance_and_of_what_is_missing(
+    pool, truth, play_rounds, place
+):
+    """Of the draws that are used, by the first round's surrogate; and Wilson's (1927)."""
+    log = play_rounds((CHOICES, 14))
+    log = supply_labels(log, np.setdiff1d(np.arange(SIZE), log.rows)[:4], truth)
+    log = play_rounds((CHOICES, 16), log=log)
+    log = set_status(log, [15, 20, 21], PENDING)
+    lacking = log.supplied_status.copy()
+    lacking[0] = PENDING
+    log = replace(log, supplied_status=lacking)
+    evidence = collected(log, pool, "error")
+    group = evidence.groups[place]
+    found = missing.expect_widths(evidence, pool, find("error"), group, 0.9)
+    inside = group.membership(pool.take(log.rows).codes)
+    beliefs = restore_surrogate(log.history[0], pool).beliefs(
+        pool.take(log.rows), (statistic("zero_one"),)
+    )
+    expected = {}
+    for until, used in ((2, 14), (3, 30)):
+        left = SIZE - np.arange(used)
+        weights = 1 / (left * (left - 1.0))
+        weights /= weights.sum()
+        q = log.prob[:used]
+        variance = (weights**2 * (1 / q - 1) / q) @ (moments(beliefs)[1][0] * inside)[:used]
+        wilson = norm.ppf(0.95) / (2 * inside[:used].sum())
+        # A missing draw counts as drawn, and as known to all draws after it.
+        missed = [15, 20, 21] if until == 3 else []
+        range_ = sum((weights[at] / q[at] + weights[at + 1 :].sum()) * inside[at] for at in missed)
+        supplied = group.membership(pool.take(log.supplied_rows).codes)[0]
+        range_ += weights[14:].sum() * supplied * (until == 3)
+        width = 2 * norm.ppf(0.95) * np.sqrt(variance / group.size**2 + wilson**2)
+        expected[until] = width + range_ / group.size
+    assert found == approx(expected, rel=1e-5)
+
+
+def test_too_few_labels_are_no_interval(pool, truth, play_rounds):
+    """Of a round with one label, or with more missing answers than labels."""
+    whole = play_rounds((CHOICES, 6), (CHOICES, 20))
+    found = widths(set_status(whole, [1, *range(6, 12)], PENDING), pool)
+    assert np.isinf(found[1]) and np.isfinite([found[2], found[3]]).all()
+    found = widths(set_status(whole, [2], PENDING), pool)
+    assert np.isfinite([found[1], found[3]]).all()
+    assert np.isfinite(widths(set_status(whole, list(range(13)), PENDING), pool)[3])
+    assert np.isinf(widths(set_status(whole, list(range(14)), PENDING), pool)[3])
+
+
+def test_values_have_every_combination_of_their_bounds(tmp_path):
+    outputs = {"id": ["a", "b"], "pred": np.array([1.0, 2.0])}
+    pool = build_table(tmp_path, outputs)
+    lower, upper = (replace(statistic("zero_one"), lower=low, upper=9.0) for low in (-1, 0))
+    metric = replace(find("error"), statistics=(lower, upper))
+    found = missing.list_values(pool.rows(0, 2), metric, pool)
+    assert found.tolist() == [[[-1, 0], [-1, 9], [9, 0], [9, 9]]] * 2
+    found = missing.list_values(pool.rows(0, 1), metric, pool, declined=True)
+    assert found[0].tolist() == [[-1, 0, 1], [-1, 9, 1], [9, 0, 1], [9, 9, 1], [0, 0, 0]]
+
+
+def test_a_metric_without_a_value_at_the_worst_has_none_there(pool, truth, play_rounds):
+    """Of the one item predicted and found to be a dog, the answer lacks."""
+    whole = play_rounds((CHOICES, 20), (CHOICES, 20))
+    pred = pool.take(whole.rows).outputs.pred
+    dogs = np.flatnonzero((pred == 1) | (truth[whole.rows] == 1))
+    log = set_status(whole, dogs, PENDING)
+    value = missing.estimate_with_missing(filled_of(log, pool, "f1[dog]"), "doubly-robust")
+    assert value.worst.ends == approx((0, 1), abs=1e-6)
+    interval = build_interval(value, 0.95)
+    assert (interval.lower, interval.upper) == approx((0, 1), abs=1e-6)
 
 
 def test_the_choice_knows_no_label(pool, truth, play_rounds):

@@ -1,14 +1,22 @@
 """The range of a metric that what is known leaves possible."""
 
+from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from pytest import approx
 
-from activetest.estimation.view import find_possible_range
-from activetest.item_statistics.metric import Facts
-from activetest.item_statistics.specification import find_metric
+from activetest.errors import NotEstimable
+from activetest.estimation.view import build_view, find_possible_range
+from activetest.item_statistics.metric import Facts, ratio_metric
+from activetest.item_statistics.specification import describe_pool, find_metric
+from activetest.item_statistics.statistic import statistic
+from activetest.nouns.choices import Choices
+from activetest.nouns.log import DECLINED, PENDING
+from tests import makers
+from tests.makers import build_table, set_status
 
 FACTS = Facts("classification", ("no", "yes"), 1)
 
@@ -55,3 +63,131 @@ def test_a_metric_that_is_not_defined_for_what_is_known_has_its_own_range():
     assert find_possible_range(sample([0, 0]), find_metric("recall[yes]", FACTS)) == (0.0, 1.0)
     nobody = sample([0, 0], limits=((0.0, 0.0), (1.0, 1.0)))
     assert find_possible_range(nobody, find_metric("error", FACTS)) == (0.0, 1.0)
+
+
+# --- whose draws they are
+
+
+CHOICES = Choices(metric="error", metrics=("error",), surrogate="agreement", groups=("place",))
+GROUPED = pytest.mark.pool(rows=60, groups=("place",))
+
+
+def view(pool, log, *names):
+    facts = describe_pool(pool.roles, None, pool)
+    metrics = [find_metric(name, facts) for name in names]
+    return build_view(log, pool, CHOICES, metrics, seed=1, own_view=False), metrics
+
+
+@GROUPED
+def test_what_items_were_drawn_for_is_what_the_last_such_round_aimed_at(pool, play_rounds):
+    """Rounds of all items, before and after, aimed at nothing in particular."""
+    first = replace(CHOICES, metric="precision[cat]", metrics=("precision[cat]",))
+    last = replace(first, metric="precision[owl]", metrics=("precision[owl]",))
+    found, (error,) = view(pool, play_rounds((first, 4), (last, 4)), "error")
+    with pytest.raises(NotEstimable) as raised:
+        found.value(error, "doubly-robust")
+    assert "items were drawn for precision[owl] alone" in raised.value.problem
+    assert "`study.change(metric=['precision[owl]', 'error'])`" in raised.value.problem
+
+
+@GROUPED
+def test_a_group_is_filled_as_its_own_width_says_unless_it_is_compared(pool, play_rounds):
+    """Missing answers are all of one group: the other one loses nothing by filling them."""
+    whole = play_rounds((CHOICES, 16), (CHOICES, 24))
+    codes = pool.take(whole.rows).codes[:, 0]
+    chosen = set()
+    for count in range(1, 12):
+        missing = np.flatnonzero((codes == 0) & (np.arange(40) >= 16))[:count]
+        found, (error,) = view(pool, set_status(whole, missing, PENDING), "error")
+        filled = found.fill_missing(error) is not None
+        for group in found.evidence.groups[1:]:
+            alone = found.fill_missing(error, group) is not None
+            assert (found.fill_missing(error, group, alike=True) is not None) == filled
+            used = len(found.value(error, "doubly-robust", group).sample.prob)
+            assert used == (40 if alone else 16)
+            alike = found.value(error, "doubly-robust", group, alike=True)
+            assert len(alike.sample.prob) == (40 if filled else 16)
+            chosen.add((filled, alone))
+    assert chosen == {(True, True), (True, False)}
+
+
+@GROUPED
+def test_an_anytime_interval_is_of_the_group_that_was_asked_for(pool, play_rounds):
+    found, (error,) = view(pool, play_rounds((CHOICES, 30)), "error")
+    whole, barn, tree = (
+        found.confidence_sequence(error, 0.9, each) for each in (None, *found.evidence.groups[1:])
+    )
+    assert found.confidence_sequence(error, 0.9, found.evidence.groups[0]) == whole
+    assert len({(each.lower, each.upper) for each in (whole, barn, tree)}) == 3
+    value = found.value(error, "doubly-robust")
+    assert found.interval(value, 0.9, "anytime") == whole
+    assert found.interval(value, 0.9, "anytime", found.evidence.groups[1]) == barn
+
+
+@GROUPED
+def test_two_draws_are_enough_for_an_estimate_and_one_is_not(pool, play_rounds):
+    log = play_rounds((CHOICES, 2))
+    found, (error,) = view(pool, log, "error")
+    assert len(found.value(error, "doubly-robust").sample.prob) == 2
+    top = replace(CHOICES, selection="top")
+    log = play_rounds((top, 5), (CHOICES, 1))
+    found, (error,) = view(pool, log, "error")
+    with pytest.raises(NotEstimable, match=r"by the largest score.*\(1 so far\)"):
+        found.value(error, "doubly-robust")
+    log = play_rounds((top, 5), (CHOICES, 2))
+    assert view(pool, log, "error")[0].value(error, "doubly-robust").value >= 0
+
+
+@GROUPED
+@pytest.mark.parametrize("declined", [(), (3, 20, 41)])
+def test_known_items_leave_a_ratio_with_a_constant_the_range_of_every_answer(
+    pool, truth, play_rounds, declined
+):
+    """Items that were declined count nowhere, neither above nor below."""
+    declined = list(declined)
+    log = play_rounds((CHOICES, 60))
+    log = set_status(log, declined, DECLINED)
+    log = set_status(log, [7, 30], PENDING)
+    found, (metric,) = view(pool, log, "specificity[dog]")
+    low, high = found.possible_range(metric, found.evidence.groups[0])
+    pred = pool.rows(0, 60).outputs.pred
+    kept = np.setdiff1d(np.arange(60), log.rows[declined])
+    values = []
+    # Where none was declined, none will be.
+    for answers in product((0, 1, 2, None) if declined else (0, 1, 2), repeat=2):
+        labels = truth.copy()
+        rows = [row for row in kept if row not in log.rows[[7, 30]]]
+        for row, answer in zip(log.rows[[7, 30]], answers, strict=True):
+            if answer is not None:
+                labels[row] = answer
+                rows.append(row)
+        others = [row for row in rows if labels[row] != 1]
+        values.append(np.mean([pred[row] != 1 for row in others]))
+    assert (low, high) == (approx(min(values)), approx(max(values)))
+    assert low < high
+
+
+@GROUPED
+def test_labels_in_doubt_leave_the_metrics_own_range(pool, play_rounds):
+    log = play_rounds((CHOICES, 50))
+    found, (metric,) = view(pool, log, "f1[dog]")
+    low, high = found.possible_range(metric, found.evidence.groups[0])
+    assert 0 < low < high < 1
+    shares = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
+    found, _ = view(pool, replace(log, soft=shares, supplied_soft=np.empty((0, 3))), "f1[dog]")
+    assert found.possible_range(metric, found.evidence.groups[0]) == (0, 1)
+
+
+def test_in_an_open_pool_a_label_can_be_of_no_class(tmp_path):
+    """Of 40 predicted dogs, the share of labels that are none of the classes."""
+    columns = {"id": range(80), "pred": ["cat", "dog"] * 40}
+    pool = build_table(tmp_path, columns)
+    log = makers.play_rounds(pool, np.tile([0.0, 1.0], 40), (replace(CHOICES, groups=()), 70))
+    cells = [statistic(f"cell:{row}:1") for row in range(2)]
+    metric = ratio_metric("other as dog", cells, above=[0.5, -1, -1], below=[1.0, 0, 0], upper=0.5)
+    left = 40 - int((log.rows % 2 == 1).sum())
+    for open_classes, most in ((True, left / 80), (False, 0)):
+        pool.roles["open_classes"] = open_classes
+        found = build_view(log, pool, CHOICES, [metric], seed=1, own_view=False)
+        assert found.possible_range(metric, found.evidence.groups[0]) == approx((0, most))
+    assert left > 1

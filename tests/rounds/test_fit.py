@@ -8,6 +8,7 @@ import pytest
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
 from activetest.rounds.fit import (
+    find_predicted_as,
     find_reusable_round,
     fit_surrogate,
     get_surrogate,
@@ -93,3 +94,11 @@ def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
     drawn = plan.plan_round(log, pool, seldom, seed=1, count=BATCH)
     assert (drawn.fit_round, drawn.fit_labels) == (4, 9)
     assert drawn.params != log.history[0].params
+
+
+def test_items_of_a_class_are_found_in_every_chunk(pool, monkeypatch):
+    pred = pool.rows(0, SIZE).outputs.pred
+    monkeypatch.setattr(pool, "chunks", lambda: [(0, 7), (7, 20), (20, SIZE)])
+    assert (find_predicted_as(pool, (0, 2)) == (pred != 1)).all()
+    assert not find_predicted_as(pool, ()).any()
+    assert find_predicted_as(pool, None).all()
