@@ -6,9 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.estimation.planning import plan_half_width
+from activetest.estimation.view import build_view
+from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED
-from activetest.nouns.report import Note, Weight, sort_notes
+from activetest.nouns.quantity import Quantity, Saving, SavingKind
+from activetest.nouns.report import EstimateRow, Note, Weight, sort_notes
+from activetest.reporting import notes
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.report import report
@@ -219,3 +224,175 @@ def test_what_may_be_missing_from_a_sample_is_what_the_metric_counts(metric, mis
 
 def test_supplied_labels_are_noted_only_where_there_are_some(labelled):
     assert "Labels that you supplied" not in texts(report(labelled, interval="fixed"))
+
+
+# --- of rows alone
+
+
+def row(
+    method="korn-graubard",
+    *,
+    metric="error",
+    estimator="doubly-robust",
+    estimate=0.2,
+    lower=0.1,
+    upper=0.3,
+    bought=100,
+    random=None,
+    share=None,
+    **fields,
+) -> EstimateRow:
+    """A row of a report, of the whole pool unless fields say otherwise."""
+    saving = Saving(bought, random, SavingKind.NONE if random is None else SavingKind.ABOUT)
+    found = EstimateRow(
+        quantity=Quantity(estimate, lower, upper, 0.95, method, saving=saving),
+        metric=metric,
+        class_name=None,
+        estimator=estimator,
+        n_labeled=100,
+        n_pool=1000,
+        group=fields.pop("group", None),
+        max_weight_share=share,
+    )
+    return replace(found, **fields)
+
+
+BARN, TREE = {"place": "barn"}, {"place": "tree"}
+
+
+def test_which_intervals_hold_for_one_look_is_said_where_others_are_of_another_kind():
+    whole, group = row(), row("group-beta", group=BARN)
+    apart = row("group-t", group=BARN, against=TREE)
+
+    def kinds(kind, *rows, compared=()) -> str:
+        return texts_of(notes.note_kinds(kind, compared, rows))
+
+    assert kinds("posterior", whole) == kinds("anytime", whole, group) == ""
+    assert kinds("fixed", whole, group, apart) == ""
+    only = "are fixed intervals: they hold for one look."
+    assert kinds("posterior", whole, group) == f"The intervals of groups {only}"
+    assert kinds("posterior", whole, apart) == f"The intervals of differences {only}"
+    assert kinds("anytime", group, apart) == f"The intervals of differences {only}"
+    both = f"The intervals of groups and differences {only}"
+    assert kinds("posterior", group, apart) == both
+    none = "No two groups of shift have enough labels to be compared yet."
+    assert kinds("fixed", apart, compared=("place", "shift")) == none
+
+
+def texts_of(found) -> str:
+    return " ".join(note.text for note in found)
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_draws_that_saved_nothing_are_noted_once_there_are_labels_to_tell(between):
+    def doubts(minority, random, **fields):
+        return notes._describe_doubts(row(random=random, **fields), minority, between=between)
+
+    (found,) = doubts(30, 80.4)
+    assert "100 labels are as good as 80 random ones" in found.text
+    assert found.weight == (Weight.FACT if between else Weight.LIMITED)
+    assert ("made for the groups" in found.text) == between
+    assert ("not saved labels so far" in found.text) == (not between)
+    # As good, better, not known, and too early.
+    assert doubts(30, 100.0) == doubts(30, 150.0) == doubts(30, None) == doubts(9.9, 80.0) == []
+    assert len(doubts(notes.RARE, 80.0)) == 1
+
+
+def test_an_interval_is_wide_while_the_rarer_outcome_has_fewer_than_five_labels():
+    def doubts(minority, **fields) -> str:
+        return texts_of(notes._describe_doubts(row(**fields), minority, between=False))
+
+    end = " found so far, so the interval is deliberately wide."
+    assert doubts(5) == doubts(1, method="delta-beta") == ""
+    assert doubts(4.9) == f"Only 5 errors{end}"
+    assert doubts(1) == f"Only 1 error{end}"
+    assert doubts(0.2) == f"No error{end}"
+    # What is rarer is the other way round where most predictions are wrong.
+    assert doubts(2, estimate=0.6) == f"Only 2 right predictions{end}"
+    assert doubts(2, metric="accuracy") == f"Only 2 right predictions{end}"
+    assert doubts(2, metric="accuracy", estimate=0.6) == f"Only 2 errors{end}"
+    assert doubts(1, metric="top-2-error") == f"Only 1 label of the rarer outcome{end}"
+    assert doubts(2, metric="top-2-error") == f"Only 2 labels of the rarer outcome{end}"
+
+
+def test_a_draw_with_more_than_a_quarter_of_the_weight_is_noted():
+    def doubts(share):
+        return notes._describe_doubts(row(share=share), 30, between=False)
+
+    assert doubts(None) == doubts(0.25) == []
+    (found,) = doubts(0.26)
+    assert found.text.startswith("One draw has 26% of the weight")
+    assert found.weight == Weight.UNSTABLE
+
+
+def test_a_surrogate_outside_the_interval_is_noted():
+    def disagreements(*rows) -> str:
+        return texts_of(notes._describe_disagreements(rows))
+
+    for view, outside in ((0.1, False), (0.3, False), (0.099, True), (0.31, True)):
+        own = row("credible", estimator="ase", estimate=view, lower=0, upper=1)
+        found = disagreements(row(), own)
+        assert (f"lies outside the interval for error ({view:.3g}):" in found) == outside
+        assert bool(found) == outside
+    # Of another metric, or without a number, it says nothing.
+    own = row("credible", estimator="ase", estimate=0.9)
+    assert disagreements(row(), replace(own, metric="f1")) == ""
+    assert disagreements(row(lower=None, upper=None), own) == ""
+    assert disagreements(row(estimator="lure"), own) == disagreements(own) == ""
+
+
+def test_labels_needed_are_those_of_the_plan_whatever_way_a_metric_runs(labelled):
+    """Accuracy is 1 minus the error: it falls with its mean."""
+    cache = labelled.cache()
+    log = labelled.log(cache)
+    facts = describe_pool(cache.roles, None, cache)
+    for name in ("error", "accuracy"):
+        metric = find_metric(name, facts)
+        view = build_view(log, cache, labelled.choices, [metric], seed=1, own_view=False)
+        shown = row(metric=name, lower=0.2, upper=0.6)
+        found = notes.note_labels_needed(view, metric, shown, 0.1)
+        estimate = view.value(metric, "doubly-robust").estimate
+        more = plan_half_width(estimate, half_width=0.2, goal=0.1, size=40, level=0.95)
+        assert more > 1
+        assert f"The interval of {name} needs about {more} more labels for a half-width of 0.1" in (
+            found.text
+        )
+        assert found.weight == Weight.ANSWER
+        near = notes.note_labels_needed(view, metric, replace(shown, quantity=narrow(0.1)), 0.1)
+        assert near.text == f"The interval of {name} already has a half-width below 0.1."
+        for unsaid in (row("none", lower=None, upper=None), row(estimator="ase")):
+            found = notes.note_labels_needed(view, metric, unsaid, 0.1)
+            assert found.text == "How many labels a half-width of 0.1 needs cannot be said yet."
+
+
+def narrow(half: float) -> Quantity:
+    return Quantity(0.5, 0.5 - half, 0.5 + half, 0.95, "korn-graubard")
+
+
+def test_rows_that_may_change_are_named_by_what_they_count():
+    def unreliable(*rows) -> str:
+        return texts_of(notes._describe_unreliable(rows))
+
+    def doubtful(method, metric):
+        found = row(method, metric=metric)
+        return replace(found, quantity=replace(found.quantity, reliable=False))
+
+    assert unreliable(row()) == ""
+    assert unreliable(doubtful("delta-beta", "f1")).startswith(
+        "Not reliable yet: the interval of f1. Rare mistakes may not"
+    )
+    several = unreliable(doubtful("delta-beta", "f1"), doubtful("gamma", "mse"), row())
+    assert several.startswith("Not reliable yet: the intervals of f1, mse. Rare large losses may")
+
+
+def test_changed_labels_matter_to_bets_alone():
+    bets, fixed = row("betting"), row()
+
+    def changed(replaced, *rows, several=False):
+        return notes.note_changed_labels(replaced, rows, several_annotators=several)
+
+    assert changed(3, fixed, several=True) == changed(0, fixed, bets) == []
+    (found,) = changed(3, fixed, bets)
+    assert found.text.startswith("Labels replaced: 3.") and found.weight == Weight.INVALID
+    (found,) = changed(0, bets, several=True)
+    assert found.text.startswith("With several annotators") and found.weight == Weight.LIMITED
