@@ -49,6 +49,38 @@ def forecast(groups, question="identify", allocate=thompson.allocate, level=0.95
     )
 
 
+@pytest.mark.parametrize(
+    ("known", "shares", "looks", "expected"),
+    [
+        # The first look is after 5 labels, and each has twice as many as the one before.
+        (10, (0, 0.2, 0.6), (5, 10, 20), 10 + 8),
+        (10, (1.0,), (5,), 2),
+        (10, (0.5,), (5,), 5),
+        # Or after a tenth of those that are known.
+        (69, (0.2, 0.4, 0.4, 0.9), (6, 12, 24, 48), 24 + 5),
+        # The last look is where everything is labelled.
+        (10, (0, 0, 0, 0.4, 0.45, 0.5), (5, 10, 20, 40, 80, 90), 90),
+    ],
+)
+def test_half_of_the_futures_are_decided_between_two_looks(
+    monkeypatch, known, shares, looks, expected
+):
+    seen = []
+
+    def answer(groups, bandit, count, rng):
+        decided = shares[len(seen)]
+        seen.append(int(groups.known_counts[0].sum()) - known)
+        futures = len(groups.known_counts)
+        return np.where(np.arange(futures) < decided * futures, 0.9, 0.89)
+
+    monkeypatch.setattr(planning, "_answer_probability", answer)
+    right = known - 4
+    groups = arms([right - 3, 3], [2, 2], [known - 5 + 40, 55])
+    found = forecast(groups, level=0.9)
+    assert tuple(seen) == looks
+    assert found == expected
+
+
 def test_groups_that_are_far_apart_need_fewer_labels():
     near = forecast(arms([14, 16, 17], [6, 4, 3], [2000] * 3))
     far = forecast(arms([4, 18, 18], [16, 2, 2], [2000] * 3), level=0.999)

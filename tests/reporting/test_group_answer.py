@@ -7,6 +7,7 @@ from scipy.stats import betabinom
 from activetest.errors import ChoiceError
 from activetest.nouns.log import LABELLED
 from activetest.render._assessment import sentence
+from activetest.reporting.group_ranking import Standing
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -15,6 +16,21 @@ from activetest.study.stored import StoredStudy
 
 SIZE = 90
 KINDS = ("doubly-robust", "pseudo-posterior")
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [((1, 0), 0.5), ((3, 1), ((3 * 0.25 + 0.3**2) / 4) ** 0.5), ((0, 0), 0)],
+)
+def test_the_expected_error_is_that_of_an_item(items, expected):
+    """Errors of 0.5 and 0.3, up and down; a group without an item has no value."""
+    nothing = np.zeros(2)
+    estimate = np.where(np.array(items) > 0, [0.5, 0.4], np.nan)
+    draws = np.where(np.array(items) > 0, [[1.0, 0.7], [0.0, 0.1]], 0)
+    stands = Standing(
+        None, nothing, np.array(items), nothing, draws, estimate, nothing, nothing, nothing
+    )
+    assert stands.rmse == pytest.approx(expected)
 
 
 def counts(study, column="place") -> dict:

@@ -8,6 +8,7 @@ import pytest
 from pytest import approx
 from scipy.stats import t
 
+from activetest.errors import NotEstimable
 from activetest.estimation.population import Population
 from activetest.estimation.random_draws import RandomDraws
 from activetest.estimation.view import View, build_view
@@ -15,6 +16,7 @@ from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Estimate, Interval
 from activetest.nouns.log import DECLINED, PENDING, Log, count_answers
+from activetest.nouns.quantity import Saving
 from activetest.reporting import rows
 from activetest.reporting.notes import note_kinds
 from activetest.reporting.requirements import parse_requirement
@@ -442,3 +444,57 @@ def test_intervals_that_hold_for_one_look_are_marked_among_anytime_valid_ones(fa
     assert not any(row.quantity.one_look for row in unmarked)
     none = replace(bare.quantity, method="none")
     assert (none.kind, exact.quantity.kind) == (None, "exact")
+
+
+def test_labels_saved_are_asked_of_estimates_by_design_alone(farm):
+    """Of the surrogate's own view, and of what is known, the answers bought are counted alone."""
+    view, metric = view_of(farm), find_metric(farm, "error")
+    saved = [
+        rows.estimate_row(view, metric, name, level=0.95).quantity.saving
+        for name in ("doubly-robust", "lure", "ase")
+    ]
+    assert [each.bought for each in saved] == [120] * 3
+    assert [each.random is None for each in saved] == [False, False, True]
+    assert saved[2] == Saving(120)
+    log = supply_labels(farm.log, np.setdiff1d(np.arange(SIZE), farm.log.rows), farm.truth)
+    row = rows.estimate_row(view_of(farm, log), metric, "doubly-robust", level=0.95)
+    assert row.method == "exact" and row.quantity.saving == Saving(SIZE)
+    assert row.max_weight_share is None and not row.variance_inflated
+    assert row.n_labeled == SIZE
+
+
+def test_the_share_of_the_largest_weight_is_among_the_weights_of_all_draws(farm):
+    view, metric = view_of(farm), find_metric(farm, "error")
+    row = rows.estimate_row(view, metric, "doubly-robust", level=0.95)
+    left = SIZE - np.arange(120)
+    weights = 1 / (left * (left - 1)) / farm.log.prob
+    assert row.max_weight_share == approx(weights.max() / weights.sum())
+    group = rows.estimate_row(view, metric, "doubly-robust", view.evidence.groups[1], level=0.95)
+    model = rows.estimate_row(view, metric, "ase", level=0.95)
+    assert group.max_weight_share is None and model.max_weight_share is None
+
+
+def test_a_pair_in_which_one_value_is_missing_is_left_out_and_the_others_are_not(farm, monkeypatch):
+    view, metric = view_of(farm), find_metric(farm, "error")
+    names = farm.pool.group_values[0]
+    whole = View.value
+    for gone in names:
+
+        def refuse(self, metric, estimator, group=None, gone=gone, **named):
+            if group is not None and group.meaning == {"place": gone}:
+                raise NotEstimable("it is not defined here", "")
+            return whole(self, metric, estimator, group, **named)
+
+        monkeypatch.setattr(View, "value", refuse)
+        found = rows.estimate_differences(view, [metric], ("place",), simultaneous=False)
+        kept = [name for name in names if name != gone]
+        assert [(row.group["place"], row.against["place"]) for row in found] == [
+            (kept[0], kept[1]),
+            (kept[0], kept[2]),
+            (kept[1], kept[2]),
+        ]
+        bought = {
+            name: rows.count_bought(view, group)
+            for name, group in zip(names, view.evidence.groups[1:5], strict=True)
+        }
+        assert found[0].quantity.saving == Saving(bought[kept[0]] + bought[kept[1]])

@@ -7,9 +7,11 @@ import pytest
 from pytest import approx
 
 from activetest.intervals.betting import expected_width
+from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
-from activetest.sampling import plan
+from activetest.rounds.fit import fit_surrogate, make_generator
+from activetest.sampling import floor, plan
 from tests.makers import build_table, play_rounds
 
 BETS = Choices("error", ("error",), "agreement", interval="anytime", budget=200)
@@ -108,6 +110,67 @@ def test_widths_are_compared_halfway_and_at_the_end_of_the_budget(
     assert len(ratios) == 4
     first = state.weight[state.weight > 0]
     assert list(widths)[int(np.argmin(ratios))] == approx(first.max() / first.min(), rel=1e-5)
+
+
+@pytest.fixture
+def choose(monkeypatch):
+    """choose(pool, {floor: (halfway, end)}, ...) of expected widths, and what these were asked."""
+
+    def found(pool, widths, *, drawn=0, **fields):
+        asked = []
+
+        def look_up(mean, variance, ends, weight, *, draws, level):
+            asked.append((ends, draws, level))
+            return widths[weight[0]][draws == max(asked_draws)]
+
+        choices = replace(BETS, **fields)
+        asked_draws = {choices.budget or 200, 200}
+        if pool.roles.get("price"):
+            asked_draws = {200}
+        monkeypatch.setattr("activetest.sampling.floor.expected_width", look_up)
+        monkeypatch.setattr(
+            "activetest.rounds.race.mix_scores",
+            lambda scores, free, share, rates: (np.full(pool.size, share), None),
+        )
+        surrogate = fit_surrogate(Log.empty(), pool, choices, rng=make_generator(1, 1, "fit"))
+        free = np.ones(pool.size, bool)
+        scores = np.ones((1, pool.size))
+        chosen = floor.choose_floor(
+            pool, surrogate, statistic("zero_one"), scores, free, choices, drawn=drawn
+        )
+        return chosen, asked
+
+    return found
+
+
+def test_the_floor_is_that_with_the_smallest_larger_ratio_to_even_draws(pool, choose):
+    """Not that with the smallest width, nor the best of one look: even ones are wide at first."""
+    widths = {1.0: (0.8, 0.1), 0.9: (0.7, 0.11), 0.75: (0.72, 0.095), 0.5: (0.5, 0.12)}
+    assert choose(pool, widths)[0] == 0.75
+    # Of equals the most even.
+    assert choose(pool, dict.fromkeys(widths, (0.8, 0.1)))[0] == 1.0
+    # Nothing is narrower than no width at all.
+    assert choose(pool, {**widths, 1.0: (0.0, 0.0), 0.5: (0.0, 0.0)})[0] == 1.0
+    _, asked = choose(pool, widths, level=0.8)
+    assert {each[1:] for each in asked} == {(100, 0.8), (200, 0.8)}
+    assert all(ends.tolist() == [[0.0] * 60, [1.0] * 60] for ends, *_ in asked)
+
+
+def test_a_loss_is_worth_the_weight_of_its_item_and_money_is_no_number_of_draws(tmp_path, choose):
+    columns = {"id": range(4), "prob_no": [0.9] * 4, "prob_yes": [0.1] * 4}
+    columns |= {"visits": [1.0, 2.0, 3.0, 4.0], "cents": [5.0] * 4}
+    widths = dict.fromkeys((1.0, 0.9, 0.75, 0.5), (0.5, 0.5))
+    pool = build_table(tmp_path, columns, weight="visits")
+    _, asked = choose(pool, widths, budget=40)
+    # In weights whose mean is 1.
+    assert asked[0][0].tolist() == [[0.0] * 4, approx([0.4, 0.8, 1.2, 1.6])]
+    assert {draws for _, draws, _ in asked} == {20, 40}
+    pool = build_table(tmp_path, columns, name="priced", price="cents")
+    _, asked = choose(pool, widths, budget=40)
+    assert {draws for _, draws, _ in asked} == {100, 200}
+    # Without a number of its own, twice what is drawn.
+    _, asked = choose(pool, widths, budget=40, drawn=130)
+    assert {draws for _, draws, _ in asked} == {130, 260}
 
 
 def test_the_choice_does_not_depend_on_how_the_pool_was_cut_into_chunks(pool, monkeypatch):

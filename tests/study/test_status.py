@@ -146,3 +146,16 @@ def test_what_a_terminal_would_obey_in_the_id_of_a_missing_item_is_escaped(folde
     shown = [str(status(study)), str(report(study))]
     for text in shown:
         assert "\x1b" not in text and "\\x1b[2J" in text
+
+
+def test_prices_are_looked_up_without_what_surrogates_need(folder, write_pool, label_file):
+    """A file beside the pool that is gone keeps nobody from counting what was spent."""
+    write_pool(folder / "pool.parquet", 40)
+    table = pq.read_table("pool.parquet")
+    pq.write_table(table.append_column("cents", pa.array([7.0] * 40)), "pool.parquet")
+    train = table.select(["x1", "x2"]).append_column("label", pa.array(["cat", "dog"] * 20))
+    pq.write_table(train, "train.parquet")
+    init("pool.parquet", seed=1, price="cents", train="train.parquet", surrogate="forest")
+    (folder / "train.parquet").unlink()
+    ingest(StoredStudy.open(), label_file("item-1,cat", "item-5,dog"))
+    assert status(StoredStudy.open()).counts.spent == 14

@@ -20,7 +20,7 @@ from activetest.errors import (
     UnknownMethod,
 )
 from activetest.nouns.choices import DECLARATIONS
-from activetest.study.study import Study
+from activetest.study.study import Study, _with_known_names
 
 
 @pytest.fixture
@@ -330,3 +330,16 @@ def test_what_was_taken_back_is_one_line(face):
     undone = face.undo()
     assert str(undone).startswith("taken back: 1 answer of the mapping, which came at 20")
     assert repr(undone) == f"<RetractedFile {undone}>"
+
+
+def test_a_keyword_that_is_the_name_of_a_variable_inside_is_no_argument():
+    class Verbs:
+        @_with_known_names
+        def tell(self, first, *, second=2):
+            inside = first + second
+            return inside
+
+    assert Verbs().tell(1) == 3 and Verbs().tell(first=1, second=3) == 4
+    for name in ("inside", "self"):
+        with pytest.raises(ChoiceError, match=f"no argument '{name}' of study.tell"):
+            Verbs().tell(1, **{name: 3})
