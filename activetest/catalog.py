@@ -24,6 +24,7 @@ there without importing the file.
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate
     CHOOSES_GROUPS      it chooses between groups, not between items
+    CHOOSES_ARMS        it chooses between the arms of a surface, not between items
     SIMULATION_ONLY     no study can use it, for example because it draws with replacement
     MODEL_BASED         an estimator that believes the surrogate about items without a label
     REMOVES_BIAS        an interval whose file also has remove_bias(estimate) -> value

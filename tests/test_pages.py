@@ -276,7 +276,8 @@ def test_the_benchmarks_know_the_options_they_are_shown_with():
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_metric_that_is_shown_with_brackets_exists(name):
     shown = re.findall(r"[`'\"]([a-z0-9-]+)\[[^\]`'\"\s=]+(?: as \w+)?\][`'\"]", DOCUMENTS[name])
-    assert set(shown) <= set(catalog.names("metrics"))
+    # An attribute in so many bins is written alike.
+    assert set(shown) - {"age"} <= set(catalog.names("metrics"))
 
 
 def test_every_requirement_that_is_shown_can_be_read():

@@ -14,6 +14,8 @@ from activetest.nouns.rows import Array
 ACCURACY, ERROR, ECE, COST, CONFUSION = KINDS = ("accuracy", "error", "ece", "cost", "confusion")
 # Smallest parameter of a Dirichlet: an outcome this unlikely does not occur.
 _LEAST = 1e-9
+# What sums of whole numbers may lack to be whole.
+_ROUNDING = 1e-6
 # Numbers in one chunk of samples: 8 MB.
 _CHUNK = 2**20
 
@@ -127,7 +129,12 @@ def sample_outcome_shares(arms: Arms, theta: Array, rng: np.random.Generator) ->
     Known labels are kept and the labels of the other items are drawn. With theta from the posterior
     these are draws from the posterior of the finite pool: known labels and a Dirichlet-multinomial.
     """
-    drawn = rng.multinomial(np.rint(arms.unlabelled).astype(np.int64), theta)
+    whole = np.floor(arms.unlabelled + _ROUNDING)
+    drawn = rng.multinomial(whole.astype(np.int64), theta)
+    fraction = np.maximum(arms.unlabelled - whole, 0)
+    if (fraction > _ROUNDING).any():
+        # Parts of an item: that part of another item's outcome.
+        drawn = drawn + fraction[..., None] * rng.multinomial(1, theta)
     return limit_to_possible(arms, (arms.known_counts + drawn) / np.maximum(arms.size, 1)[:, None])
 
 

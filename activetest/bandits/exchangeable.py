@@ -7,7 +7,7 @@ sources as well.
 import numpy as np
 
 from activetest.bandits.partition import Partition
-from activetest.nouns.log import LABELLED, Log, Round, count_usable_draws
+from activetest.nouns.log import LABELLED, ArmAllocation, Log, Round, count_usable_draws
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 
@@ -119,6 +119,12 @@ def _is_uniform(record: Round, partition: Partition, cache: PoolView) -> bool:
     """
     if record.drawn_from is not None:
         return False
+    if isinstance(record.allocation, ArmAllocation):
+        computed = cache.roles.get("computed", ())
+        attributes = record.allocation.attributes
+        names = {(name,) if name in computed else name for name in attributes}
+        nested = record.allocation.certain and names <= partition.crossed_columns(cache)
+        return nested or (not record.deterministic and record.choices["floor"] == 1)
     if record.allocation:
         drawn = Partition(record.allocation.group, record.allocation.strata)
         nested = drawn.crossed_columns(cache) <= partition.crossed_columns(cache)

@@ -15,7 +15,7 @@ from activetest.estimation.samples import Group
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.estimate import Increments
-from activetest.nouns.log import Log, Round
+from activetest.nouns.log import ArmAllocation, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
@@ -24,6 +24,7 @@ from activetest.rounds import race
 from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
 from activetest.rounds.objectives import linearise_objective
 from activetest.rounds.scores import make_scorer
+from activetest.rounds.surface import weigh_rows
 from activetest.rounds.weighted import find_counted
 
 # Up to so many sums rows are handled one by one; more are cheaper by kind of row.
@@ -248,7 +249,10 @@ class _ReplayedRound:
     def _weight(self, rows: Rows, free: Array) -> Array:
         """(R,) weights the rows had in the round; 0 where they were not free."""
         if self.round.allocation:
-            return np.where(free, row_weights(self.round.allocation, rows, self.cache), 0.0)
+            allocation = self.round.allocation
+            if isinstance(allocation, ArmAllocation):
+                return np.where(free, weigh_rows(allocation, rows, self.cache), 0.0)
+            return np.where(free, row_weights(allocation, rows, self.cache), 0.0)
         assert self.scorer is not None
         scores = self.scorer(rows, self.linearised)
         scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)

@@ -17,7 +17,7 @@ from activetest.ledger.packing import (
     unpack_numbers,
     unpack_several,
 )
-from activetest.nouns.log import Allocation, Objective, Round
+from activetest.nouns.log import Allocation, ArmAllocation, Objective, Round
 
 
 class PackedRound(NamedTuple):
@@ -183,7 +183,15 @@ def _parse_objective(entries: dict[str, Any]) -> Objective:
     )
 
 
-def _serialise_allocation(allocation: Allocation) -> dict[str, Any]:
+def _serialise_allocation(allocation: Allocation | ArmAllocation) -> dict[str, Any]:
+    if isinstance(allocation, ArmAllocation):
+        return {
+            "attributes": list(allocation.attributes),
+            "arms": [list(values) for values in allocation.arms],
+            "strength": list(allocation.weight),
+            "rest": allocation.rest,
+            "certain": allocation.certain,
+        }
     return {
         "group": allocation.group,
         "strata": list(allocation.strata),
@@ -191,7 +199,15 @@ def _serialise_allocation(allocation: Allocation) -> dict[str, Any]:
     }
 
 
-def _parse_allocation(entries: dict[str, Any]) -> Allocation:
+def _parse_allocation(entries: dict[str, Any]) -> Allocation | ArmAllocation:
+    if "attributes" in entries:
+        return ArmAllocation(
+            tuple(entries["attributes"]),
+            tuple(tuple(values) for values in entries["arms"]),
+            tuple(_to_list(entries["strength"])),
+            float(entries["rest"]),
+            bool(entries["certain"]),
+        )
     return Allocation(
         entries["group"], tuple(_to_list(entries["strata"])), tuple(_to_list(entries["strength"]))
     )

@@ -310,7 +310,7 @@ class Choices:
     acquisition: str = declare(
         "Method that decides which items are drawn more often.",
         Section.SAMPLING, value="optimal", rule="name", metavar="NAME",
-        default="optimal; thompson with a question about groups",
+        default="optimal; thompson with a question about groups, surface-variance about a surface",
         simulated=Simulated.SEVERAL, simulated_default="optimal and uniform",
         completes="acquisition",
     )  # fmt: skip
@@ -318,7 +318,7 @@ class Choices:
         "Lowest probability of any item, as a share of its probability in a random draw: from 0 "
         "to 1, where 1 draws at random.",
         Section.SAMPLING, value=0.35, rule="share", kind=Kind.NUMBER, metavar="F",
-        default="0.35; 0.1 for acquisitions that choose between groups",
+        default="0.35; 0.1 for acquisitions that choose between groups or combinations",
     )  # fmt: skip
     level: float = declare(
         "Confidence level of every interval.",

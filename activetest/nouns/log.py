@@ -49,6 +49,24 @@ class Allocation:
 
 
 @dataclass(frozen=True)
+class ArmAllocation:
+    """How a round that explored a surface weighted the rows: sparse, for arms may be many.
+
+    attributes  K columns whose combinations are the arms
+    arms        (L, K) names of the values of each arm that it chose
+    weight      (L,) weight of a row that is surely in that arm, when the round began
+    rest        weight that every row had besides
+    certain     whether every row was in one arm: draws were uniform inside arms then
+    """
+
+    attributes: tuple[str, ...]
+    arms: tuple[tuple[str, ...], ...]
+    weight: tuple[float, ...]
+    rest: float
+    certain: bool
+
+
+@dataclass(frozen=True)
 class Round:
     """One batch of draws from one frozen score vector, as it is recorded.
 
@@ -67,8 +85,8 @@ class Round:
                   again, unless there is an allocation
     fit_round     number of the round whose surrogate this is: its own unless it was not refitted
     fit_labels    number of labels that this surrogate was fitted to
-    allocation    of rounds that chose between groups: enough to compute the weight of every row
-                  again; None for those whose rows had scores of their own
+    allocation    of rounds that chose between groups or arms: enough to compute the weight of every
+                  row again; None for those whose rows had scores of their own
     methods       METHODS of the version that drew it; 1 where none was recorded
     again         names of the groups that it did not record: an earlier surrogate predicted them
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
@@ -89,7 +107,7 @@ class Round:
     objectives: tuple[Objective, ...]
     fit_round: int = 0
     fit_labels: int = 0
-    allocation: Allocation | None = None
+    allocation: Allocation | ArmAllocation | None = None
     methods: int = METHODS
     again: tuple[str, ...] = ()
     imputed_again: Array | None = None

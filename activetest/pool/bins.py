@@ -70,4 +70,4 @@ def _find_edges(pool: "Pool", column: str, count: int | None) -> list[float] | N
     if not len(values) or (count is None and len(np.unique(values)) <= _MOST_DISCRETE):
         return None
     edges = grouping.compute_bins(values, count or USUAL_BINS)
-    return edges.tolist() if len(edges) > 1 else None
+    return edges.tolist() if len(edges) > 2 else None

@@ -78,13 +78,18 @@ def compute_deciles(confidence: Array) -> Array:
 
 
 def compute_bins(values: Array, count: int) -> Array:
-    """(B + 1,) edges of bins of equal counts of finite numbers (N,), from the smallest on.
+    """(B + 1,) edges of bins of equal counts of finite numbers (N,), from smallest to largest.
 
-    As compute_deciles. Fewer than two edges where all values are the same.
+    Those inside are values, as those of compute_deciles: there may be fewer bins, but at least two
+    unless all values are the same. The first bin may hold the smallest value alone.
     """
+    smallest, largest = float(values.min()), float(values.max())
     shares = np.arange(1, count) / count
-    inner = np.quantile(values, shares, method="inverted_cdf")
-    return np.unique(np.concatenate([[values.min()], inner, [values.max()]]).astype(float))
+    inner = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    inner = inner[inner < largest]
+    if not len(inner):
+        inner = values[values < largest].max(keepdims=True) if smallest < largest else inner
+    return np.concatenate([[smallest], inner, [largest]]).astype(float)
 
 
 def assign_bins(values: Array, edges: Array) -> tuple[Array, list[str]]:
@@ -98,7 +103,7 @@ def assign_bins(values: Array, edges: Array) -> tuple[Array, list[str]]:
 
 
 def name_number_bins(edges: Array) -> list[str]:
-    """The bins between edges of any size, such as 17-28 or 0.071-12.5."""
+    """The bins between edges of any size, such as 17-28, 0.071-12.5, or 0 for that value alone."""
     written: list[str] = []
     for digits in (3, 6, 9, 12, 15, 17):
         written = [
@@ -107,10 +112,10 @@ def name_number_bins(edges: Array) -> list[str]:
             else f"{edge:.{digits}g}"
             for edge in edges.tolist()
         ]
-        if len(set(written)) == len(edges):
+        if len(set(written)) == len(np.unique(edges)):
             break
     joined = " to " if any("-" in edge for edge in written) else "-"
-    return [f"{low}{joined}{high}" for low, high in pairwise(written)]
+    return [low if low == high else f"{low}{joined}{high}" for low, high in pairwise(written)]
 
 
 def name_bins(edges: Array) -> list[str]:

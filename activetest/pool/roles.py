@@ -47,6 +47,11 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     attributes = tuple(
         dict.fromkeys(split_bins(each, table.names)[0] for each in choices.attributes)
     )
+    for attribute in attributes:
+        if len(parts := columns_of(attribute)) > 1:
+            raise ChoiceError(
+                f"the attribute {attribute!r} is a product", f"`attributes={parts!r}`"
+            )
     groups = tuple(dict.fromkeys((*choices.groups, *attributes)))
     columns = dict.fromkeys(column for group in groups for column in columns_of(group))
     computed = tuple(name for name in columns if name in COMPUTED and name not in table.names)

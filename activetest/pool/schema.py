@@ -161,7 +161,8 @@ def _are_edges(value: Any) -> bool:
         isinstance(edges, list | tuple)
         and len(edges) > 1
         and all(isinstance(edge, int | float) for edge in edges)
-        and all(low < high for low, high in pairwise(edges))
+        and all(low < high for low, high in pairwise(edges[1:]))
+        and edges[0] <= edges[1]
         for edges in value
     )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View, is_model_based
@@ -16,6 +15,7 @@ from activetest.nouns.log import DECLINED, LABELLED, METHODS, Log
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
+from activetest.sampling.question import chooses_between
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
 _FEW_MINORITY, _HEAVY = 5, 0.25
@@ -59,7 +59,7 @@ def write_notes(
         )
         notes.append(Note(text, Weight.LIMITED))
     if fixed and headline.estimate is not None and not is_model_based(headline.estimator):
-        between = catalog.fact("acquisition", view.choices.acquisition, "CHOOSES_GROUPS")
+        between = chooses_between(view.choices.acquisition)
         notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
     notes += _describe_unreliable(rows)
     notes += _describe_disagreements(rows)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from activetest import catalog
-from activetest.errors import ChoiceError, PoolError
+from activetest.errors import ChoiceError, NotEstimable, PoolError
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import DECLINED, LABELLED, Log, Round
+from activetest.nouns.log import DECLINED, LABELLED, ArmAllocation, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
@@ -102,11 +102,10 @@ def fit_surface(
     UnknownMethod for a surface that does not exist.
     """
     data = collect_surface_data(log, cache, choices)
-    method = catalog.load("surfaces", choices.surface)
+    name, options = catalog.split_options("surfaces", choices.surface)
+    rng = make_generator(seed, len(log.history) + 1, "surface")
     with one_blas_thread():
-        surface: Surface = method.fit(
-            data, rng=make_generator(seed, len(log.history) + 1, "surface")
-        )
+        surface: Surface = catalog.load("surfaces", name).fit(data, rng=rng, **options)
     return surface, data
 
 
@@ -128,6 +127,40 @@ def find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
                 f"`study.change(attributes={[name]})`",
             )
     return cache.compute_once(("arms", attributes), lambda: _find_arms(cache, attributes))
+
+
+def weigh_rows(allocation: ArmAllocation, rows: Rows, cache: PoolView) -> Array:
+    """(R,) weight that rows would have in a round with this allocation if they could be drawn.
+
+    Raises NotEstimable where its arms no longer exist.
+    """
+    if not {*allocation.attributes} <= {*cache.group_names}:
+        raise _explain_lost_arms(allocation)
+    arms = find_arms(cache, allocation.attributes)
+    values = [{value: code for code, value in enumerate(each)} for each in arms.attributes.values]
+    codes = np.array(
+        [
+            [known.get(value, -1) for known, value in zip(values, arm, strict=True)]
+            for arm in allocation.arms
+        ],
+        np.int64,
+    ).reshape(len(allocation.arms), len(values))
+    if (codes < 0).any():
+        raise _explain_lost_arms(allocation)
+    places = arms.find(codes)
+    if (places < 0).any():
+        raise _explain_lost_arms(allocation)
+    weight = np.zeros(len(arms))
+    weight[places] = allocation.weight
+    return np.asarray(arms.membership[rows.index] @ weight) + allocation.rest
+
+
+def _explain_lost_arms(allocation: ArmAllocation) -> NotEstimable:
+    names = list(allocation.attributes)
+    return NotEstimable(
+        f"rounds explored combinations of {', '.join(names)}, which are no longer the same",
+        hint=f'`study.change(attributes={names!r})`, or use `interval="fixed"`',
+    )
 
 
 def describe_arms(cache: PoolView, choices: Choices) -> tuple[str, ...]:
@@ -218,6 +251,10 @@ def _is_uniform(record: Round, choices: Choices) -> bool:
     """Whether a round's draws were uniform inside every arm."""
     if record.drawn_from is not None:
         return False
+    if isinstance(record.allocation, ArmAllocation):
+        nested = {*record.allocation.attributes} <= {*choices.attributes}
+        whole = nested and record.allocation.certain
+        return whole or (not record.deterministic and record.choices["floor"] == 1)
     if record.allocation:
         nested = {*columns_of(record.allocation.group)} <= {*choices.attributes}
         whole = nested and not record.allocation.strata

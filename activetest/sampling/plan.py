@@ -11,7 +11,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Allocation, Log, Objective, Round
+from activetest.nouns.log import Allocation, ArmAllocation, Log, Objective, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.nouns.surrogate import Surrogate
@@ -34,7 +34,9 @@ from activetest.rounds.objectives import (
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.weighted import find_rates
 from activetest.sampling.between_groups import allocate_draws
+from activetest.sampling.explored_arms import allocate_arms
 from activetest.sampling.floor import choose_floor, chooses_floor
+from activetest.sampling.question import chooses_between
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,14 @@ class RoundState:
     weight: Array
     fit_round: int
     fit_labels: int
-    allocation: Allocation | None = None
+    allocation: Allocation | ArmAllocation | None = None
     drawn_from: tuple[int, ...] | None = None
 
     @property
     def has_probabilities(self) -> bool:
         """Whether every row that is left can be drawn: else draws have no usable probabilities."""
-        if self.allocation:
-            return self.choices.floor > 0
+        if self.allocation and not self.choices.floor:
+            return False
         return self.choices.selection == "draw"
 
 
@@ -124,7 +126,8 @@ def prepare_round(
     surrogate = surrogate or get_surrogate(log, cache, choices, seed=seed)
     statistics = list_recorded_statistics(choices, cache)
     objectives = find_objectives(log, cache, surrogate, choices, free)
-    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+    explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
+    between = chooses_between(choices.acquisition)
     score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
     linearised = tuple(map(linearise_objective, objectives))
 
@@ -137,8 +140,12 @@ def prepare_round(
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda left, right: (left[0] + right[0], left[1] + right[1])
     )
-    allocation = None
-    if between:
+    allocation: Allocation | ArmAllocation | None = None
+    if explores:
+        allocation, weight = allocate_arms(
+            log, cache, choices, free=free, seed=seed, number=number, count=count
+        )
+    elif between:
         allocation, weight = allocate_draws(
             log, cache, choices, seed=seed, number=number, count=count
         )

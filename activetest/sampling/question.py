@@ -29,14 +29,20 @@ _BELONGS_TO = {
 _OF_EVERY_QUESTION = ("prior", "prior_strength")
 
 # The usual acquisitions of questions.
-_OF_GROUPS, _OF_SURFACES = "thompson", "uniform"
+_OF_GROUPS, _OF_SURFACES = "thompson", "surface-variance"
 # Of rounds that choose between groups: what may be left out of the choice is small, but drawn.
 FLOOR = 0.1
 
 
 def usual_floor(name: str) -> float:
     """The floor of an acquisition where the user names none."""
-    return FLOOR if catalog.fact("acquisition", name, "CHOOSES_GROUPS") else Choices.floor
+    return FLOOR if chooses_between(name) else Choices.floor
+
+
+def chooses_between(name: str) -> bool:
+    """Whether an acquisition chooses between groups or arms, and not between items."""
+    facts = (catalog.fact("acquisition", name, each) for each in ("CHOOSES_GROUPS", "CHOOSES_ARMS"))
+    return any(facts)
 
 
 def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | None]:
@@ -68,7 +74,7 @@ def check_unasked(names: Iterable[str]) -> None:
 
 def describe_objective(choices: Choices) -> str:
     """The metrics that draws aim at, in words."""
-    if catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS"):
+    if chooses_between(choices.acquisition):
         return choices.judged
     *others, last = (choices.metric, *choices.also)
     return f"{', '.join(others)} and {last}" if others else last
@@ -101,7 +107,7 @@ def describe_prior(choices: Choices) -> str:
 
 def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
     """Raises ChoiceError for a question that makes no sense in a pool with these roles."""
-    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+    between = chooses_between(choices.acquisition)
     if choices.question is None:
         for name, question in _BELONGS_TO.items():
             if getattr(choices, name) != getattr(Choices, name):
@@ -134,7 +140,7 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
         return
     if not choices.groups:
         raise ChoiceError(f"the question {choices.question} needs groups", "`groups=[column]`")
-    if catalog.fact("acquisition", choices.acquisition, "OF_SURFACES"):
+    if catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS"):
         raise ChoiceError(
             f"{choices.acquisition} explores combinations of attributes, and the question is to "
             f"{choices.question} groups",
@@ -168,20 +174,15 @@ def _check_surface(choices: Choices, pool: Mapping[str, Any]) -> None:
                 f"`question='{question}'`",
             )
     find_surface_metric(choices.judged, specification.describe_pool(pool, choices.costs))
-    name, _ = specification.split_specification(choices.surface)
-    if name not in catalog.names("surfaces"):
-        raise ChoiceError(
-            f"no surface is called {name!r}", catalog.nearest(name, catalog.names("surfaces"))
-        )
-    catalog.check("surfaces", name)
-    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
-    if between and not catalog.fact("acquisition", choices.acquisition, "OF_SURFACES"):
+    catalog.split_options("surfaces", choices.surface)
+    explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
+    if chooses_between(choices.acquisition) and not explores:
         raise ChoiceError(
             f"{choices.acquisition} chooses between groups, and the question is about combinations "
             "of attributes",
             f"`acquisition='{_OF_SURFACES}'`",
         )
-    if between and choices.power != 1:
+    if explores and choices.power != 1:
         raise ChoiceError(
             f"{choices.acquisition} gives rows no scores: they have no power", "leave `power` at 1"
         )

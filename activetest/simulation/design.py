@@ -8,7 +8,7 @@ from typing import Any
 from activetest import catalog
 from activetest.nouns.choices import NO_QUESTION, Choices, Selection
 from activetest.sampling.choices import check_choices
-from activetest.sampling.question import check_unasked, usual_floor
+from activetest.sampling.question import check_unasked, chooses_between, usual_floor
 from activetest.sampling.settings import Settings
 
 # Choices that say nothing without a question, but for compare, which is text.
@@ -83,7 +83,7 @@ def strategies(
     for surrogate, acquisition, selection, power in product(
         surrogates, acquisitions, selections, powers
     ):
-        between_groups = catalog.fact("acquisition", acquisition, "CHOOSES_GROUPS")
+        between_groups = chooses_between(acquisition)
         unscored = acquisition == "uniform" or between_groups
         drawn = unscored or with_replacement(acquisition)
         top = selection == Selection.TOP and not drawn

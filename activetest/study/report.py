@@ -27,6 +27,7 @@ from activetest.reporting.group_answer import answer_question
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.sampling.floor import chooses_floor
+from activetest.sampling.question import chooses_between
 from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
@@ -222,7 +223,7 @@ def _find_floor(log: Log, choices: Choices) -> float:
 
     Where each round chooses its own, and the last one did so for the same metric, that of the last.
     """
-    between = catalog.fact("acquisition", choices.acquisition, "CHOOSES_GROUPS")
+    between = chooses_between(choices.acquisition)
     if log.history and log.history[-1].allocation is None and not between:
         last = log.history[-1]
         same = (last.choices.get("metric"), last.choices.get("interval")) == (

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from activetest import catalog
 from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics import specification
@@ -15,7 +14,7 @@ from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
-from activetest.sampling.question import usual_acquisition, usual_floor
+from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
 
@@ -238,7 +237,7 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     if question == NO_QUESTION:
         settings["question"] = None
     usual = usual_acquisition(present)
-    if catalog.fact("acquisition", stored.acquisition, "CHOOSES_GROUPS"):
+    if chooses_between(stored.acquisition):
         # Policies for groups explore no surface, and the other way round.
         if usual != usual_acquisition(stored.question):
             settings.setdefault("acquisition", usual)
@@ -252,10 +251,7 @@ def _complete_question(given: Mapping[str, Any], stored: Choices, *, fresh: bool
     if "metric" in settings:
         settings |= _split_target(settings["metric"], settings.get("question", stored.question))
     acquisition = settings.get("acquisition", stored.acquisition)
-    before, after = (
-        bool(catalog.fact("acquisition", name, "CHOOSES_GROUPS"))
-        for name in (stored.acquisition, acquisition)
-    )
+    before, after = (chooses_between(name) for name in (stored.acquisition, acquisition))
     if before != after:
         settings.setdefault("floor", usual_floor(acquisition))
     return settings

@@ -196,6 +196,22 @@ def test_draws_that_chose_between_groups(pool, truth, name, value, group):
     assert len(study.bets(metric_of(pool, name), group, value).value) == 8
 
 
+def test_bets_on_a_study_that_explores_a_surface(pool, truth):
+    """The weights of its rounds are computed again from the arms that they keep."""
+    explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
+    names = {"attributes": ("place",), "groups": ("place",)}
+    study = Study(pool, truth, replace(ERROR, **explores, **names, floor=0.1, min_support=1))
+    study.draw(3).draw(2)
+    assert {type(each.allocation).__name__ for each in study.log.history} == {"ArmAllocation"}
+    check(study, metric_of(pool, "error"), 0, 0.0)
+    check(study, metric_of(pool, "error"), 1, 0.1)
+    (first, second) = study.log.history
+    lost = replace(first.allocation, arms=(("moon",),), weight=(0.1,))
+    study.log = replace(study.log, history=(replace(first, allocation=lost), second))
+    with pytest.raises(NotEstimable, match="no longer the same"):
+        study.bets(metric_of(pool, "error"), 0, 0.0)
+
+
 def test_bets_need_the_groups_that_a_round_chose_between(pool, truth):
     between = {"acquisition": "thompson", "question": "identify", "floor": 0.1}
     study = Study(pool, truth, replace(ERROR, **between)).draw(4)

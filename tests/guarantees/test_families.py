@@ -20,6 +20,7 @@ from activetest.nouns.training import TrainingSet
 
 SIZE, CLASSES = 40, 3
 ARMS = catalog.having("acquisition", "CHOOSES_GROUPS")
+EXPLORERS = catalog.having("acquisition", "CHOOSES_ARMS")
 POOLS = {"classes": CLASSIFICATION, "hard labels": HARD_LABELS, "values": REGRESSION}
 # Surrogates, each with the kinds of pools whose task it serves.
 SERVED = [
@@ -121,7 +122,8 @@ FAMILIES = {
 )
 def test_every_method_explains_itself_and_cites_its_source(family, name):
     module = catalog.load(family, name)
-    verb = getattr(module, "allocate" if name in ARMS else FAMILIES[family])
+    verbs = dict.fromkeys(ARMS, "allocate") | dict.fromkeys(EXPLORERS, "rank_arms")
+    verb = getattr(module, verbs.get(name, FAMILIES[family]))
     assert module.__doc__
     assert verb.__doc__
     if family != "metrics" and name not in OWN:
@@ -131,7 +133,7 @@ def test_every_method_explains_itself_and_cites_its_source(family, name):
 # --- acquisition
 
 
-SCORES = [name for name in catalog.names("acquisition") if name not in ARMS]
+SCORES = [name for name in catalog.names("acquisition") if name not in ARMS + EXPLORERS]
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -183,6 +183,21 @@ def test_a_choice_between_groups_leaves_it_unbiased_with_a_floor(pool, truth, es
     assert mean == pytest.approx(target, rel=1e-6)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("group", [0, 1])
+def test_the_exploration_of_a_surface_leaves_it_unbiased_with_a_floor(
+    pool, truth, estimator, group, monkeypatch
+):
+    """One arm at a time: the other keeps the floor alone."""
+    monkeypatch.setattr(catalog.load("acquisition", "surface-variance"), "ARMS", 1)
+    explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
+    choices = replace(CHOICES, **explores, attributes=("place",), groups=("place",), min_support=2)
+    first = plan.prepare_round(Log.empty(), pool, choices, seed=1)
+    assert len(set(first.weight.round(9))) > 1
+    mean, target = expectation(pool, truth, choices, estimator, "error", group=group)
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
 # --- several means, and what rounds did not record
 
 

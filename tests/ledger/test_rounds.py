@@ -10,7 +10,7 @@ import pytest
 from activetest.errors import StorageError, StudyError
 from activetest.ledger.ledger import Answer, Ledger, LedgerMoved
 from activetest.ledger.migrations import MIGRATIONS
-from activetest.nouns.log import LABELLED, Allocation, Objective, Round
+from activetest.nouns.log import LABELLED, Allocation, ArmAllocation, Objective, Round
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -200,6 +200,18 @@ def test_a_draw_without_a_probability_above_zero_is_refused(ledger, prob):
 
 
 # --- rounds that chose between groups
+
+
+def test_explored_arms_come_back_bit_for_bit(ledger):
+    arms = (("F", "17-28"), ("M", "ö"))
+    first = ArmAllocation(("sex", "age"), arms, (1 / 7, 1e-17), 1 / 3, True)
+    none = ArmAllocation(("sex", "age"), (), (), 0.01, False)
+    other = replace(first, arms=(arms[1], arms[0]), certain=False)
+    allocations = [first, none, other]
+    rounds = [
+        a_round(number, [number], allocation=each) for number, each in enumerate(allocations, 1)
+    ]
+    assert [each.allocation for each in write(ledger, *rounds)] == allocations
 
 
 def test_allocations_come_back_bit_for_bit_and_an_older_ledger_has_none(ledger):

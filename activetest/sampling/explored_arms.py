@@ -1,0 +1,95 @@
+"""Rounds that explore a surface: how likely each arm is drawn, and with it every row of it."""
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import NotEstimable
+from activetest.nouns.choices import Choices, Selection
+from activetest.nouns.log import ArmAllocation, Log
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array
+from activetest.nouns.surface import Arms
+from activetest.pool.hashing import uniforms
+from activetest.rounds.fit import make_generator
+from activetest.rounds.surface import fit_surface
+
+
+def allocate_arms(
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    *,
+    free: Array,
+    seed: int,
+    number: int,
+    count: int,
+) -> tuple[ArmAllocation, Array]:
+    """The allocation of a round of `count` draws, and (N,) each row's probability in the first.
+
+    Free rows (N,) share what an arm is given in proportion to P(arm | row), mixed with a draw from
+    all of them: (1 - floor) P + floor / free. With the selection "top" the weights only order
+    rows: the likeliest row of the arm that is given most comes first, and then that of the next
+    (Piratla 2021, section 3.4). Raises NotEstimable where no arm has rows left, and no floor allows
+    to draw from others.
+    """
+    surface, data = fit_surface(log, cache, choices, seed=seed)
+    arms, membership = data.arms, data.arms.membership
+    declined = np.zeros(cache.size, bool) if data.declined is None else data.declined
+    acquisition = catalog.load("acquisition", choices.acquisition)
+    left = np.asarray(membership.T @ free.astype(float))
+    counts = acquisition.ArmCounts(
+        support=arms.support - np.asarray(membership.T @ declined.astype(float)),
+        known=np.asarray(data.membership.sum(axis=0)).ravel(),
+        free=left,
+    )
+    rng = make_generator(seed, number, "arms")
+    share = acquisition.rank_arms(surface, counts, choices.min_support, count, rng)
+    chosen = np.flatnonzero(share)
+    if not len(chosen) and not choices.floor:
+        raise NotEstimable(
+            f"every item of the combinations with at least {choices.min_support} items is drawn or "
+            "labelled",
+            hint="`study.report()`; `floor=0.1` draws from other combinations too",
+        )
+    if choices.selection == Selection.TOP:
+        weight, rest = share, 0.0
+        ties = uniforms(cache.hashes, seed, number)
+        by_row = _order_top(arms, share, free, ties)
+    else:
+        floor = choices.floor if len(chosen) else 1.0
+        weight = (1 - floor) * np.divide(share, left, out=np.zeros_like(share), where=left > 0)
+        rest = floor / free.sum()
+        by_row = np.where(free, np.asarray(membership @ weight) + rest, 0.0)
+        total = by_row.sum()
+        weight, rest, by_row = weight / total, rest / total, by_row / total
+    names = tuple(
+        tuple(arms.attributes.name(code).values()) for code in arms.codes[chosen].tolist()
+    )
+    allocation = ArmAllocation(
+        attributes=arms.attributes.names,
+        arms=names,
+        weight=tuple(weight[chosen].tolist()),
+        rest=float(rest),
+        certain=bool((np.diff(membership.indptr) == 1).all()),
+    )
+    return allocation, by_row
+
+
+def _order_top(arms: Arms, share: Array, free: Array, ties: Array) -> Array:
+    """(N,) weights whose order is that of the rows to choose: of each arm the likeliest free one.
+
+    Rows of the arms that were chosen alternate: the first of each, then the second of each. All
+    other free rows come last. Of equally likely rows the one with the smallest of ties (N,) is
+    first.
+    """
+    columns = arms.membership.tocsc()
+    order = np.argsort(-share, kind="stable")[: np.count_nonzero(share)]
+    rank = np.full(len(free), np.inf)
+    for place, arm in enumerate(order):
+        inside = slice(columns.indptr[arm], columns.indptr[arm + 1])
+        rows, probs = columns.indices[inside], columns.data[inside]
+        rows, probs = rows[free[rows]], probs[free[rows]]
+        turn = np.empty(len(rows))
+        turn[np.lexsort((ties[rows], -probs))] = np.arange(len(rows))
+        rank[rows] = np.minimum(rank[rows], turn * len(order) + place)
+    return np.where(free, 1 / (2 + np.minimum(rank, len(free) * max(len(order), 1))), 0.0)
