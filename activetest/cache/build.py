@@ -151,6 +151,10 @@ def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
     arrays.create("pred", (rows,), float if regression else np.int32)
     arrays.create("design", (rows, design.model_columns + design.components), np.float32)
     arrays.create("codes", (rows, len(schema.groups)), np.int32)
+    if schema.uncertain:
+        width = sum(map(len, schema.uncertain_values))
+        arrays.create("attribute_probs", (rows, width), np.float32)
+        arrays.create("attribute_known", (rows, len(schema.uncertain)), np.int32)
     if schema.std is not None:
         arrays.create("std", (rows,), float)
     if schema.kind != "pred":
@@ -209,6 +213,10 @@ def _write_block(
             for (present, names), known in zip(block.groups, values, strict=True)
         ]
         arrays.write("codes", start, np.stack(codes, axis=1))
+    if schema.uncertain:
+        parts = [block.uncertain[name] for name in schema.uncertain]
+        arrays.write("attribute_probs", start, np.concatenate([p.probs for p in parts], axis=1))
+        arrays.write("attribute_known", start, np.stack([p.known for p in parts], axis=1))
     for name in ("weight", "price"):
         if (column := getattr(schema, name)) is not None:
             arrays.write(name, start, block.amounts[column])

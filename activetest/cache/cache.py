@@ -110,6 +110,19 @@ class Cache:
         """(N,) uint64 hash of each id."""
         return self._read_checked(lambda: np.asarray(self._arrays["hashes"][:]))
 
+    def uncertain_attributes(self) -> tuple[Array, Array]:
+        """What is known of the attributes that have probabilities, in the order of the schema.
+
+        (N, V + ...) float32 probabilities of the values of each, side by side, and (N, U) int32
+        code of each known value, -1 where it is not known.
+        """
+
+        def read() -> tuple[Array, Array]:
+            probs, known = self._arrays["attribute_probs"], self._arrays["attribute_known"]
+            return np.asarray(probs[:]), np.asarray(known[:])
+
+        return self._read_checked(read)
+
     def scores(self, code: int | None = None) -> Array:
         """(N,) confidence in the predicted class, or probability of the class with this code."""
 

@@ -122,8 +122,13 @@ def measure_pool(pool: Pool) -> tuple[Design, list[list[str]]]:
     if total.features and feature_scale:
         projection = components.fit_projection(total.features, feature_scale)
     design = Design(model_columns, centre, scale, projection)
+    possible = dict(zip(schema.uncertain, schema.uncertain_values, strict=True))
+    if grouping.LABEL in schema.computed:
+        possible[grouping.LABEL] = schema.classes
     values = [
-        grouping.sort_names(names, _name_bins(pool, group))
+        list(possible[group])
+        if group in possible
+        else grouping.sort_names(names, _name_bins(pool, group))
         for group, names in zip(schema.groups, total.groups, strict=True)
     ]
     return design, values

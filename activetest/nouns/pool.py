@@ -63,6 +63,10 @@ class PoolView(Protocol):
         """(start, stop) of consecutive chunks that cover the pool."""
         ...
 
+    def uncertain_attributes(self) -> tuple[Array, Array]:
+        """(N, V + ...) probabilities of uncertain attributes, and (N, U) known codes, else -1."""
+        ...
+
     def scores(self, code: int | None = None) -> Array:
         """(N,) confidence in the predicted class, or probability of the class with this code."""
         ...

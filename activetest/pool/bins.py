@@ -33,6 +33,14 @@ def resolve_bins(
     found: dict[str, Sequence[float]] = {}
     for attribute in attributes:
         column, count = split_bins(attribute, table.names)
+        if column in pool.schema.uncertain:
+            if count is not None:
+                raise ChoiceError(
+                    f"attribute {attribute!r}: {column!r} has probabilities of its values, and is "
+                    "not cut into bins",
+                    hint=f"name it without brackets: {column!r}",
+                )
+            continue
         numeric = column in table.names and is_amount(table.field(column).type)
         if count is not None and not numeric:
             raise ChoiceError(

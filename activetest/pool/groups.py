@@ -17,6 +17,8 @@ JOIN = "*"
 
 # Groups that every classifier has, where the pool has no column of the name.
 PREDICTED, CONFIDENCE, DECILE = COMPUTED = ("predicted", "confidence", "confidence-decile")
+# The attribute that is the unknown label itself, where the pool has no column of the name.
+LABEL = "label"
 
 # Ten bins of equal width. The edges are in the precision of the cache, so that a probability of
 # 0.9 lies in the bin that begins with it.
@@ -48,15 +50,16 @@ def name_of(column: str, value: str) -> str:
 def compute_group(
     column: str, outputs: Outputs, classes: Sequence[str], edges: Array | None = None
 ) -> tuple[Array, list[str]]:
-    """Codes (R,) and names of one of COMPUTED.
+    """Codes (R,) and names of one of COMPUTED, or of LABEL.
 
     predicted           the predicted class
+    label               likewise: as a group, an item is in its most likely one
     confidence          in which of ten bins the predicted class's probability is; an edge belongs
                         to the bin above it, and 1 to the last
     confidence-decile   in which of the bins between edges (B + 1,) it is, see deciles; an edge
                         belongs to the bin below it
     """
-    if column == PREDICTED:
+    if column in (PREDICTED, LABEL):
         return outputs.pred.astype(np.int64), list(classes)
     if column == DECILE:
         if edges is None:

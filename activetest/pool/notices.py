@@ -51,7 +51,11 @@ def _describe_attributes(schema: Schema) -> str:
         f"{column} in bins {_shorten(name_number_bins(np.array(edges)))}"
         for column, edges in schema.bins.items()
     ]
-    return "; ".join([f"attributes: {_shorten(schema.attributes)}", *cut])
+    uncertain = [
+        f"{name} has probabilities of {_shorten(values)}"
+        for name, values in zip(schema.uncertain, schema.uncertain_values, strict=True)
+    ]
+    return "; ".join([f"attributes: {_shorten(schema.attributes)}", *cut, *uncertain])
 
 
 def _describe_ids(schema: Schema) -> str:

@@ -106,7 +106,28 @@ def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
 def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     """Probabilities of all classes; a pred column takes precedence over the most probable class."""
     probs = _read_probabilities(batch, schema)
-    name = _name_columns(schema)
+    raw = [probs[:, code] for code in range(probs.shape[1])]
+    columns = schema.outputs if schema.kind == "prob-columns" else schema.outputs * probs.shape[1]
+    probs, renormalised = correct_probabilities(probs, columns, schema.classes)
+    chosen = probs.argmax(axis=1).astype(np.int32)
+    if schema.pred is None:
+        return Checked(Outputs(chosen, probs), raw, renormalised)
+    pred = _read_codes(batch, schema)
+    return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def correct_probabilities(
+    probs: Array, columns: Sequence[str], values: Sequence[str]
+) -> tuple[Array, int]:
+    """(R, V) float32 probabilities that sum to one, and how many rows did not.
+
+    columns  (V,) where they stand
+    values   (V,) what they are probabilities of
+
+    Raises BadRow for the first row that cannot be right.
+    """
+    name = columns[0] if len({*columns}) == 1 else f"{_common_prefix(columns)}*"
     total = probs @ np.ones(probs.shape[1], np.float32)
     lowest = probs.min(initial=np.inf)
     # NaN and infinities show in the sum; only then is the row looked for.
@@ -114,15 +135,14 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
         row, code = np.argwhere(~np.isfinite(probs))[0]
         raise BadRow(
             int(row),
-            f"{_name_column(schema, int(code))} holds NaN, null or an infinity",
+            f"{columns[code]!r} holds NaN, null or an infinity",
             NO_GAPS,
         )
     if lowest < -TOLERANCE:
         row, code = np.argwhere(probs < -TOLERANCE)[0]
         raise BadRow(
             int(row),
-            f"{_name_column(schema, int(code))} holds {probs[row, code]:g} "
-            f"for class {schema.classes[code]!r}",
+            f"{columns[code]!r} holds {probs[row, code]:g} for class {values[code]!r}",
             "probabilities are in [0, 1]; for logits, apply a softmax first",
         )
     error = np.abs(total - 1)
@@ -136,30 +156,13 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
         )
     inexact = error > WORTH_SAYING
     renormalised = int(inexact.sum())
-    raw = [probs[:, code] for code in range(probs.shape[1])]
     if lowest < 0 or renormalised:
         # Others stay as they are, whatever is beside them.
         rows = np.flatnonzero(inexact | (probs.min(axis=1) < 0))
         fixed = np.maximum(probs[rows], 0)
         probs = probs.copy()
         probs[rows] = fixed / fixed.sum(axis=1, keepdims=True)
-    chosen = probs.argmax(axis=1).astype(np.int32)
-    if schema.pred is None:
-        return Checked(Outputs(chosen, probs), raw, renormalised)
-    pred = _read_codes(batch, schema)
-    return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
-
-
-def _name_column(schema: Schema, code: int) -> str:
-    """The column that holds the probability of a class."""
-    return repr(schema.outputs[0 if schema.kind == "prob-list" else code])
-
-
-def _name_columns(schema: Schema) -> str:
-    """The column of probabilities, or what the columns' names begin with."""
-    if schema.kind == "prob-list":
-        return schema.outputs[0]
-    return f"{_common_prefix(schema.outputs)}*"
+    return probs, renormalised
 
 
 def _read_probabilities(batch: pa.RecordBatch, schema: Schema) -> Array:

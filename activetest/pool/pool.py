@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from activetest.pool.notices import describe_pool
 from activetest.pool.roles import assign_roles, is_vector, shorten_list
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
+from activetest.pool.uncertain import ReadAttribute, read_uncertain, resolve_values
 from activetest.safe_text import mask_secrets
 
 # Values decoded at once (threads hold a few times as many), and the fewest rows.
@@ -52,6 +53,8 @@ class Block:
                   they were not read
     groups        per group of the schema, codes (R,) and the names they stand for; likewise
     amounts       {column: (R,) weights or prices}; likewise
+    uncertain     {name: what is known of it} of the attributes with probabilities; empty where
+                  groups were not read
     """
 
     start: int
@@ -60,6 +63,7 @@ class Block:
     features: list[Array]
     groups: list[tuple[Array, list[str]]]
     amounts: dict[str, Array]
+    uncertain: dict[str, ReadAttribute]
 
     @property
     def ids(self) -> Text:
@@ -171,6 +175,7 @@ class Pool:
         if schema.task == "classification":
             pool.schema = resolve_classes(pool, choices)
         if pool.schema.attributes:
+            pool.schema = resolve_values(pool)
             pool.schema = resolve_bins(pool, choices.attributes, bins)
         pool.notices = describe_pool(pool.schema, files.schema, pool.rows)
         if suggest:
@@ -217,6 +222,7 @@ class Pool:
             *(schema.output_columns if "outputs" in parts else ()),
             *(schema.features if "features" in parts else ()),
             *(schema.group_columns if "groups" in parts else ()),
+            *(chain(*schema.uncertain_columns) if "groups" in parts else ()),
             *(schema.amount_columns if "amounts" in parts else ()),
         ]
         return list(dict.fromkeys(columns)), parts
@@ -270,15 +276,17 @@ class Pool:
         features = schema.features if "features" in strip.parts else ()
         try:
             checked = pool_outputs.read_outputs(batch, schema) if "outputs" in strip.parts else None
+            uncertain = read_uncertain(batch, schema) if "groups" in strip.parts else {}
             return Block(
                 start,
                 self._read_ids(batch, start) if "ids" in strip.parts else None,
                 checked,
                 pool_columns.read_columns(batch, features, self.widths) if features else [],
-                _encode_groups(batch, schema, checked, self.deciles)
+                _encode_groups(batch, schema, checked, self.deciles, uncertain)
                 if "groups" in strip.parts
                 else [],
                 read_amounts(batch, schema) if "amounts" in strip.parts else {},
+                uncertain,
             )
         except BadRow as bad:
             where = self._describe_row(batch, start, bad.row)
@@ -336,7 +344,8 @@ class Pool:
             if (found.task, found.kind) != (schema.task, schema.kind):
                 column = table.field(schema.outputs[0])
                 raise PoolError(f"column {column.name!r} is {column.type}")
-            for column in (schema.pred, schema.std, *schema.group_columns):
+            probabilities = chain(*schema.uncertain_columns)
+            for column in (schema.pred, schema.std, *schema.group_columns, *probabilities):
                 if column is not None and column not in table.names:
                     raise PoolError(f"the pool has no column {column!r}")
             if schema.kind == "prob-list" and find_list_length(self, schema.outputs[0]) != len(
@@ -453,16 +462,26 @@ def _leave_out_empty_lists(pool: Pool, *, named: bool) -> Schema:
 
 
 def _encode_groups(
-    batch: pa.RecordBatch, schema: Schema, checked: pool_outputs.Checked | None, edges: Array | None
+    batch: pa.RecordBatch,
+    schema: Schema,
+    checked: pool_outputs.Checked | None,
+    edges: Array | None,
+    uncertain: dict[str, ReadAttribute],
 ) -> list[tuple[Array, list[str]]]:
-    """Codes and names of each group of the schema; edges are those of Pool.deciles."""
+    """Codes and names of each group of the schema; edges are those of Pool.deciles.
+
+    Of uncertain attributes an item has its known value, or the most probable one.
+    """
     bins = schema.bins
     parts = {
         column: assign_bins(batch.column(column), bins[column])
         if column in bins
         else pool_columns.encode_values(batch.column(column))
         for column in schema.group_columns
+        if column not in uncertain
     }
+    for name, values in zip(schema.uncertain, schema.uncertain_values, strict=True):
+        parts[name] = uncertain[name].likeliest, list(values)
     for column in schema.computed:
         if checked is None:
             raise ValueError(f"the group {column} follows from the outputs, which were not read")

@@ -10,13 +10,15 @@ import pyarrow.types as kinds
 from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
-from activetest.pool.groups import COMPUTED, PREDICTED, columns_of
+from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
 from activetest.pool.schema import ROW_PREFIX, Schema
 
 # Columns that may reveal the label, or hold weights of items: features only if the user says so.
 NOT_A_FEATURE = re.compile(
     r"^y$|(^|_)(labels?|targets?|truth|groundtruth|weights?|wt|\w*wgt)($|_)", re.I
 )
+# Before the name of an attribute, in the name of a column with its probabilities.
+ATTRIBUTE_PREFIX = "attr_prob_"
 # A column of numbers, and how many bins it is cut into.
 _BINS = re.compile(r"(.+)\[(\d{1,4})\]")
 # Columns that may hold weights of items.
@@ -54,8 +56,12 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
             )
     groups = tuple(dict.fromkeys((*choices.groups, *attributes)))
     columns = dict.fromkeys(column for group in groups for column in columns_of(group))
-    computed = tuple(name for name in columns if name in COMPUTED and name not in table.names)
+    uncertain = _find_uncertain(table, attributes)
+    follow = {*COMPUTED} | ({LABEL} & {*attributes} - {*uncertain})
+    computed = tuple(name for name in columns if name in follow and name not in table.names)
     for column in columns:
+        if column in uncertain and column not in table.names:
+            continue
         if column in computed:
             _check_computed(column, task, kind)
             continue
@@ -78,7 +84,9 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     predicted = {"pred"} if kind != "pred" else set()
     # An attribute that is named as no group may be a feature as well.
     named = {column for group in choices.groups for column in columns_of(group)}
-    also_features = {*attributes} - named - {id_column, *outputs, pred, std, choices.weight}
+    also_features = {*attributes} - {*uncertain} - named
+    also_features -= {id_column, *outputs, pred, std, choices.weight}
+    used |= {column for each in uncertain.values() for column in each}
     features = _choose_features(table, choices, (used | predicted) - also_features)
     ignored = tuple(name for name in table.names if name not in used and name not in features)
     return Schema(
@@ -98,7 +106,38 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         weight=choices.weight or None,
         price=choices.price or None,
         attributes=attributes,
+        uncertain=tuple(uncertain),
+        uncertain_columns=tuple(uncertain.values()),
+        gold=tuple(name for name in uncertain if name in table.names),
     )
+
+
+def _find_uncertain(table: pa.Schema, attributes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """{attribute: columns} of the attributes that have columns of probabilities.
+
+    A column belongs to the attribute with the longest name that fits. Raises PoolError for columns
+    that are no numbers, and for a list beside others.
+    """
+    found: dict[str, list[str]] = {}
+    for column in table.names:
+        if column.startswith(ATTRIBUTE_PREFIX):
+            rest = column.removeprefix(ATTRIBUTE_PREFIX)
+            fitting = [name for name in attributes if rest == name or rest.startswith(f"{name}_")]
+            if fitting:
+                found.setdefault(max(fitting, key=len), []).append(column)
+    for name, columns in found.items():
+        whole = f"{ATTRIBUTE_PREFIX}{name}"
+        if whole in columns and len(columns) > 1:
+            raise PoolError(
+                f"the attribute {name!r} has probabilities in {whole!r} and in {columns[-1]!r}",
+                hint="leave one of them out, or rename it",
+            )
+        for column in columns:
+            if column == whole:
+                _require(table, column, is_vector, f"{whole} holds one list of numbers per row")
+            else:
+                _require(table, column, is_number, "probabilities must be numbers")
+    return {name: tuple(found[name]) for name in attributes if name in found}
 
 
 def split_bins(attribute: str, columns: Sequence[str]) -> tuple[str, int | None]:
@@ -128,6 +167,11 @@ def _check_computed(column: str, task: str, kind: str) -> None:
         raise ChoiceError(
             f"`groups={[column]!r}`: this pool predicts values, not classes",
             hint="group by a column of the pool, for example bands of the prediction",
+        )
+    if column == LABEL and kind == "pred":
+        raise ChoiceError(
+            f"`attributes={[column]!r}`: the label is unknown, and the pool has no probabilities",
+            hint=f"`attributes=['{PREDICTED}']` takes the predicted class",
         )
     if column != PREDICTED and kind == "pred":
         raise ChoiceError(

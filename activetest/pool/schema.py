@@ -1,7 +1,7 @@
 """The role of every column of a pool, as it is stored in study.toml."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +37,10 @@ class Schema:
     attributes    columns whose combinations a surface is about; they are among the groups
     binned        columns of numbers among the attributes that are cut into bins
     edges         (B + 1,) edges of the bins of each of them
+    uncertain     attributes that have columns of probabilities
+    uncertain_columns  those columns, of each of them
+    uncertain_values   the values of each of them, in code order
+    gold          those among them with a column of values that are known for some rows
     """
 
     task: str
@@ -59,6 +63,10 @@ class Schema:
     attributes: tuple[str, ...] = ()
     binned: tuple[str, ...] = ()
     edges: tuple[tuple[float, ...], ...] = ()
+    uncertain: tuple[str, ...] = ()
+    uncertain_columns: tuple[tuple[str, ...], ...] = ()
+    uncertain_values: tuple[tuple[str, ...], ...] = ()
+    gold: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples, and nothing about attributes without any."""
@@ -95,12 +103,22 @@ class Schema:
             for key, value in entries.items()
         }
         schema = Schema(**values)
-        if len(schema.edges) != len(schema.binned) or not {*schema.attributes} <= {*schema.groups}:
+        lengths = len(schema.uncertain), len(schema.uncertain_columns), len(schema.uncertain_values)
+        if (
+            len(schema.edges) != len(schema.binned)
+            or len({*lengths}) > 1
+            or not {*schema.attributes} <= {*schema.groups}
+        ):
             raise ChoiceError(
-                "[pool] binned, edges and attributes do not fit each other",
+                "[pool] attributes and what is said of them do not fit each other",
                 hint="restore them, or name the attributes again: `study.change(attributes=names)`",
             )
         return schema
+
+    def drop_groups(self) -> "Schema":
+        """The roles without features, groups and attributes."""
+        absent: dict[str, Any] = dict.fromkeys(("features", "groups", *_OF_ATTRIBUTES), ())
+        return replace(self, **absent)
 
     @property
     def bins(self) -> dict[str, tuple[float, ...]]:
@@ -118,7 +136,8 @@ class Schema:
     def group_columns(self) -> tuple[str, ...]:
         """The single columns of the pool that the groups are made of."""
         columns = (column for group in self.groups for column in columns_of(group))
-        return tuple(column for column in dict.fromkeys(columns) if column not in self.computed)
+        absent = {*self.computed, *self.uncertain} - {*self.gold}
+        return tuple(column for column in dict.fromkeys(columns) if column not in absent)
 
     @property
     def amount_columns(self) -> tuple[str, ...]:
@@ -134,7 +153,10 @@ class Schema:
         )
 
 
-_OF_ATTRIBUTES = ("attributes", "binned", "edges")
+_OF_ATTRIBUTES = (
+    *("attributes", "binned", "edges"),
+    *("uncertain", "uncertain_columns", "uncertain_values", "gold"),
+)
 
 
 def _to_lists(value: Any) -> Any:
@@ -174,8 +196,18 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "outputs": ("a list of texts", lambda value: _are_texts(value) and len(value) > 0),
     **dict.fromkeys(
-        ("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
+        (
+            *("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
+            *("uncertain", "gold"),
+        ),
         ("a list of texts", _are_texts),
+    ),
+    **dict.fromkeys(
+        ("uncertain_columns", "uncertain_values"),
+        (
+            "a list of lists of texts",
+            lambda value: isinstance(value, list | tuple) and all(map(_are_texts, value)),
+        ),
     ),
     "edges": ("a list of lists of ascending numbers", _are_edges),
     "open_classes": ("true or false", lambda value: isinstance(value, bool)),

@@ -71,8 +71,7 @@ def kept_columns(
     if study is None:
         return {}
     schema = parse_schema(study.pool)
-    needed = replace(schema, features=(), groups=(), attributes=(), binned=(), edges=())
-    Pool(name, needed, Files(path)).check()
+    Pool(name, schema.drop_groups(), Files(path)).check()
     groups = schema.groups
     if "attributes" in columns:
         # Attributes bring their groups with them, and take them away.
