@@ -1,0 +1,285 @@
+"""The default: several predictions from other arms, each combined with the arm's own labels.
+
+Members are a constant; logistic regressions on attribute values, and on pairs of them; a Gaussian
+process in the Hamming distance; boosted trees; and the model's own confidence, where it has one,
+averaged over the items of an arm. Each says what to expect of an arm without its own labels, and a
+Beta of that mean, whose strength maximises the Beta-binomial likelihood of what each arm's labels
+were, joins them with the arm's own labels. Shares of the members are softmax weights on the same
+likelihoods, averaged over a Bayesian bootstrap of the arms (Yao 2018).
+
+The mean of an arm is left out of its own prediction exactly as its posterior allows (Gaussian
+processes, the confidence) or by folds of arms (trees). A label that belongs to several arms counts
+in each by its share, so that what other arms say of one still holds part of its labels.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import beta as beta_distribution
+
+from activetest.nouns.rows import Array
+from activetest.nouns.surface import Surface, SurfaceData
+from activetest.surfaces import _boosting as boosting
+from activetest.surfaces import _confidence as confidence
+from activetest.surfaces import _hamming_gp as hamming
+from activetest.surfaces._own_counts import (
+    compute_log_likelihoods,
+    discount_counts,
+    find_strength,
+    find_weights,
+)
+
+# Draws from what is believed, over all members.
+DRAWS = 128
+# Evaluations of the marginal likelihood, by the number of hyperparameters: cold and warm.
+EVALUATIONS = {1: 8, 2: 16, 3: 24}
+# A warm fit keeps its hyperparameters until labels have grown by this factor.
+GROWTH = 1.25
+# Labels below which hyperparameters stay at the centre of their prior, and strengths begin here.
+FEWEST, STRENGTH = 20, 30.0
+PROCESSES = {"main effects": hamming.MAIN, "pairs": hamming.PAIRS, "gaussian process": hamming.DEEP}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Draws of what a member expects. D draws.
+
+    rest     (D, A) of the items of each arm without a label
+    labels   (D, A) of the labels of each arm; the same as rest where items of an arm are alike
+    at       from codes (M, K) to (D, M)
+    extra    variance of logits that combinations have in addition where they never occur
+    """
+
+    rest: Array
+    labels: Array
+    at: Callable[[Array], Array]
+    extra: float = 0.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """What one model expects of every arm.
+
+    mean      (O,) of the labels of arms that have some, as other arms say
+    variance  (O,) of that mean
+    strength  of its Beta
+    draw      of D draws
+    state     what a later fit begins with
+    """
+
+    mean: Array
+    variance: Array
+    strength: float
+    draw: Callable[[int, np.random.Generator], Prediction]
+    state: Mapping[str, Any]
+
+
+def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None = None) -> Surface:
+    """The surface; from an earlier one the hyperparameters, until labels have grown by a quarter.
+
+    Time grows with the cube of the arms that have labels, up to 5,000 of them; the labels of others
+    count for their own arm alone.
+    """
+    members = _fit_members(data, rng, earlier)
+    _, counts = _find_observed(data)
+    scores = [
+        compute_log_likelihoods(member.strength, counts, member.mean, member.variance)
+        for member in members.values()
+    ]
+    shares = dict(zip(members, find_weights(np.array(scores), DRAWS, rng), strict=True))
+    chosen = {name: count for name, count in shares.items() if count}
+    total, positive = data.counts.sum(axis=1), data.counts[:, 0]
+    own = np.divide(positive, total, out=np.zeros(len(total)), where=total > 0)
+    phi = np.empty((DRAWS, len(data.arms)), np.float32)
+    psi = np.empty((DRAWS, len(data.arms)), np.float32)
+    parts: list[tuple[Prediction, float]] = []
+    start = 0
+    for name, count in chosen.items():
+        member, rows = members[name], slice(start, start + count)
+        part = member.draw(int(count), rng)
+        # The labels move what is expected of the rest by what they differ from what was of them.
+        trust = (total / (member.strength + total)).astype(np.float32)
+        phi[rows] = np.clip(part.rest + trust * (own.astype(np.float32) - part.labels), 0, 1)
+        psi[rows] = member.strength + total
+        parts.append((part, member.strength))
+        start += count
+
+    def predict(codes: Array) -> tuple[Array, Array]:
+        absent = data.arms.find(codes) < 0
+        means, scales = [], []
+        for part, strength in parts:
+            mean = part.at(codes)
+            lack = part.extra * absent * mean * (1 - mean)
+            means.append(mean)
+            scales.append(np.maximum(1 / (1 / (1 + strength) + lack) - 1, 0.01))
+        return np.concatenate(means), np.concatenate(scales).astype(np.float32)
+
+    searched = data.weights.sum()
+    if earlier is not None and not _is_due(data, earlier):
+        searched = earlier.state["searched"]
+    return Surface(
+        method="stacked",
+        mean=phi.mean(axis=0, dtype=float),
+        phi=phi,
+        psi=psi,
+        predict=predict,
+        parts={name: float(count) / DRAWS for name, count in chosen.items()},
+        state={
+            "searched": float(searched),
+            **{name: member.state for name, member in members.items()},
+        },
+    )
+
+
+def _find_observed(data: SurfaceData) -> tuple[Array, Array]:
+    """(O,) arms that have labels, and their counts (O, 2)."""
+    arms = np.flatnonzero(data.counts.sum(axis=1) > 0)
+    return arms, data.counts[arms]
+
+
+def _is_due(data: SurfaceData, earlier: Surface | None) -> bool:
+    """Whether hyperparameters are looked for again."""
+    if data.weights.sum() < FEWEST:
+        return False
+    return earlier is None or bool(
+        data.weights.sum() > GROWTH * max(earlier.state["searched"], FEWEST)
+    )
+
+
+def _fit_members(
+    data: SurfaceData, rng: np.random.Generator, earlier: Surface | None
+) -> dict[str, Member]:
+    """All members that these labels and this pool allow."""
+    states = {} if earlier is None else earlier.state
+    search = _is_due(data, earlier)
+    members = {"constant": _fit_constant(data)}
+    if len(_find_observed(data)[0]):
+        for name, kernel in PROCESSES.items():
+            members[name] = _fit_process(data, kernel, states.get(name), search)
+        if data.weights.sum() >= boosting.FEWEST:
+            members["boosted trees"] = _fit_trees(data, rng)
+    if data.confidence is not None:
+        members["confidence"] = _fit_confidence(data, states.get("confidence"), search)
+    return members
+
+
+def _fit_constant(data: SurfaceData) -> Member:
+    """Jeffreys's posterior of one mean for all arms."""
+    _, counts = _find_observed(data)
+    strength = STRENGTH
+    for _ in range(2):
+        mild = discount_counts(counts, strength)
+        first, second = (0.5 + mild.sum(axis=0) - mild).T
+        mean = first / (first + second)
+        variance = mean * (1 - mean) / (first + second + 1)
+        strength = find_strength(counts, mean, variance)
+    whole = 0.5 + discount_counts(counts, strength).sum(axis=0)
+
+    def draw(draws: int, rng: np.random.Generator) -> Prediction:
+        del rng
+        level = beta_distribution.ppf((np.arange(draws) + 0.5) / draws, *whole)
+        level = level.astype(np.float32)[:, None]
+
+        def at(codes: Array) -> Array:
+            return np.tile(level, (1, len(codes)))
+
+        rest = at(data.arms.codes)
+        return Prediction(rest, rest, at)
+
+    return Member(mean, variance, strength, draw, {})
+
+
+def _fit_process(
+    data: SurfaceData, kernel: hamming.Kernel, state: Mapping[str, Any] | None, search: bool
+) -> Member:
+    """A Gaussian process in the Hamming distance; its strength, then the process again with it."""
+    arms, counts = _find_observed(data)
+    # The most labelled arms enter exactly, in the order of their codes.
+    most = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[: hamming.EXACT])
+    codes, inside = data.arms.codes[arms], counts[most]
+    numbers, sizes = data.arms.numbers[arms[most]], data.arms.attributes.sizes
+    strength, theta = STRENGTH, np.array(kernel.start)
+    slope = np.zeros(len(most))
+    if state is not None:
+        strength, theta = state["strength"], state["theta"]
+        _, here, there = np.intersect1d(numbers, state["numbers"], return_indices=True)
+        slope[here] = state["slope"][there]
+    if search:
+        mild = discount_counts(inside, strength)
+        theta = hamming.search(kernel, codes[most], mild, theta, EVALUATIONS[len(theta)])
+    for again in (True, False):
+        mild = discount_counts(inside, strength)
+        found = hamming.fit(kernel, theta, codes[most], mild, sizes, slope)
+        slope = found.mode.gradient
+        mean, variance = _predict_others(found, codes, most)
+        before, strength = strength, find_strength(counts, mean, variance)
+        if again and abs(np.log(strength / before)) < 0.2:
+            break
+
+    def draw(draws: int, rng: np.random.Generator) -> Prediction:
+        posterior = found.make_posterior(draws, rng)
+
+        def at(codes: Array) -> Array:
+            mean, away = posterior(codes)
+            return np.asarray(expit(away + mean))
+
+        rest = at(data.arms.codes)
+        return Prediction(rest, rest, at)
+
+    kept = {"theta": theta, "strength": strength, "numbers": numbers, "slope": slope}
+    return Member(mean, variance, strength, draw, kept)
+
+
+def _predict_others(found: hamming.Fit, codes: Array, most: Array) -> tuple[Array, Array]:
+    """(O,) mean and variance of sigmoid(f) at arms with labels, without their own."""
+    latent, spread = np.empty(len(codes)), np.empty(len(codes))
+    latent[most], spread[most] = found.leave_out()
+    others = np.setdiff1d(np.arange(len(codes)), most)
+    if len(others):
+        latent[others], spread[others] = found.predict(codes[others])
+    return hamming.find_moments(latent, spread)
+
+
+def _fit_trees(data: SurfaceData, rng: np.random.Generator) -> Member:
+    """Boosted trees; the error of their means is part of the strength."""
+    arms, counts = _find_observed(data)
+    codes, sizes = data.arms.codes[arms], data.arms.attributes.sizes
+    mean = boosting.fit_folds(codes, counts, sizes, rng)
+    variance = np.zeros(len(arms))
+    strength = find_strength(counts, mean, variance)
+
+    def draw(draws: int, rng: np.random.Generator) -> Prediction:
+        del rng
+        evaluate = boosting.fit(codes, counts, sizes)
+
+        def at(codes: Array) -> Array:
+            return np.tile(evaluate(codes).astype(np.float32), (draws, 1))
+
+        rest = at(data.arms.codes)
+        rest[:, arms] = mean
+        return Prediction(rest, rest, at)
+
+    return Member(mean, variance, strength, draw, {})
+
+
+def _fit_confidence(data: SurfaceData, state: Mapping[str, Any] | None, search: bool) -> Member:
+    """The regression on the model's confidence, and its average over the items of every arm."""
+    arms, counts = _find_observed(data)
+    theta = confidence.START if state is None else state["theta"]
+    entries = confidence.list_entries(data)
+    if search:
+        theta = confidence.search(data, entries, theta, EVALUATIONS[2])
+    prior = confidence.make_prior(theta, data.classes, data.arms.attributes.sizes)
+    found, _ = confidence.regress(entries, prior)
+    mean, variance = hamming.find_moments(*confidence.leave_out(entries, found, arms))
+    strength = find_strength(counts, mean, variance)
+
+    def draw(draws: int, rng: np.random.Generator) -> Prediction:
+        averages = confidence.draw_averages(data, entries, found, draws, rng)
+        at, extra = confidence.extend(data, averages.rest)
+        return Prediction(averages.rest, averages.labels, at, extra)
+
+    return Member(mean, variance, strength, draw, {"theta": theta})
