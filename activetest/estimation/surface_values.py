@@ -113,9 +113,9 @@ def _count_items(data: SurfaceData) -> tuple[Array, Array, Array]:
     rest = data.arms.support - known
     if data.declined is not None:
         # One annotator may have declined what another one answered.
-        lost = data.declined.astype(float)
-        lost[data.items] = 0
-        rest = rest - data.arms.membership.T @ lost
+        unanswerable = data.declined.astype(float)
+        unanswerable[data.items] = 0
+        rest = rest - data.arms.membership.T @ unanswerable
     # Parts of items are in single precision.
     return np.where(rest > _ROUNDING * data.arms.support, rest, 0.0), known, total
 

@@ -52,14 +52,14 @@ def _spread(codes: Array, sizes: tuple[int, ...]) -> Array:
     return np.concatenate(columns, axis=1).astype(np.float32)
 
 
+def assign_folds(numbers: Array) -> Array:
+    """(M,) fold of each combination by its number (M,), the same in every fit."""
+    mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray((mixed >> np.uint64(33)) % np.uint64(FOLDS)).astype(int)
+
+
 def fit_folds(
-    codes: Array, counts: Array, sizes: tuple[int, ...], rng: np.random.Generator
-) -> Array:
-    """(O,) the mean at every arm from the labels of other folds of arms."""
-    fold = rng.permutation(len(codes)) % FOLDS
-    mean = np.empty(len(codes))
-    for k in range(FOLDS):
-        held = fold == k
-        if held.any():
-            mean[held] = fit(codes[~held], counts[~held], sizes)(codes[held])
-    return mean
+    codes: Array, counts: Array, sizes: tuple[int, ...], folds: Array
+) -> list[Callable[[Array], Array]]:
+    """A model for each fold (O,) of arms, from the labels of the other folds."""
+    return [fit(codes[folds != k], counts[folds != k], sizes) for k in range(FOLDS)]

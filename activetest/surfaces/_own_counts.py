@@ -1,18 +1,17 @@
 """What an arm's own labels say beside a prediction from other arms: a Beta, and how strong it is.
 
-Axes: O arms with labels, D draws, as in activetest.nouns.surface.
+Axes: O arms with labels, G strengths, as in activetest.nouns.surface.
 """
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import betaln
 
 from activetest.nouns.rows import Array
 
 # What is believed of a strength before labels: log-normal, about 30 labels, give or take a factor
-# of 4.5. Data of a few hundred labels decide against it.
-_MEDIAN, _SPREAD = 30.0, 1.5
-_LOWEST, _HIGHEST = 0.3, 1e5
+# of 7.4. It takes a thousand labels or more to know it well, so that draws of it are used.
+_MEDIAN, _SPREAD = 30.0, 2.0
+_GRID = np.linspace(np.log(0.3), np.log(1e5), 61)
 # A prediction is never more certain than this, whatever its model says.
 _EDGE = 1e-4
 
@@ -35,19 +34,36 @@ def compute_log_likelihoods(strength: float, counts: Array, mean: Array, varianc
     return np.asarray(betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b))
 
 
-def find_strength(counts: Array, mean: Array, variance: Array) -> float:
-    """The strength with the largest Beta-binomial likelihood of means that are out of fold.
+def weigh_strengths(counts: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+    """(G,) strengths and their probabilities, by the Beta-binomial likelihood of all counts.
 
-    A weak prior decides where labels do not: without two labels in any arm the likelihood is flat.
+    mean and variance (O,) are those of predictions that do not know the arm's own counts. Without
+    two labels in any arm the likelihood is flat, and the prior decides.
     """
+    strengths = np.exp(_GRID)
+    scores = [
+        compute_log_likelihoods(strength, counts, mean, variance).sum() for strength in strengths
+    ]
+    score = np.array(scores) - 0.5 * ((_GRID - np.log(_MEDIAN)) / _SPREAD) ** 2
+    prob = np.exp(score - score.max())
+    return strengths, prob / prob.sum()
 
-    def loss(log_strength: float) -> float:
-        prior = 0.5 * ((log_strength - np.log(_MEDIAN)) / _SPREAD) ** 2
-        strength = float(np.exp(log_strength))
-        return float(prior - compute_log_likelihoods(strength, counts, mean, variance).sum())
 
-    bounds = (np.log(_LOWEST), np.log(_HIGHEST))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+def find_strength(counts: Array, mean: Array, variance: Array) -> float:
+    """The strength that is most probable."""
+    strengths, prob = weigh_strengths(counts, mean, variance)
+    return float(strengths[prob.argmax()])
+
+
+def draw_strengths(
+    counts: Array, mean: Array, variance: Array, draws: int, rng: np.random.Generator
+) -> Array:
+    """(draws,) strengths at equally spaced probabilities, shuffled, the same in each half."""
+    strengths, prob = weigh_strengths(counts, mean, variance)
+    half = draws // 2
+    place = np.searchsorted(prob.cumsum(), (np.arange(half) + 0.5) / half)
+    chosen = rng.permutation(strengths[np.minimum(place, len(strengths) - 1)])
+    return np.asarray(np.tile(chosen, 2))
 
 
 def discount_counts(counts: Array, strength: float) -> Array:

@@ -3,9 +3,9 @@
 Members are a constant; logistic regressions on attribute values, and on pairs of them; a Gaussian
 process in the Hamming distance; boosted trees; and the model's own confidence, where it has one,
 averaged over the items of an arm. Each says what to expect of an arm without its own labels, and a
-Beta of that mean, whose strength maximises the Beta-binomial likelihood of what each arm's labels
-were, joins them with the arm's own labels. Shares of the members are softmax weights on the same
-likelihoods, averaged over a Bayesian bootstrap of the arms (Yao 2018).
+Beta of that mean, whose strength is weighed by the Beta-binomial likelihood of what each arm's
+labels were, joins them with the arm's own labels. Shares of the members are softmax weights on the
+same likelihoods, averaged over a Bayesian bootstrap of the arms (Yao 2018).
 
 The mean of an arm is left out of its own prediction exactly as its posterior allows (Gaussian
 processes, the confidence) or by folds of arms (trees). A label that belongs to several arms counts
@@ -28,6 +28,7 @@ from activetest.surfaces import _hamming_gp as hamming
 from activetest.surfaces._own_counts import (
     compute_log_likelihoods,
     discount_counts,
+    draw_strengths,
     find_strength,
     find_weights,
 )
@@ -65,7 +66,7 @@ class Member:
 
     mean      (O,) of the labels of arms that have some, as other arms say
     variance  (O,) of that mean
-    strength  of its Beta
+    strength  of its Beta, the most probable one
     draw      of D draws
     state     what a later fit begins with
     """
@@ -83,7 +84,7 @@ def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None 
     Time grows with the cube of the arms that have labels, up to 5,000 of them; the labels of others
     count for their own arm alone.
     """
-    members = _fit_members(data, rng, earlier)
+    members = _fit_members(data, earlier)
     _, counts = _find_observed(data)
     scores = [
         compute_log_likelihoods(member.strength, counts, member.mean, member.variance)
@@ -95,16 +96,18 @@ def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None 
     own = np.divide(positive, total, out=np.zeros(len(total)), where=total > 0)
     phi = np.empty((DRAWS, len(data.arms)), np.float32)
     psi = np.empty((DRAWS, len(data.arms)), np.float32)
-    parts: list[tuple[Prediction, float]] = []
+    parts: list[tuple[Prediction, Array]] = []
     start = 0
     for name, count in chosen.items():
         member, rows = members[name], slice(start, start + count)
         part = member.draw(int(count), rng)
         # The labels move what is expected of the rest by what they differ from what was of them.
-        trust = (total / (member.strength + total)).astype(np.float32)
+        strength = draw_strengths(counts, member.mean, member.variance, int(count), rng)[:, None]
+        strength = strength.astype(np.float32)
+        trust = (total / (strength + total)).astype(np.float32)
         phi[rows] = np.clip(part.rest + trust * (own.astype(np.float32) - part.labels), 0, 1)
-        psi[rows] = member.strength + total
-        parts.append((part, member.strength))
+        psi[rows] = strength + total
+        parts.append((part, strength))
         start += count
 
     def predict(codes: Array) -> tuple[Array, Array]:
@@ -149,9 +152,7 @@ def _is_due(data: SurfaceData, earlier: Surface | None) -> bool:
     )
 
 
-def _fit_members(
-    data: SurfaceData, rng: np.random.Generator, earlier: Surface | None
-) -> dict[str, Member]:
+def _fit_members(data: SurfaceData, earlier: Surface | None) -> dict[str, Member]:
     """All members that these labels and this pool allow."""
     states = {} if earlier is None else earlier.state
     search = _is_due(data, earlier)
@@ -160,7 +161,7 @@ def _fit_members(
         for name, kernel in PROCESSES.items():
             members[name] = _fit_process(data, kernel, states.get(name), search)
         if data.weights.sum() >= boosting.FEWEST:
-            members["boosted trees"] = _fit_trees(data, rng)
+            members["boosted trees"] = _fit_trees(data, states.get("boosted trees"), search)
     if data.confidence is not None:
         members["confidence"] = _fit_confidence(data, states.get("confidence"), search)
     return members
@@ -243,26 +244,37 @@ def _predict_others(found: hamming.Fit, codes: Array, most: Array) -> tuple[Arra
     return hamming.find_moments(latent, spread)
 
 
-def _fit_trees(data: SurfaceData, rng: np.random.Generator) -> Member:
-    """Boosted trees; the error of their means is part of the strength."""
+def _fit_trees(data: SurfaceData, state: Mapping[str, Any] | None, search: bool) -> Member:
+    """Boosted trees: of each fold of arms those that the other folds grew.
+
+    The error of their means is part of the strength.
+    """
     arms, counts = _find_observed(data)
-    codes, sizes = data.arms.codes[arms], data.arms.attributes.sizes
-    mean = boosting.fit_folds(codes, counts, sizes, rng)
-    variance = np.zeros(len(arms))
+    attributes = data.arms.attributes
+    codes = data.arms.codes[arms]
+    if state is None or search:
+        folds = boosting.assign_folds(data.arms.numbers[arms])
+        models = boosting.fit_folds(codes, counts, attributes.sizes, folds)
+    else:
+        models = state["models"]
+
+    def at(codes: Array) -> Array:
+        folds = boosting.assign_folds(attributes.number(codes))
+        mean = np.empty(len(codes), np.float32)
+        for k, evaluate in enumerate(models):
+            if (folds == k).any():
+                mean[folds == k] = evaluate(codes[folds == k])
+        return mean
+
+    mean, variance = at(codes).astype(float), np.zeros(len(arms))
     strength = find_strength(counts, mean, variance)
 
     def draw(draws: int, rng: np.random.Generator) -> Prediction:
         del rng
-        evaluate = boosting.fit(codes, counts, sizes)
+        rest = np.tile(at(data.arms.codes), (draws, 1))
+        return Prediction(rest, rest, lambda codes: np.tile(at(codes), (draws, 1)))
 
-        def at(codes: Array) -> Array:
-            return np.tile(evaluate(codes).astype(np.float32), (draws, 1))
-
-        rest = at(data.arms.codes)
-        rest[:, arms] = mean
-        return Prediction(rest, rest, at)
-
-    return Member(mean, variance, strength, draw, {})
+    return Member(mean, variance, strength, draw, {"models": models})
 
 
 def _fit_confidence(data: SurfaceData, state: Mapping[str, Any] | None, search: bool) -> Member:
