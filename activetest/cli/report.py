@@ -1,6 +1,7 @@
 """activetest report, as a command."""
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -86,6 +87,29 @@ def report(
     estimator: options.name_list(
         "Estimator to show.", "--estimator", completes="estimators"
     ) = None,
+    surface: Annotated[
+        bool,
+        Option("--surface", help="Show more of the metric at combinations of attributes."),
+    ] = False,
+    at: Annotated[
+        list[str] | None,
+        Option(
+            "--at",
+            metavar="CELL",
+            help="Combination to show, such as 'race=Black,sex=Female'; may be given again.",
+        ),
+    ] = None,
+    map: Annotated[
+        list[str] | None,
+        Option("--map", metavar="COL*COL", help="Two attributes to map; may be given again."),
+    ] = None,
+    plot: Annotated[
+        list[Path] | None,
+        Option("--plot", metavar="FILE", help="Draw the map to this file, .svg; one for each."),
+    ] = None,
+    force: Annotated[
+        bool, Option("--force", help="Let --plot replace a file that report has not drawn.")
+    ] = False,
     verbose: Annotated[
         bool,
         Option("--verbose", "-v", help="Show all estimates and notes, in text and Markdown."),
@@ -119,6 +143,11 @@ def report(
         "bound": bound,
         "population": population,
         "cluster": cluster,
+        "surface": surface,
+        "at": at,
+        "maps": map,
+        "plot": plot,
+        "force": force,
     }
     finished = Study.open(study).report(**options.drop_missing(settings))
     extent = {}

@@ -111,10 +111,20 @@ _REPORT = {
     "bound": Parameter("--bound"),
     "population": Parameter("--population", Takes.NOTHING),
     "cluster": Parameter("--cluster"),
+    "surface": Parameter("--surface", Takes.NOTHING),
+    "at": Parameter("--at", Takes.REPEATED),
+    "maps": Parameter("--map", Takes.REPEATED),
+    "plot": Parameter("--plot", Takes.REPEATED),
+    "force": Parameter("--force", Takes.NOTHING),
 }
 _EXPORT = {
     "rescue": Parameter("--rescue", Takes.NOTHING),
     "path": Parameter("--output"),
+    "force": Parameter("--force", Takes.NOTHING),
+}
+_SURFACE = {
+    "path": Parameter("--output"),
+    "all": Parameter("--all", Takes.NOTHING),
     "force": Parameter("--force", Takes.NOTHING),
 }
 _SIMULATE = {
@@ -164,12 +174,13 @@ CALLS = {
     "study.status": Call("activetest status"),
     "study.verify": Call("activetest verify", {"contains": Parameter("--contains")}),
     "study.export": Call("activetest export", _EXPORT),
+    "study.surface": Call("activetest export", _SURFACE, ending="--surface"),
     "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
 }
-# Every setting and argument that has an option, by its name alone.
+# Every setting and argument that has an option, by its name alone; settings come first.
 OPTIONS = {
     name: parameter
-    for call in CALLS.values()
+    for call in reversed(CALLS.values())
     for name, parameter in call.parameters.items()
     if parameter.flag
 }

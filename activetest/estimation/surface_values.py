@@ -96,7 +96,7 @@ def _combine(
     lower, upper = _find_limits(share, variance, level)
     lower, upper = n_rest * lower, n_rest * upper
     if np.isin(data.values, (0, 1)).all():
-        lower, upper = _round_limits(lower, upper, n_rest)
+        lower, upper = _round_limits(lower, upper, expected, n_rest)
     below = np.where(items > 0, items, np.nan)
     mean, lower, upper = ((add(total) + part) / below for part in (expected, lower, upper))
     return SurfaceValues(mean, lower, upper, variance * (n_rest / below) ** 2, items, n_known)
@@ -143,16 +143,17 @@ def _average_draws(
     return center + shift, np.maximum(square / len(phi) - shift**2, 0), own / len(phi)
 
 
-def _round_limits(lower: Array, upper: Array, rest: Array) -> tuple[Array, Array]:
+def _round_limits(lower: Array, upper: Array, expected: Array, rest: Array) -> tuple[Array, Array]:
     """The limits of sums over the rest as whole numbers, where the rest is whole items.
 
     A sum of zeros and ones is one: the limits of a Beta would leave out "all right" and "all wrong"
-    of a few items however likely these are. Rounded, they are nearly the Beta-binomial's own.
+    of a few items however likely these are. Rounded, they are nearly the Beta-binomial's own. What
+    is expected stays between them.
     """
     whole = np.isclose(rest, np.round(rest), rtol=0, atol=1e-6)
     return (
-        np.where(whole, np.maximum(np.ceil(lower - 0.5), 0), lower),
-        np.where(whole, np.minimum(np.floor(upper + 0.5), rest), upper),
+        np.where(whole, np.minimum(np.ceil(lower - 0.5), np.floor(expected)), lower),
+        np.where(whole, np.maximum(np.floor(upper + 0.5), np.ceil(expected)), upper),
     )
 
 

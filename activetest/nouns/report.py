@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
+from activetest.nouns.surface_report import SurfaceReport
 
 SCHEMA_VERSION = 2
 # Keys of JSON documents that version 2 renamed: {the key of version 1: the key now}.
@@ -195,6 +196,8 @@ class Report:
                                              count alike
     beyond                                   the setting of a report on the population; empty where
                                              this is one
+    surface                                  the metric at combinations of attributes; None unless
+                                             it is the study's question, or was requested
     """
 
     pool: str
@@ -217,6 +220,7 @@ class Report:
     cluster: str | None = None
     weight: str | None = None
     beyond: str = ""
+    surface: SurfaceReport | None = None
 
 
 @dataclass(frozen=True)

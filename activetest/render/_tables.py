@@ -27,6 +27,7 @@ class Table:
 
     kept    headings of columns that no terminal is too narrow for
     left    headings of further columns that are aligned to the left
+    named   heading of a column of names, if it is none that always is one
     """
 
     title: str
@@ -34,6 +35,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     kept: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    named: str = ""
 
 
 @dataclass(frozen=True)

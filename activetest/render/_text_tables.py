@@ -17,6 +17,9 @@ from rich.text import Text
 from activetest.render import _words as words
 from activetest.render._tables import WIDEST_MATRIX, Matrix, Table
 
+# {row of a map: of each cell the colours of letters and ground in hexadecimals, or None}
+Colors = Sequence[Sequence[tuple[str, str] | None]]
+
 # Columns that are dropped on a narrow terminal, the first first; those of _SPARE_IF_SAME only where
 # all of their cells are the same.
 _SPARE = (
@@ -49,6 +52,7 @@ class Page:
     console    whose width is that of the room, or endless
     edge       column at which prose wraps
     room       columns that tables have; None where their lines may be of any length
+    colored    whether colours are wanted
     dropped    headings of columns for which there was no room
     marked     whether an interval was marked as not reliable
     """
@@ -56,6 +60,7 @@ class Page:
     console: Console
     edge: int
     room: int | None
+    colored: bool = False
     dropped: dict[str, None] = field(default_factory=dict)
     marked: bool = False
 
@@ -70,7 +75,7 @@ class Page:
 
         edge = width or make(None).width
         room = edge if width or sys.stdout.isatty() else None
-        return Page(make(room or _ENDLESS), edge, room)
+        return Page(make(room or _ENDLESS), edge, room, color)
 
     def print(self, text: RenderableType = "") -> None:
         """Print prose, or a grid of prose."""
@@ -87,12 +92,34 @@ def show(page: Page, table: Table, *, gaps: bool = False, below: str = "") -> No
     if widths:
         _print(page, table, widths, gaps=gaps, below=below)
         return
-    name = next((place for place, each in enumerate(table.headings) if each in _NAMES), None)
+    names = (*_NAMES, table.named)
+    name = next((place for place, each in enumerate(table.headings) if each in names), None)
     under_name = None if name is None else _fit_columns(table, page.room, without=name)
     if name is not None and under_name:
         _print_under_names(page, table, name, under_name)
     else:
         _print_stacked(page, table, name or 0)
+
+
+def show_map(page: Page, table: Table, colors: Colors | None) -> None:
+    """Print the table of a map: cells with a colour stand on it, where there are colours.
+
+    As many columns as there is room for; those that are missing are named below.
+    """
+    widths, room = _widths(table), page.room
+    shown = list(widths)
+    while room is not None and len(shown) > 2 and _excess({c: widths[c] for c in shown}, room) > 0:
+        page.dropped[table.headings[shown.pop()]] = None
+    _print_title(page, table)
+    grid = _make_grid(table, {column: widths[column] for column in shown}, _GAP)
+    for number, row in enumerate(table.rows):
+        cells = [Text(row[column]) for column in shown]
+        for place, cell in enumerate(cells[1:] if colors else ()):
+            if ground := (colors or ())[number][place]:
+                ink, paper = ground
+                cell.stylize(f"#{ink} on #{paper}")
+        grid.add_row(*cells)
+    page.console.print(grid)
 
 
 def show_any(page: Page, table: Table | Matrix) -> None:

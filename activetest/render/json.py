@@ -15,6 +15,7 @@ from activetest.nouns.group_report import (
 )
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Report
+from activetest.nouns.surface_report import SurfaceReport
 from activetest.render import _assessment
 
 # Keys of each kind of record, in order.
@@ -40,6 +41,14 @@ _COMPARISON = (
 _CELL = ("truth", "predicted", "estimate", "lower", "upper")
 _BIN = (
     *("low", "high", "n_pool", "n_labeled", "confidence", "accuracy", "lower", "upper", "method"),
+)
+_SURFACE = (
+    *("metric", "higher_better", "method", "parts", "level", "attributes", "min_support"),
+    *("combinations", "occurring", "ranked", "labelled"),
+)
+_ARM = (
+    *("attributes", "estimate", "lower", "upper", "method", "n_pool", "n_labeled", "n_arms"),
+    *("occurs", "reason"),
 )
 # Where a value is found whose attribute is not called like its key.
 _ATTRIBUTES = {
@@ -76,6 +85,7 @@ def render(report: Report) -> str:
             "gates": [_write_gate(gate) for gate in report.gates],
         }
         | _write_answer(report.assessment)
+        | {"surface": _write_surface(report.surface) if report.surface else None}
     )
 
 
@@ -105,6 +115,22 @@ def _write_answer(answer: Assessment | None) -> dict[str, Any]:
         "confusion": _write_confusion(matrix) if matrix else None,
         "reliability": _write_reliability(diagram) if diagram else None,
     }
+
+
+def _write_surface(surface: SurfaceReport) -> dict[str, Any]:
+    """A surface: its extremes, effects of attributes, and what was named; not every combination."""
+    fields = {name: getattr(surface, name) for name in _SURFACE}
+    for name in ("worst", "best", "effects", "cells"):
+        fields[name] = [read_record(cell, _ARM) for cell in getattr(surface, name)]
+    fields["maps"] = [
+        {
+            "first": found.first,
+            "second": found.second,
+            "cells": [read_record(cell, _ARM) for row in found.cells for cell in row],
+        }
+        for found in surface.maps
+    ]
+    return fields
 
 
 def _write_gate(gate: Gate) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.report import Counts, EstimateRow, Note, Report, count_verdicts
-from activetest.render import _assessment, _extent, _gates, _tables
+from activetest.nouns.surface_report import SurfaceReport
+from activetest.render import _assessment, _extent, _gates, _surface, _tables
 from activetest.render import _words as words
 
 ABRIDGED = True
@@ -57,9 +58,13 @@ def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -
     parts.append(_Part(f"**{_escape(_tables.headline(report))}**"))
     if report.assessment:
         parts.append(_Part(f"**{_escape(_assessment.sentence(report.assessment))}**"))
+    if report.surface:
+        parts.append(_Part(f"**{_escape(_surface.sentence(report.surface))}**"))
     parts.append(_write_list(map(": ".join, _tables.facts(report))))
     if report.assessment:
         parts += _write_answer(report.assessment, report.estimates, verbose=verbose)
+    if report.surface:
+        parts += _write_surface(report.surface, verbose=verbose)
     tables = _tables.tables(report, verbose=verbose)
     parts += map(_write_any, tables)
     end = _write_notes(_extent.notes(report, verbose=verbose))
@@ -91,6 +96,15 @@ def _write_answer(answer: Assessment, rows: Sequence[EstimateRow], *, verbose: b
         parts.append(_write_table(_assessment.bins(answer)))
         if remarks := _assessment.remarks(answer):
             parts.append(_write_list(remarks))
+    return parts
+
+
+def _write_surface(surface: SurfaceReport, *, verbose: bool) -> list[_Part]:
+    """What is known of the surface."""
+    parts = [_write_list(map(": ".join, _surface.facts(surface)))]
+    parts += map(_write_table, _surface.tables(surface, verbose=verbose))
+    for found in surface.maps:
+        parts += [_write_table(_surface.map_table(found)), _Part(_escape(_surface.LEGEND))]
     return parts
 
 

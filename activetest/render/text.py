@@ -14,7 +14,8 @@ from rich.text import Text
 
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report, Weight, count_verdicts
-from activetest.render import _assessment, _extent, _gates, _tables, _text_tables
+from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
+from activetest.render import _assessment, _extent, _gates, _surface, _tables, _text_tables
 from activetest.render import _words as words
 from activetest.render._text_tables import Page
 
@@ -49,10 +50,14 @@ def render(
         if answer:
             style = "bold green" if answer.decided else "bold"
             page.print(Text(_assessment.sentence(answer), style=style))
+        if report.surface:
+            page.print(Text(_surface.sentence(report.surface), style="bold"))
         page.print()
         _print_facts(page, _tables.facts(report))
         if answer:
             _print_answer(page, answer, report.estimates, verbose=verbose)
+        if report.surface:
+            _print_surface(page, report.surface, verbose=verbose)
         for table in _tables.tables(report, verbose=verbose):
             _text_tables.show_any(page, table)
         _print_notes(page, _extent.notes(report, verbose=verbose))
@@ -64,6 +69,17 @@ def render(
 def sentence(report: Report) -> str:
     """The headline as a sentence."""
     return _tables.headline(report)
+
+
+def surface(found: SurfaceReport, *, width: int | None = None, color: bool | None = None) -> str:
+    """A surface without the rest of a report."""
+
+    def write(page: Page) -> None:
+        page.print(Text(_surface.sentence(found), style="bold"))
+        page.print()
+        _print_surface(page, found, verbose=False)
+
+    return _capture(write, width, color)
 
 
 def status(
@@ -129,6 +145,29 @@ def _print_answer(
     if _extent.has_diagram(answer, verbose=verbose):
         _print_diagram(page, answer)
         _print_notes(page, list(map(Note, _assessment.remarks(answer))))
+
+
+def _print_surface(page: Page, surface: SurfaceReport, *, verbose: bool) -> None:
+    """What is known of the surface: how it was judged, tables, and maps."""
+    _print_facts(page, _surface.facts(surface))
+    whole = _surface.tables(surface, verbose=verbose)
+    narrow = _surface.tables(surface, verbose=verbose, joined=True)
+    for table, joined in zip(whole, narrow, strict=True):
+        _text_tables.show(page, table if _text_tables.fits(table, page.room) else joined)
+    for found in surface.maps:
+        _print_map(page, found, higher_better=surface.higher_better)
+
+
+def _print_map(page: Page, found: SurfaceMap, *, higher_better: bool) -> None:
+    """A map, in colours where these are wanted; columns have letters where names are too wide."""
+    table, key = _surface.map_table(found), ""
+    if not _text_tables.fits(table, page.room):
+        table, key = _surface.abridge(found)
+    colors = _surface.list_colors(found, higher_better=higher_better) if page.colored else None
+    _text_tables.show_map(page, table, colors)
+    for line in filter(None, (key, _surface.LEGEND)):
+        page.print(Text(line, style="dim"))
+    page.print()
 
 
 def _print_diagram(page: Page, answer: Assessment) -> None:

@@ -1,5 +1,6 @@
 """Gates: the verdict on every requirement. One object decides text, JSON and exit code."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from activetest.errors import ChoiceError, NotEstimable
@@ -12,7 +13,9 @@ from activetest.item_statistics.metric import Metric
 from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.report import UNDECIDED, Gate
+from activetest.nouns.surface_report import SurfaceCell
 from activetest.reporting import requirements
+from activetest.reporting.group_notes import describe_group
 from activetest.reporting.notes import describe_group_option
 from activetest.reporting.requirements import Requirement
 from activetest.reporting.rows import (
@@ -22,17 +25,37 @@ from activetest.reporting.rows import (
     count_labelled,
     is_reliable,
 )
+from activetest.reporting.surface_answer import (
+    SURFACE,
+    PoolSurface,
+    find_cell,
+    flip,
+    is_opposite,
+    parse_product,
+)
 from activetest.rounds.fit import make_generator
+from activetest.rounds.surface import find_arms
+
+# What is said of a verdict that rests on a surface.
+_BY_SURFACE = (
+    "decided by the surface's interval, which holds for one look and if its model is right"
+)
 
 
 def judge_requirements(
-    view: View, required: list[tuple[Requirement, Metric]], interval: str | None
+    view: View,
+    required: list[tuple[Requirement, Metric]],
+    interval: str | None,
+    surface: Callable[[], PoolSurface] | None = None,
 ) -> tuple[Gate, ...]:
     """One gate per requirement and its metric.
 
     Gates are anytime-valid unless `interval` is "fixed", which holds at a single look. A gate is
     wrong with probability 1 - level at most. All gates have to pass, so a pass needs no
     correction; a fail needs that probability divided by the number of gates.
+
+    surface   fits that of the study, where it has attributes: combinations of them that are no
+              group of the study are decided by its interval, which holds if the model is right
 
     Raises ChoiceError for a group that does not exist, and for a threshold that the metric cannot
     reach.
@@ -42,6 +65,7 @@ def judge_requirements(
             f"gates need a level above 0.5, and this study has {view.choices.level:g}",
             "`study.change(level=0.95)`",
         )
+    cells: list[dict[str, str] | None] = []
     for requirement, metric in required:
         if not metric.lower <= requirement.threshold <= metric.upper:
             raise ChoiceError(
@@ -49,7 +73,11 @@ def judge_requirements(
                 f"{metric.lower:g} or above {metric.upper:g}",
                 "write shares, not percentages: 0.9 for 90 %",
             )
-        if interval != FIXED and (reason := why_not_bettable(metric)):
+        cell = _find_cell(view, requirement)
+        cells.append(cell)
+        if cell is not None:
+            _check_cell(view, requirement, metric, interval)
+        elif interval != FIXED and (reason := why_not_bettable(metric)):
             why = f", because {reason}" if metric.ratio else ""
             raise ChoiceError(
                 f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
@@ -60,7 +88,9 @@ def judge_requirements(
     judge = _judge_once if interval == FIXED else _judge_anytime
     return tuple(
         judge(view, requirement, metric, _find_group(view, requirement), len(required))
-        for requirement, metric in required
+        if cell is None or surface is None
+        else _judge_by_surface(view, requirement, metric, cell, len(required), surface)
+        for (requirement, metric), cell in zip(required, cells, strict=True)
     )
 
 
@@ -195,6 +225,97 @@ def _judge_once(
         verdict=verdict,
         reason=reason,
     )
+
+
+def _judge_by_surface(
+    view: View,
+    requirement: Requirement,
+    metric: Metric,
+    named: dict[str, str],
+    count: int,
+    fit: Callable[[], PoolSurface],
+) -> Gate:
+    """The verdict of the surface's interval at a combination of attributes.
+
+    Raises ChoiceError for a combination without items: there is nothing that could pass.
+    """
+    gate = _undecided_gate(view, requirement, metric, view.evidence.groups[0])
+    gate = replace(
+        gate,
+        group=_name_group(requirement),
+        n_labeled=0,
+        quantity=replace(gate.quantity, saving=Saving()),
+    )
+    try:
+        fitted = fit()
+    except NotEstimable as error:
+        return replace(gate, reason=error.problem)
+
+    def find(level: float) -> SurfaceCell:
+        cell = find_cell(fitted, named, level)
+        return flip(cell) if is_opposite(metric, fitted.metric) else cell
+
+    cell = find(gate.level)
+    if not cell.occurs:
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: no item of the pool has this combination",
+            f"`study.report(at={describe_group(named)!r})` predicts it",
+        )
+    strict = find(1 - 2 * (1 - view.choices.level) / count)
+    if cell.lower is None or strict.lower is None or strict.upper is None:
+        return replace(gate, quantity=cell.quantity, reason=cell.reason)
+    return replace(
+        gate,
+        quantity=cell.quantity,
+        verdict=requirements.decide_by_interval(
+            requirement, cell.lower, cell.upper, strict=(strict.lower, strict.upper)
+        ),
+        n_labeled=round(cell.n_labeled),
+        reason=cell.reason or (_BY_SURFACE if cell.method == SURFACE else None),
+    )
+
+
+def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
+    """{attribute: value} of a requirement that the surface decides; None for all others.
+
+    Raises ChoiceError for a value that is not there.
+    """
+    if requirement.group is None or not view.choices.attributes:
+        return None
+    column, value = requirement.group
+    if column in view.cache.group_names:
+        return None
+    attributes = find_arms(view.cache, view.choices.attributes).attributes
+    try:
+        return parse_product(column, value, attributes)
+    except ChoiceError as error:
+        problem = f"requirement {requirement.text!r}: {error.problem}"
+        raise ChoiceError(problem, error.hint) from error
+
+
+def _check_cell(view: View, requirement: Requirement, metric: Metric, interval: str | None) -> None:
+    """Raises ChoiceError where the surface decides no such gate."""
+    if view.population:
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: the surface is about this pool",
+            "leave out `population`",
+        )
+    if interval == ANYTIME:
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: the interval of a surface holds for one look",
+            "leave out `interval`, or make it a group: "
+            + describe_group_option((requirement.group or ("",))[0], view.cache.group_names),
+        )
+    if metric.title != view.choices.judged and not is_opposite(metric, view.choices.judged):
+        raise ChoiceError(
+            f"requirement {requirement.text!r}: the surface is about {view.choices.judged}",
+            f"`study.change(metric={metric.title!r})`",
+        )
+
+
+def _name_group(requirement: Requirement) -> dict[str, str] | None:
+    """{column: value} of a requirement, as written."""
+    return None if requirement.group is None else dict([requirement.group])
 
 
 def _undecided_gate(view: View, requirement: Requirement, metric: Metric, group: Group) -> Gate:

@@ -1,6 +1,6 @@
 """The log of draws: every draw with its probability, and every answer ever given, as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -79,7 +79,12 @@ class DrawLog:
         text = write_csv([COLUMNS, *map(_write_cells, self.rows)])
         if path is None:
             return text
-        _write_file(read_path("path", path, StorageError), text, self.folder, force=force)
+        write_new_file(
+            read_path("path", path, StorageError),
+            lambda file: write_text(file, text),
+            self.folder,
+            force=force,
+        )
         return None
 
     def to_frame(self, kind: str = "pandas") -> Any:
@@ -113,28 +118,38 @@ def _write_cells(row: "LoggedRow") -> Iterator[Any]:
         yield neutralise_cell(value) if isinstance(value, str) and name != "id" else value
 
 
-def _write_file(path: Path, text: str, folder: Path | None, *, force: bool) -> None:
-    """Write a file as a whole or not at all. Raises StorageError where it may not be written."""
-    inputs = _find_inputs(folder) if folder else {}
-    overwrite.check_target(path, _refuse, inputs=inputs, study=folder, force=force)
+def write_text(path: Path, text: str) -> None:
+    """Write text to a file as it is."""
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def write_new_file(
+    path: Path, write: Callable[[Path], None], folder: Path | None, *, force: bool
+) -> None:
+    """Write a file as a whole or not at all. Raises StorageError where it may not be written.
+
+    write    writes to the file of a path
+    folder   of the study, no file of which is written over
+    force    replace a file that is there
+    """
+    check_new_file(path, folder, force=force)
     with raising_storage_errors(path, remedy="choose another `path`, one you may write to"):
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8", newline="")
+            write(path)
             return
         # The file that a link points to is replaced, not the link.
         with atomic.replacing_file(path.resolve(), durable=True) as building:
-            building.write_text(text, encoding="utf-8", newline="")
+            write(building)
 
 
-def _refuse(path: Path) -> None:
-    """A log that is there may have been worked on."""
-    raise StorageError(
-        f"{path} is there already", "write to another file, or replace it: `force=True`"
-    )
+def check_new_file(path: Path, folder: Path | None, *, force: bool) -> None:
+    """Raises StorageError for a file that is there, or that belongs to a study."""
+    inputs = find_inputs(folder) if folder else {}
+    overwrite.check_target(path, _refuse, inputs=inputs, study=folder, force=force)
 
 
-def _find_inputs(folder: Path) -> dict[str, object]:
-    """What the study reads; nothing where study.toml is damaged."""
+def find_inputs(folder: Path) -> dict[str, object]:
+    """{what it is: address} of what the study reads; nothing where study.toml is damaged."""
     from activetest.study import config
 
     try:
@@ -143,6 +158,13 @@ def _find_inputs(folder: Path) -> dict[str, object]:
         return {}
     addresses = config.resolve_addresses(pool, folder)
     return {f"a file of the study ({key})": address for key, address in addresses.items()}
+
+
+def _refuse(path: Path) -> None:
+    """What is there may have been worked on."""
+    raise StorageError(
+        f"{path} is there already", "write to another file, or replace it: `force=True`"
+    )
 
 
 def export(folder: Path, *, rescue: bool) -> DrawLog:

@@ -1,10 +1,10 @@
 """Reports: every estimate with its interval, and what to know before believing it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from activetest import catalog
 from activetest.cache.cache import Cache
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.population import Population
 from activetest.estimation.view import (
     ANYTIME,
@@ -20,12 +20,23 @@ from activetest.labels import annotators
 from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import Log
 from activetest.nouns.report import Note, Weight, sort_notes
+from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
-from activetest.reporting import rows, verdicts
+from activetest.reporting import rows, surface_answer, verdicts
 from activetest.reporting.group_answer import answer_question
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
+from activetest.reporting.surface_answer import (
+    PoolSurface,
+    check_attributes,
+    describe_surface,
+    find_codes,
+    fit_pool_surface,
+    parse_cell,
+    parse_map,
+)
+from activetest.rounds.surface import find_arms
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
 from activetest.study.results import Report
@@ -36,6 +47,7 @@ from activetest.study.stored import StoredStudy
 BOTH_VIEWS = (HEADLINE, OWN_VIEW)
 # What a report on the population says about the answer to a question.
 _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
+_SURFACE_OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
 
 
 @one_blas_thread()
@@ -53,6 +65,9 @@ def report(
     bound: float | None = None,
     population: bool = False,
     cluster: str | None = None,
+    surface: bool = False,
+    at: Sequence[str | Mapping[str, str]] = (),
+    maps: Sequence[str] = (),
 ) -> Report:
     """Everything that is known about the model now. Changes nothing.
 
@@ -70,6 +85,9 @@ def report(
     population    numbers are about what the pool is a sample of: intervals hold the pool's own
                   sampling variance as well
     cluster       column of the pool; what is sampled are its values, with all of their items
+    surface       more of the metric at combinations of attributes than the answer to the question
+    at            combinations to show of it, "race=Black,sex=Female" or {attribute: value}
+    maps          pairs of attributes to show a map of, "race*age"
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
@@ -113,7 +131,11 @@ def report(
     estimates += rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
     estimates = rows.mark_one_look(estimates, kind)
     notes += about.note_kinds(kind, compared, estimates)
-    judged = verdicts.judge_requirements(view, list(zip(parsed, required, strict=True)), interval)
+    fitted = _Surface(study, log, cache)
+    described, about_surface = fitted.describe(at, maps, detailed=surface)
+    judged = verdicts.judge_requirements(
+        view, list(zip(parsed, required, strict=True)), interval, fitted.fit
+    )
     several = annotators.measure_agreement(answers, values=not cache.classes).items > 0
     notes += about.note_changed_labels(
         study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
@@ -132,6 +154,7 @@ def report(
             log, cache, choices, seed=study.seed, surrogate=surrogate
         )
         notes += [*about_answer, _OF_POOL] if population else about_answer
+    notes += [*about_surface, _SURFACE_OF_POOL] if described and population else about_surface
     counts, _ = status(study)
     return Report(
         pool=study.pool_name,
@@ -154,7 +177,47 @@ def report(
         cluster=cluster,
         weight=cache.roles.get("weight"),
         beyond="" if population else "`population=True`",
+        surface=described,
     )
+
+
+class _Surface:
+    """The surface of a study, fitted once for everything that a report says of it."""
+
+    def __init__(self, study: StoredStudy, log: Log, cache: Cache) -> None:
+        self._study, self._log, self._cache = study, log, cache
+        self._fitted: PoolSurface | None = None
+
+    def fit(self) -> PoolSurface:
+        """The fitted surface. Raises as fit_pool_surface does."""
+        if self._fitted is None:
+            choices, seed = self._study.choices, self._study.seed
+            self._fitted = fit_pool_surface(self._log, self._cache, choices, seed=seed)
+        return self._fitted
+
+    def describe(
+        self, at: Sequence[str | Mapping[str, str]], maps: Sequence[str], *, detailed: bool
+    ) -> tuple[SurfaceReport | None, list[Note]]:
+        """What the report says of it, and what to know; None and nothing where nobody asks.
+
+        Raises ChoiceError for a study without attributes, and for those that it lacks.
+        """
+        choices = self._study.choices
+        if detailed or at or maps:
+            check_attributes(choices)
+        elif choices.question != Question.SURFACE:
+            return None, []
+        names = choices.attributes
+        cells = [parse_cell(each, names) if isinstance(each, str) else dict(each) for each in at]
+        pairs = [parse_map(each, names) for each in maps]
+        for cell in cells:
+            find_codes(find_arms(self._cache, names).attributes, cell)
+        try:
+            fitted = self.fit()
+        except NotEstimable as error:
+            return None, [Note(f"{error.problem[:1].upper()}{error.problem[1:]}.", Weight.WIDE)]
+        found = describe_surface(fitted, cells=cells, maps=pairs, detailed=detailed)
+        return found, surface_answer.write_notes(fitted)
 
 
 def _check_population(kind: str, half_width: float | None) -> None:

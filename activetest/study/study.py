@@ -1,7 +1,7 @@
 """The study as Python sees it: every verb of the loop is a method."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
     from activetest.study.stored import StoredStudy
+    from activetest.study.surface import StudySurface
     from activetest.study.verify import Verification
 
 # What is slow to import is imported by the method that uses it.
@@ -324,6 +325,11 @@ class Study:
         estimators: str | Sequence[str] | None = None,
         population: bool = False,
         cluster: str | None = None,
+        surface: bool = False,
+        at: str | Mapping[str, str] | Sequence[str | Mapping[str, str]] = (),
+        maps: str | Sequence[str] = (),
+        plot: str | Path | Sequence[str | Path] = (),
+        force: bool = False,
     ) -> Report:
         """How good the model is, as far as the labels say, and verdicts on gates.
 
@@ -349,17 +355,27 @@ class Study:
                 not about this pool: intervals hold the pool's own sampling variance as well.
             cluster: A column of the pool, with population: the pool is a sample of its values, such
                 as users, and items of one value may be alike.
+            surface: Adds the metric at combinations of the study's attributes. It is there anyway,
+                in short, where that is the study's question.
+            at: Combinations to show of it, complete or not: "race=Black,sex=Female", or
+                {attribute: value}. Several: a list.
+            maps: Pairs of attributes to show a map of: "race*age".
+            plot: A file for each map, .svg.
+            force: Replace files of `plot` that are no earlier maps.
 
         Raises:
-            ChoiceError: The study lacks a group, or a value makes no sense.
+            ChoiceError: The study lacks a group or an attribute, or a value makes no sense.
             PoolError: The pool has no column of clusters, or one item has none.
             UnknownMethod: There is no metric or estimator of this name.
             PoolChanged: The pool is not what it was.
         """
         from activetest.study.report import report
+        from activetest.study.surface import read_cells, saving_maps
 
-        return report(
-            self._current(),
+        stored, maps = self._current(), read_names("maps", maps)
+        save = saving_maps(maps, plot, stored.folder, force=read_flag("force", force))
+        found = report(
+            stored,
             metrics=read_names("metrics", metrics) or None,
             groups=None if groups is None else read_names("groups", groups),
             differences=read_names("differences", differences),
@@ -371,7 +387,47 @@ class Study:
             estimators=read_names("estimators", estimators) or None,
             population=read_flag("population", population),
             cluster=None if cluster is None else read_name("cluster", cluster),
+            surface=read_flag("surface", surface),
+            at=read_cells("at", at),
+            maps=maps,
         )
+        save(found)
+        return found
+
+    @_with_known_names
+    def surface(
+        self, *, path: str | Path | None = None, all: bool = False, force: bool = False
+    ) -> "StudySurface":
+        """The metric at every combination of the study's attributes, fitted to the labels.
+
+        >>> setup = study.change(attributes=["ink", "predicted"], surface="beta")
+        >>> surface = study.surface()
+        >>> surface
+        <StudySurface: error at 30 combinations of ink, predicted, by beta>
+        >>> surface.at(ink="much").n_pool
+        507
+
+        Args:
+            path: A file that all combinations are written to as well, .csv or .parquet.
+            all: Write those that do not occur in the pool, too, with their predictions.
+            force: Replace a file that is there, unless it is the study's.
+
+        Raises:
+            ChoiceError: The study has no attributes, its metric has no surface, or the file has
+                another ending.
+            NotEstimable: There is no label yet.
+            PoolChanged: The pool is not what it was.
+            StorageError: The file is there already, or cannot be written.
+        """
+        from activetest.study.surface import check_file, open_surface
+
+        stored, force, all = self._current(), read_flag("force", force), read_flag("all", all)
+        if path is not None:
+            check_file(path, stored.folder, force=force)
+        found = open_surface(stored)
+        if path is not None:
+            found.save(path, all=all, force=force)
+        return found
 
     @_with_known_names
     def verify(self, *, contains: str | None = None) -> "Verification":

@@ -75,6 +75,15 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
         ("study.report()", "activetest report"),
         ('study.report(require=["error<=0.1"])', "activetest report --require 'error<=0.1'"),
         ("study.report(half_width=0.02)", "activetest report --half-width 0.02"),
+        (
+            "study.report(at='race=Black,sex=Female')",
+            "activetest report --at race=Black,sex=Female",
+        ),
+        ('study.report(maps=["a*b"])', "activetest report --map 'a*b'"),
+        ("study.surface()", "activetest export --surface"),
+        ("study.surface(path='a.csv')", "activetest export --output a.csv --surface"),
+        ("study.change(surface='beta')", "activetest init --surface beta"),
+        ("surface='beta'", "--surface beta"),
         ("study.status()", "activetest status"),
         (
             'simulate(pool, key, estimators=["ase"], power=[1, 4])',

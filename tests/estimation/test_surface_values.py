@@ -75,6 +75,14 @@ def test_the_interval_of_an_arm_is_nearly_the_beta_binomial_one(labels, phi, psi
     assert rest.pmf(sums)[inside].sum() > 0.87
 
 
+def test_what_is_expected_lies_between_the_limits_also_where_it_is_less_than_an_item():
+    surface = make_surface(np.array([[0.004, 0.996, 0.5, 0.5]]), np.full((1, 4), 50.0))
+    found = estimate_arms(surface, make_data([], []), 0.9)
+    assert found.lower[0] == 0 and found.upper[0] == pytest.approx(1 / 40)
+    assert found.lower[1] == pytest.approx(29 / 30) and found.upper[1] == pytest.approx(1)
+    assert (found.lower <= found.mean).all() and (found.mean <= found.upper).all()
+
+
 def test_values_between_zero_and_one_need_no_whole_numbers():
     surface = make_surface(np.full((1, 4), 0.7), np.full((1, 4), 12.0))
     whole, broken = (estimate_arms(surface, make_data([90], [value]), 0.9) for value in (1.0, 0.5))

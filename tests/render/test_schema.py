@@ -58,6 +58,16 @@ REPORTS = {
     "identify": (["--question", "identify", "--worst", "2"], 20, []),
     "identify, every label known": (["--question", "identify"], 60, []),
     "identify, even draws before": (["--acquisition", "uniform", "--group", "place"], 20, []),
+    "surface": (
+        ["--question", "surface", "--attributes", "place,predicted", "--surface", "beta"],
+        20,
+        ["--at", "place=barn", "--map", "place*predicted"],
+    ),
+    "surface, early": (
+        ["--question", "surface", "--attributes", "place", "--surface", "beta"],
+        0,
+        [],
+    ),
     "compare": (["--question", "compare", "--compare", "cat,dog", "--rope", "0.1"], 20, []),
 }
 
@@ -166,7 +176,7 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
 NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation"]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
-WHOLE = ("compare", "gates", "groups, differences", "status", "simulation")
+WHOLE = ("compare", "gates", "groups, differences", "surface", "status", "simulation")
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 
 
@@ -227,7 +237,8 @@ def test_the_version_and_the_closed_lists_are_those_of_the_program():
     verdicts = {report.PASS, report.FAIL, report.UNDECIDED}
     assert set(properties["gate"]["verdict"]["enum"]) == verdicts
     assert properties["report"]["selection"]["enum"] == list(choices.Selection)
-    assert properties["question"]["question"]["enum"] == list(choices.Question)
+    of_groups = [each for each in choices.Question if each != choices.Question.SURFACE]
+    assert properties["question"]["question"]["enum"] == of_groups
     assert properties["question"]["prior"]["enum"] == list(choices.Prior)
 
 

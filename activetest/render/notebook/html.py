@@ -20,7 +20,8 @@ from activetest.nouns.report import (
     Report,
     count_verdicts,
 )
-from activetest.render import _assessment, _extent, _gates, _tables
+from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
+from activetest.render import _assessment, _extent, _gates, _surface, _tables
 from activetest.render import _words as words
 
 # Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
@@ -29,7 +30,7 @@ _MOST_ROWS, _MOST_LETTERS = 60, 200
 _MOST_INTERVALS = 5
 # Tables that a cell holds at most.
 _MOST_TABLES = 12
-_ALL = "`report.to_frame()` has all"
+_ALL, _ALL_ARMS = "`report.to_frame()` has all", "`study.surface()` has all"
 
 # Notebooks would read dollar signs in names as formulas.
 _CLASSES = "activetest tex2jax_ignore mathjax_ignore"
@@ -51,9 +52,13 @@ def render(report: Report) -> str:
     parts = [_write_strong(_tables.headline(report))]
     if answer:
         parts.append(_write_strong(_assessment.sentence(answer)))
+    if report.surface:
+        parts.append(_write_strong(_surface.sentence(report.surface)))
     if report.gates:
         parts += _write_gates(report.gates)
     parts.append(_write_facts(_tables.facts(report)))
+    if report.surface:
+        parts += _write_surface(report.surface)
     tables = _list_tables(report, answer)
     parts += [_write_table(table, _ALL) for table in tables[:_MOST_TABLES]]
     if len(tables) > _MOST_TABLES:
@@ -66,6 +71,11 @@ def render(report: Report) -> str:
         parts.append(_write_small(words.LEGEND))
     parts.append(_write_small(_extent.left_out(report, _extent.MORE)))
     return _wrap(parts)
+
+
+def surface(found: SurfaceReport) -> str:
+    """A surface without the rest of a report."""
+    return _wrap([_write_strong(_surface.sentence(found)), *_write_surface(found)])
 
 
 def batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], summary: str = "") -> str:
@@ -109,6 +119,41 @@ def _write_gates(gates: Sequence[Gate]) -> list[str]:
     verdicts = count_verdicts(gates) + _gates.evidence(gates)
     table = _write_table(_gates.table(gates), "`report.gates` has all")
     return [_write_strong(verdicts), table, _write_list(_gates.remarks(gates))]
+
+
+def _write_surface(found: SurfaceReport) -> list[str]:
+    """How the surface was judged, its tables and its maps."""
+    parts = [_write_facts(_surface.facts(found))]
+    parts += [_write_table(table, _ALL_ARMS) for table in _surface.tables(found)]
+    for each in found.maps:
+        parts.append(_write_map(each, higher_better=found.higher_better))
+    return parts
+
+
+def _write_map(found: SurfaceMap, *, higher_better: bool) -> str:
+    """A map as a table whose cells have colours."""
+    table = _surface.map_table(found)
+    colors = _surface.list_colors(found, higher_better=higher_better)
+    head = "".join(
+        f'<th scope="col" style="{_CELL};text-align:right">{_escape(name)}</th>'
+        for name in table.headings
+    )
+    rows = []
+    for row, cells, grounds in zip(table.rows, found.cells, colors, strict=True):
+        written = [f'<th scope="row" style="{_CELL};text-align:left">{_escape(row[0])}</th>']
+        for text, cell, ground in zip(row[1:], cells, grounds, strict=True):
+            paint = f";color:#{ground[0]};background:#{ground[1]}" if ground else ""
+            spoken = _escape(_surface.describe_cell(found.metric, cell))
+            written.append(
+                f'<td title="{spoken}" style="padding:.15em .5em;border:0;text-align:right{paint}">'
+                f"{_escape(text)}</td>"
+            )
+        rows.append(f'<tr style="background:transparent">{"".join(written)}</tr>')
+    return (
+        f'<div style="font-weight:bold">{_escape(table.title)}</div><table style="{_TABLE}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        + _write_small(_surface.LEGEND)
+    )
 
 
 def _write_table(table: _tables.Table | _tables.Matrix, rest: str) -> str:

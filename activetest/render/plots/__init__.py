@@ -1,1 +1,1 @@
-"""Curves of simulated strategies as pictures."""
+"""Pictures: curves of simulated strategies, and maps of surfaces."""

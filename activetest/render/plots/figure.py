@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activetest import atomic, overwrite
+from activetest import atomic
 from activetest.errors import ChoiceError
-from activetest.nouns.arguments import check_path
 from activetest.render._words import plain
+from activetest.render.plots._files import Origin, check_picture
 from activetest.render.plots.curves import (
     Curve,
     curves,
@@ -25,10 +25,10 @@ from activetest.render.plots.curves import (
 )
 
 FORMATS = (".svg", ".png")
-# What a picture states of who drew it, as matplotlib writes it, and how far from its beginning.
+# What a picture states of who drew it, as matplotlib writes it.
 _CREATOR = "activetest"
 _MARKERS = (b"<dc:title>activetest</dc:title>", b"tEXtSoftware\0activetest")
-_LONGEST_HEAD = 4096
+_OF_SIMULATE = Origin("simulate", _MARKERS)
 _INK, _FAINT = "#333333", "#D9D9D9"
 # Bands of more strategies than this would cover each other.
 _MOST_BANDS = 4
@@ -73,51 +73,20 @@ def check(
 
     Raises StorageError for a file of a study or an input.
     """
-    path = Path(path)
-    check_path(path, ChoiceError)
-    if path.suffix.lower() not in FORMATS:
-        raise ChoiceError(
-            f"{path} is neither .svg nor .png", "name the picture for example curves.svg"
-        )
-    if not path.parent.is_dir():
-        raise ChoiceError(f"there is no folder {path.parent}", "make it first")
-    overwrite.check_target(path, _check_marker, inputs=inputs or {}, force=force)
-    _check_writable(path)
+    check_picture(
+        path,
+        _OF_SIMULATE,
+        formats=FORMATS,
+        example="curves.svg",
+        inputs=inputs or {},
+        force=force,
+    )
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ChoiceError(
             "pictures need matplotlib, which is not installed",
             'python -m pip install "activetest[report]"',
-        ) from error
-
-
-def _check_marker(path: Path) -> None:
-    """Raises ChoiceError for a file that draw has not written."""
-    with open(path, "rb") as file:
-        beginning = file.read(_LONGEST_HEAD)
-    if not any(marker in beginning for marker in _MARKERS):
-        raise ChoiceError(
-            f"{path} is there already, and is no picture that simulate has drawn",
-            "name another file, or replace it: `force=True`",
-        )
-
-
-def _check_writable(path: Path) -> None:
-    """Open it and a temporary file beside it, and change nothing.
-
-    Permissions alone do not show that this works.
-    """
-    try:
-        if path.exists():
-            with open(path, "ab"):
-                pass
-        with atomic.replacing_file(path.resolve()) as building:
-            building.touch()
-            building.unlink()
-    except OSError as error:
-        raise ChoiceError(
-            f"no picture can be written to {path}: {error.strerror}", "name another file"
         ) from error
 
 

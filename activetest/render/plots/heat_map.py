@@ -1,0 +1,242 @@
+"""A surface by two attributes as an SVG: a picture that is also a table for screen readers.
+
+Colours of letters and lines follow the page, light or dark; there is no script, and nothing is
+loaded. The cells' colours are those of a terminal.
+"""
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+
+from activetest import atomic
+from activetest.nouns.surface_report import SurfaceCell, SurfaceMap
+from activetest.render import _surface
+from activetest.render import _words as words
+from activetest.render.plots._files import Origin, check_picture
+
+FORMATS = (".svg",)
+_MARK = 'data-drawn-by="activetest-map"'
+_OF_REPORT = Origin("report", (_MARK.encode(),))
+# Pixels: a cell, a letter of a name, the edge of all, a line of text, and the bar of colours.
+_CELL, _LETTER, _EDGE, _LINE, _BAR = (66, 42), 7.6, 16, 18, (180, 12)
+# Letters of a name, and how long names of columns may be before they are turned.
+_LONGEST, _FITTING = 30, 8
+_STYLE = """
+.atm-page{fill:#ffffff}.atm-text{fill:#1b1b1b}.atm-faint{fill:#5c5c5c}.atm-line{stroke:#9a9a9a}
+@media (prefers-color-scheme:dark){.atm-page{fill:#15181c}.atm-text{fill:#ececec}
+.atm-faint{fill:#a9adb3}.atm-line{stroke:#6b7076}}
+"""
+
+
+def check(
+    path: str | Path,
+    *,
+    inputs: Mapping[str, object],
+    study: Path | None = None,
+    force: bool = False,
+) -> None:
+    """Raises ChoiceError where no map can be written, StorageError for a file of a study.
+
+    inputs, study, force   as of overwrite.check_target; earlier maps are replaced
+    """
+    check_picture(
+        path,
+        _OF_REPORT,
+        formats=FORMATS,
+        example="map.svg",
+        inputs=inputs,
+        study=study,
+        force=force,
+    )
+
+
+def save(path: str | Path, picture: str) -> None:
+    """Write a picture, whole or not at all. Raises OSError when the file system refuses."""
+    # The file that a link points to is replaced, not the link.
+    with atomic.replacing_file(Path(path).resolve()) as building:
+        building.write_text(picture, encoding="utf-8", newline="")
+
+
+def draw(found: SurfaceMap, *, higher_better: bool) -> str:
+    """The map as SVG: each cell has its number and the reach of its interval."""
+    columns = [_shorten(name) for name in found.columns]
+    rows = [_shorten(name) for name in found.rows]
+    turned = max(map(len, columns), default=0) > _FITTING
+    longest = max(map(len, columns), default=0) * _LETTER
+    left = _EDGE + max(map(len, (*rows, _shorten(found.first)))) * _LETTER + 10
+    head = _EDGE + 2 * _LINE + 12
+    top = head + (longest * 0.71 + 14 if turned else _LINE)
+    width = max(
+        left + len(columns) * _CELL[0] + _EDGE + (longest * 0.71 if turned else 0),
+        _EDGE * 2 + len(_title(found)) * 8.2,
+        _EDGE * 2 + 460,
+    )
+    bottom = top + len(rows) * _CELL[1]
+    height = bottom + 4 * _LINE + _EDGE
+    scale = _surface.find_range(found)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {_MARK} width="{width:.0f}" '
+        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'font-family="system-ui,sans-serif" font-size="13" aria-label={_quote(_title(found))}>',
+        f"<title>{_escape(_title(found))}</title>",
+        f"<desc>{_escape(_describe(found))}</desc>",
+        f"<style>{_STYLE}</style>",
+        f'<rect class="atm-page" width="{width:.0f}" height="{height:.0f}"/>',
+        _write(_EDGE, _EDGE + 12, _title(found), 'class="atm-text" font-weight="bold"'),
+        _write(_EDGE, _EDGE + 12 + _LINE, _subtitle(found), 'class="atm-faint" font-size="11"'),
+        f'<g role="table" aria-label={_quote(_title(found))}>',
+        *_write_columns(found, columns, left, top, turned=turned),
+        *_write_rows(found, rows, left, top, scale, higher_better=higher_better),
+        "</g>",
+        *_write_legend(scale, bottom + 1.6 * _LINE, higher_better=higher_better),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _write_columns(
+    found: SurfaceMap, names: list[str], left: float, top: float, *, turned: bool
+) -> Iterator[str]:
+    """The row of headings."""
+    yield '<g role="row">'
+    yield _write(
+        left - 10,
+        top - 8,
+        _shorten(found.first),
+        'class="atm-faint" text-anchor="end" role="columnheader" font-style="italic"',
+    )
+    for place, name in enumerate(names):
+        x, y = left + (place + 0.5) * _CELL[0], top - 8
+        how = 'text-anchor="middle"'
+        if turned:
+            how = f'transform="rotate(-45 {x:.1f} {y:.1f})"'
+        yield _write(x, y, name, f'class="atm-text" role="columnheader" {how}')
+    yield "</g>"
+
+
+def _write_rows(
+    found: SurfaceMap,
+    names: list[str],
+    left: float,
+    top: float,
+    scale: tuple[float, float],
+    *,
+    higher_better: bool,
+) -> Iterator[str]:
+    """A row for each value of the first attribute."""
+    for down, (name, cells) in enumerate(zip(names, found.cells, strict=True)):
+        y = top + down * _CELL[1]
+        yield '<g role="row">'
+        how = 'class="atm-text" text-anchor="end" role="rowheader"'
+        yield _write(left - 10, y + _CELL[1] / 2 + 4, name, how)
+        for across, cell in enumerate(cells):
+            yield _draw_cell(found, cell, left + across * _CELL[0], y, scale, higher_better)
+        yield "</g>"
+
+
+def _draw_cell(
+    found: SurfaceMap,
+    cell: SurfaceCell,
+    x: float,
+    y: float,
+    scale: tuple[float, float],
+    higher_better: bool,
+) -> str:
+    """A rectangle with the number; one without an item is empty and crossed out."""
+    wide, high = _CELL[0] - 2, _CELL[1] - 2
+    spoken = _surface.describe_cell(found.metric, cell)
+    begin = f'<g role="cell" aria-label={_quote(spoken)}><title>{_escape(spoken)}</title>'
+    colors = _surface.color_cell(cell, scale, higher_better=higher_better)
+    if colors is None or cell.estimate is None:
+        return (
+            f'{begin}<path class="atm-line" fill="none" d="M{x + 1:.1f} {y + 1:.1f}h{wide}v{high}'
+            f'h-{wide}zl{wide} {high}" opacity=".55"/></g>'
+        )
+    ink, fill = (f"#{color}" for color in colors)
+    middle = x + _CELL[0] / 2
+    return (
+        f'{begin}<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{wide}" height="{high}" rx="3" '
+        f'fill="{fill}"/>'
+        + _write(
+            middle, y + 19, _surface.write_map_cell(cell), f'fill="{ink}" text-anchor="middle"'
+        )
+        + _write(
+            middle, y + 33, _write_reach(cell), f'fill="{ink}" text-anchor="middle" font-size="10"'
+        )
+        + "</g>"
+    )
+
+
+def _write_reach(cell: SurfaceCell) -> str:
+    """The interval under the number: from where to where."""
+    if cell.method == "exact" or cell.lower is None or cell.upper is None:
+        return "exact"
+    return f"{cell.lower:.2f}-{cell.upper:.2f}"
+
+
+def _write_legend(scale: tuple[float, float], y: float, *, higher_better: bool) -> Iterator[str]:
+    """The colours from the smallest to the largest number, and what empty cells are."""
+    steps = 24
+    yield '<g aria-hidden="true">'
+    for step in range(steps):
+        share = (step + 0.5) / steps
+        color = _surface.choose_color(share if higher_better else 1 - share)
+        x, wide = _EDGE + step * _BAR[0] / steps, _BAR[0] / steps + 0.4
+        fill = f'fill="#{_surface.write_color(color)}"'
+        yield f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_BAR[1]}" {fill}/>'
+    faint = 'class="atm-faint" font-size="11"'
+    ends = [f"{end:.2f}" for end in scale]
+    good = ("worse", "better") if higher_better else ("better", "worse")
+    yield _write(_EDGE, y + _BAR[1] + 14, f"{ends[0]} {good[0]}", faint)
+    last = f'{faint} text-anchor="end"'
+    yield _write(_EDGE + _BAR[0], y + _BAR[1] + 14, f"{good[1]} {ends[1]}", last)
+    x = _EDGE + _BAR[0] + 24
+    yield (f'<path class="atm-line" fill="none" d="M{x} {y}h18v12h-18zl18 12" opacity=".55"/>')
+    yield _write(x + 26, y + 10, "no such item in the pool", faint)
+    yield _write(x, y + _BAR[1] + 14, "(in brackets) no label there yet", faint)
+    yield "</g>"
+
+
+def _title(found: SurfaceMap) -> str:
+    return words.plain(f"{found.metric} by {found.first} and {found.second}")
+
+
+def _subtitle(found: SurfaceMap) -> str:
+    """What the small numbers are."""
+    level = found.cells[0][0].level
+    return (
+        f"columns: {words.plain(found.second)}; under each number its "
+        f"{words.percent(level)} credible interval"
+    )
+
+
+def _describe(found: SurfaceMap) -> str:
+    """Where the smallest and the largest number is."""
+    cells = [
+        cell for row in found.cells for cell in row if cell.occurs and cell.estimate is not None
+    ]
+    if not cells:
+        return "No item of the pool is in any cell."
+    ends = [choose(cells, key=lambda cell: cell.estimate or 0.0) for choose in (min, max)]
+    return "; ".join(
+        f"{which}: {_surface.describe_cell(found.metric, cell)}"
+        for which, cell in zip(("smallest", "largest"), ends, strict=True)
+    )
+
+
+def _write(x: float, y: float, text: str, attributes: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {attributes}>{_escape(text)}</text>'
+
+
+def _shorten(name: str) -> str:
+    """A name without the end of a long one."""
+    plain = words.plain(name)
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3].rstrip()}..."
+
+
+def _escape(text: str) -> str:
+    return escape(words.plain(text), quote=False)
+
+
+def _quote(text: str) -> str:
+    return f'"{escape(words.plain(text))}"'

@@ -1,0 +1,238 @@
+"""Surfaces of studies: reports, gates, tables and pictures, from the labels that there are."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import activetest as at
+from activetest.cli.app import main
+from activetest.render import junit, markdown, text
+
+SEXES, RACES = ("F", "M"), ("a", "b", "c")
+
+
+@pytest.fixture
+def opened(folder) -> at.Study:
+    """A study with a surface; 60 of 300 items are labelled, and (M, c) never occurs."""
+    rng = np.random.default_rng(0)
+    sex, race = rng.integers(2, size=300), rng.integers(3, size=300)
+    race = np.where((sex == 1) & (race == 2), 0, race)
+    score = rng.uniform(0.05, 0.95, 300)
+    columns = {
+        "id": [f"item-{row}" for row in range(300)],
+        "score": score,
+        "sex": [SEXES[each] for each in sex],
+        "race": [RACES[each] for each in race],
+        "region": [("EU", "US")[each] for each in rng.integers(2, size=300)],
+    }
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    # Wrong only for women of race b.
+    wrong = (sex == 0) & (race == 1)
+    key = {f"item-{row}": int((score[row] >= 0.5) ^ wrong[row]) for row in range(300)}
+    study = at.Study.create(
+        *("pool.parquet", "study"),
+        attributes=["sex", "race"],
+        groups=["region"],
+        question="surface",
+        surface="beta",
+        seed=1,
+    )
+    study.ingest({id: key[id] for id in study.next(60).ids})
+    study.key = key
+    return study
+
+
+def test_a_report_has_the_surface_in_short_and_more_if_requested(opened):
+    report = opened.report()
+    assert report.surface.worst[0].attributes == {"sex": "F", "race": "b"}
+    assert not report.surface.detailed and report.assessment is None
+    short, long = (text.render(each) for each in (report, opened.report(surface=True)))
+    assert "Accuracy is lowest where sex=F, race=b" in short
+    assert "accuracy by each attribute" not in short and "accuracy by each attribute" in long
+    assert any("come from a model" in note.text for note in report.notes)
+
+
+def test_a_study_with_another_question_has_a_surface_if_it_is_requested(opened):
+    opened.change(question="none")
+    assert opened.report().surface is None
+    assert opened.report(at={"sex": "F"}).surface.cells[0].n_arms == 3
+    opened.change(attributes=[])
+    with pytest.raises(at.ChoiceError, match="the study has none"):
+        opened.report(surface=True)
+
+
+def test_without_a_label_there_is_no_surface_and_the_report_says_so(opened):
+    fresh = at.Study.create(
+        *("pool.parquet", "fresh"), attributes="sex", question="surface", surface="beta"
+    )
+    report = fresh.report(require="accuracy@sex=F>=0.5", surface=True)
+    assert report.surface is None
+    assert any("No surface yet" in note.text for note in report.notes)
+    with pytest.raises(at.NotEstimable, match="no surface yet"):
+        fresh.surface()
+
+
+# --- gates
+
+
+def test_a_combination_that_is_no_group_is_decided_by_the_surface(opened):
+    required = ["accuracy@sex*race=F*b<=0.5", "accuracy@race*sex=a*M>=0.5", "accuracy@sex=M>=0.1"]
+    report = opened.report(require=required)
+    assert [gate.verdict for gate in report.gates] == ["pass", "pass", "pass"]
+    assert [gate.method for gate in report.gates] == ["surface", "surface", "betting"]
+    first = report.gates[0]
+    cell = report.surface.worst[0]
+    assert first.estimate == cell.estimate and first.level == 0.9
+    assert cell.lower <= first.lower and first.upper <= cell.upper
+    assert first.group == {"sex*race": "F*b"} and "if its model is right" in first.reason
+    assert report.exit_code == 0 and "surface" in junit.render(report)
+
+
+def test_a_gate_on_a_surface_can_fail_or_stay_open_and_more_gates_make_failing_harder(opened):
+    report = opened.report(require="accuracy@sex*race=F*b>=0.9")
+    assert (report.gates[0].verdict, report.exit_code) == ("fail", 1)
+    cell = opened.surface().at(sex="F", race="a")
+    assert 0 < cell.lower < cell.upper
+    middle = f"accuracy@sex*race=F*a>={cell.estimate:.4f}"
+    assert opened.report(require=middle).gates[0].verdict == "undecided"
+    # An upper end between those of the level for one gate and for fifty of them.
+    one = opened.report(require="accuracy@sex*race=F*b>=0.5").gates[0]
+    bound = f"accuracy@sex*race=F*b>={one.upper + 1e-6:.7f}"
+    alone, among = (opened.report(require=[bound] * count).gates[0] for count in (1, 50))
+    assert (alone.verdict, among.verdict) == ("fail", "undecided")
+
+
+def test_an_error_is_one_minus_the_accuracy(opened):
+    right, wrong = opened.report(
+        require=["accuracy@sex*race=F*b>=0.2", "error@sex*race=F*b<=0.8"]
+    ).gates
+    assert wrong.estimate == pytest.approx(1 - right.estimate)
+    assert (wrong.lower, wrong.upper) == pytest.approx((1 - right.upper, 1 - right.lower))
+    assert wrong.verdict == right.verdict
+
+
+@pytest.mark.parametrize(
+    ("requirement", "settings", "problem"),
+    [
+        ("accuracy@sex*race=M*c>=0.5", {}, "no item of the pool has this combination"),
+        ("accuracy@sex*race=M*x>=0.5", {}, "no item has race=x"),
+        ("accuracy@sex*region=M*EU>=0.5", {}, "is not a group of this study"),
+        ("brier@sex*race=F*a<=0.5", {}, "the surface is about accuracy"),
+        ("accuracy@sex*race=F*a>=0.5", {"interval": "anytime"}, "holds for one look"),
+        ("accuracy@sex*race=F*a>=0.5", {"population": True}, "is about this pool"),
+    ],
+)
+def test_gates_that_no_surface_decides_are_refused(opened, requirement, settings, problem):
+    with pytest.raises(at.ChoiceError, match=problem):
+        opened.report(require=requirement, **settings)
+
+
+def test_a_product_that_is_a_group_of_the_study_keeps_its_own_rule(opened):
+    opened.change(groups=["sex*race"])
+    (gate,) = opened.report(require="accuracy@sex*race=F*b>=0.1").gates
+    assert gate.method == "betting"
+
+
+# --- cells and tables
+
+
+def test_any_cell_can_be_requested_in_python_and_on_the_command_line(opened, capsys):
+    surface = opened.surface()
+    cell = surface.at("race=b,sex=F")
+    assert cell == surface.at(sex="F", race="b") == surface.at({"sex": "F"}, race="b")
+    words = ["report", "--study", "study", "--format", "json"]
+    assert main([*words, "--at", "race=b,sex=F", "--at", "sex=M,race=c"]) == 0
+    found = json.loads(capsys.readouterr().out)["surface"]["cells"]
+    assert found[0]["estimate"] == cell.estimate and found[0]["n_labeled"] == cell.n_labeled
+    assert found[1]["occurs"] is False and found[1]["estimate"] is not None
+    assert main([*words, "--at", "rase=b"]) == 2
+    assert "did you mean 'race'" in capsys.readouterr().err
+
+
+def test_the_whole_surface_is_written_by_the_ending_of_the_file(opened, capsys):
+    words = ["export", "--study", "study", "--surface"]
+    assert main([*words, "-o", "surface.parquet", "--all"]) == 0
+    assert "6 combinations of 2 attributes, of which 5 occur" in capsys.readouterr().err
+    table = pq.read_table("surface.parquet")
+    assert table.num_rows == 6 and table.column("occurs").to_pylist().count(False) == 1
+    assert main([*words, "-o", "surface.csv"]) == 0 and main(words) == 0
+    lines = Path("surface.csv").read_text().splitlines()
+    assert lines[0] == "sex,race,estimate,lower,upper,support,labels" and len(lines) == 6
+    assert capsys.readouterr().out.splitlines() == lines
+    frame = opened.surface().to_frame("pyarrow")
+    assert frame.column("labels").to_pylist() == [int(line.split(",")[-1]) for line in lines[1:]]
+    assert sum(frame.column("labels").to_pylist()) == 60
+
+
+def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_fitted(opened):
+    Path("mine.csv").write_text("mine")
+    for path, problem in (
+        ("mine.csv", "is there already"),
+        ("study/surface.csv", "inside the study"),
+        ("surface.xlsx", "is neither .csv nor .parquet"),
+    ):
+        with pytest.raises(at.ActivetestError, match=problem):
+            opened.surface(path=path)
+    assert Path("mine.csv").read_text() == "mine"
+    opened.surface(path="mine.csv", force=True)
+    assert Path("mine.csv").read_text().startswith("sex,race,")
+    assert main(["export", "--study", "study", "--all"]) == 2
+    assert main(["export", "--study", "study", "--surface", "--rescue"]) == 2
+
+
+def test_values_that_a_spreadsheet_would_run_are_neutral_in_csv(folder):
+    rows = {"id": [f"i{row}" for row in range(20)], "score": [0.2, 0.8] * 10}
+    rows["kind"] = ["=1+1", "x"] * 10
+    pq.write_table(pa.table(rows), folder / "formulas.parquet")
+    study = at.Study.create(
+        *("formulas.parquet", "other"), attributes="kind", question="surface", surface="beta"
+    )
+    study.ingest(dict.fromkeys(study.next(5).ids, 1))
+    assert study.surface().to_csv().splitlines()[1].startswith("'=1+1,")
+
+
+# --- maps
+
+
+def test_maps_are_shown_and_drawn_and_only_earlier_ones_are_replaced(opened):
+    report = opened.report(maps="race*sex", plot="map.svg")
+    assert "accuracy by race (rows) and sex (columns)" in text.render(report)
+    assert "accuracy by race" in markdown.render(report)
+    drawn = Path("map.svg").read_text()
+    assert drawn == opened.surface().to_svg("race", "sex")
+    opened.report(maps=["race*sex"], plot=["map.svg"])
+    Path("mine.svg").write_text("<svg/>")
+    with pytest.raises(at.ChoiceError, match="is no picture that report has drawn"):
+        opened.report(maps="race*sex", plot="mine.svg")
+    opened.report(maps="race*sex", plot="mine.svg", force=True)
+    assert Path("mine.svg").read_text() == drawn
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"plot": "a.svg"}, "names 1 files, and `maps` 0"),
+        ({"maps": ["race*sex", "sex*race"], "plot": "a.svg"}, "names 1 files, and `maps` 2"),
+        ({"maps": ["race*sex", "sex*race"], "plot": ["a.svg", "./a.svg"]}, "the same file"),
+        ({"maps": "race*sex", "plot": "a.png"}, "is no .svg"),
+        ({"maps": "race*sex", "plot": "study/a.svg"}, "inside the study"),
+        ({"maps": "race"}, "no pair of attributes"),
+        ({"maps": "race*region"}, "'region' is no attribute"),
+    ],
+)
+def test_maps_that_cannot_be_drawn_are_refused_and_nothing_is_written(opened, settings, problem):
+    with pytest.raises(at.ActivetestError, match=problem):
+        opened.report(**settings)
+    assert not Path("a.svg").exists()
+
+
+def test_a_surface_shows_itself(opened):
+    surface = opened.surface()
+    assert repr(surface) == "<StudySurface: accuracy at 5 combinations of sex, race, by beta>"
+    assert "Accuracy is lowest" in str(surface)
+    assert "<table" in surface._repr_html_() and "sex" in surface._repr_html_()
+    assert len(surface) == 5 and surface.attributes["race"] == RACES
