@@ -30,8 +30,10 @@ def make_data(labels: int, *, seed: int = 0, items: int = 300) -> SurfaceData:
 
 
 def fit(name: str, data: SurfaceData) -> Surface:
-    """The surface of a method."""
-    return catalog.load("surfaces", name).fit(data, rng=np.random.default_rng(1))
+    """The surface of a method, after a few steps where those are an option."""
+    module = catalog.load("surfaces", name)
+    options = {"steps": 8} if "steps" in getattr(module, "OPTIONS", {}) else {}
+    return module.fit(data, rng=np.random.default_rng(1), **options)
 
 
 def test_arms_are_the_combinations_that_occur_and_are_found_by_their_codes():

@@ -1,0 +1,31 @@
+"""BetaGP-SL that pools the labels of sparse arms (BetaGP-SLP, Piratla 2021, section 3.3)."""
+
+from typing import Any
+
+import numpy as np
+
+from activetest.nouns.surface import Surface, SurfaceData
+from activetest.surfaces._gp_fit import (
+    GP_OPTIONS,
+    POOLING_OPTIONS,
+    SUPERVISION_OPTIONS,
+    GpMethod,
+    fit_surface,
+)
+
+OPTIONS: dict[str, Any] = {**GP_OPTIONS, **SUPERVISION_OPTIONS, **POOLING_OPTIONS}
+METHOD = GpMethod("beta-gp-slp", "mean-scale", OPTIONS)
+
+
+def fit(
+    data: SurfaceData,
+    *,
+    rng: np.random.Generator,
+    earlier: Surface | None = None,
+    **options: Any,
+) -> Surface:
+    """As beta-gp-sl, where arms with few labels have the mean counts of their neighbours.
+
+    options are those of OPTIONS, with values of their kinds. Raises ChoiceError without torch.
+    """
+    return fit_surface(METHOD, data, rng, earlier, options)
