@@ -84,7 +84,7 @@ def forecast_decision_labels(
     studies = _start_futures(bandit.arms, other_items, futures, rng)
     step = max(_FIRST, int(bandit.arms.known_counts.sum()) // 10)
     horizon = min(int(studies.arms.unlabelled[0].sum()) + other_items, _HORIZON)
-    labels, before, after = 0, 0.0, 0.0
+    labels, before = 0, 0.0
     while labels < horizon:
         count = min(max(labels, step), horizon - labels)
         studies = _add_labels(studies, bandit, allocate, count, floor, rng)

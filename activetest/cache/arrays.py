@@ -10,23 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from activetest.cache.checked import seal_array
+from activetest.cache.checked import BLOCK, seal_array
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 
 # Bytes of zeros written at once.
-_BLOCK = 2**20
+_ZEROS = 2**20
 
 
 @dataclass(frozen=True)
 class _OpenArray:
-    """A file that is being written; values begin at the byte `begin`, items are along `axis`."""
+    """A file that is being written; values begin at the byte `begin`, items are along `axis`.
+
+    block   bytes that are checked together
+    """
 
     file: FileIO
     lock: Lock
     begin: int
     dtype: np.dtype
     axis: int
+    block: int
 
 
 class Arrays:
@@ -40,13 +44,21 @@ class Arrays:
         self.shapes: dict[str, list[int]] = {}
         self._open: dict[str, _OpenArray] = {}
 
-    def create(self, name: str, shape: tuple[int, ...], dtype: DTypeLike, *, axis: int = 0) -> None:
-        """Begin an array of this shape, whose items are along an axis."""
+    def create(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        *,
+        axis: int = 0,
+        block: int = BLOCK,
+    ) -> None:
+        """Begin an array of this shape, whose items are along an axis; see seal_array."""
         dtype = np.dtype(dtype)
         file = FileIO(self.folder / f"{name}.npy", "w")
         self.shapes[name] = list(shape)
         begin = _write_header(file, shape, dtype)
-        self._open[name] = _OpenArray(file, Lock(), begin, dtype, axis)
+        self._open[name] = _OpenArray(file, Lock(), begin, dtype, axis, block)
 
     def count_bytes(self) -> int:
         """What the values take when all are written, as far as their shapes are known."""
@@ -79,7 +91,7 @@ class Arrays:
         array = self._open[name]
         left = int(np.prod(self.shapes[name], dtype=np.int64)) * array.dtype.itemsize
         while left:
-            left -= array.file.write(bytes(min(left, _BLOCK)))
+            left -= array.file.write(bytes(min(left, _ZEROS)))
         return np.memmap(array.file.name, array.dtype, "r+", array.begin, tuple(self.shapes[name]))
 
     def read(self, name: str) -> Array:
@@ -103,7 +115,8 @@ class Arrays:
 
         def seal(name: str) -> dict[str, Any]:
             array, values = self._open[name], self.read(name)
-            return {name: seal_array(self.folder, name, values, array.begin, array.axis)}
+            about = array.begin, array.axis
+            return {name: seal_array(self.folder, name, values, *about, block=array.block)}
 
         return map_reduce(self._open, seal, operator.or_) or {}
 

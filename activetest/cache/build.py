@@ -12,7 +12,7 @@ import numpy as np
 
 from activetest import atomic
 from activetest.cache.arrays import Arrays
-from activetest.cache.checked import Manifest
+from activetest.cache.checked import SMALL_BLOCK, Manifest
 from activetest.cache.design import Design, measure_pool
 from activetest.cache.space import check_space
 from activetest.errors import PoolError
@@ -145,9 +145,9 @@ def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:
     schema, rows = pool.schema, pool.rows
     regression = schema.task == "regression"
     arrays.create("hashes", (rows,), np.uint64)
-    arrays.create("id_letters", (0,), np.uint8)
-    arrays.create("id_offsets", (0,), np.int64)
-    arrays.create("id_order", (rows,), np.uint64)
+    arrays.create("id_letters", (0,), np.uint8, block=SMALL_BLOCK)
+    arrays.create("id_offsets", (0,), np.int64, block=SMALL_BLOCK)
+    arrays.create("id_order", (rows,), np.uint64, block=SMALL_BLOCK)
     arrays.create("pred", (rows,), float if regression else np.int32)
     arrays.create("design", (rows, design.model_columns + design.components), np.float32)
     arrays.create("codes", (rows, len(schema.groups)), np.int32)

@@ -209,35 +209,38 @@ class Cache:
         self._arrays, self._parts = mended._arrays, mended._parts
 
     def _rows(self, index: Array, selection: Array | slice) -> Rows:
-        """The items of a selection, at the positions index (R,)."""
+        """The items of a selection, at the positions index (R,); what nobody uses is not read."""
 
         def select(name: str) -> Array:
             return np.asarray(self._arrays[name][selection])
 
-        def select_if_there(name: str) -> Array | None:
-            return select(name) if name in self._arrays else None
+        def read(name: str) -> Callable[[], Array | None]:
+            there = name in self._arrays
+            return lambda: self._read_checked(lambda: select(name)) if there else None
 
-        def select_weight() -> Array | None:
-            weight = select_if_there("weight")
+        def read_weight() -> Array | None:
+            weight = read("weight")()
             return None if weight is None else weight / self.manifest["mean_weight"]
 
-        def select_part(name: str) -> Array | None:
-            part = self._parts.get(name)
-            return None if part is None else np.asarray(part.arrays[name][selection])
+        def select_part(name: str) -> Array:
+            return np.asarray(self._parts[name].arrays[name][selection])
+
+        def read_part(name: str) -> Callable[[], Array | None]:
+            there = name in self._parts
+            return lambda: self._read_checked(lambda: select_part(name)) if there else None
 
         return Rows(
             index=index,
-            hashes=select("hashes"),
-            outputs=Outputs(select("pred"), select_if_there("probs"), select_if_there("std")),
+            outputs=Outputs(select("pred"), read("probs"), read("std")),
             design=select("design"),
             codes=select("codes"),
-            right=select_if_there("right"),
-            wrong=select_if_there("wrong"),
-            spread=select_if_there("spread"),
-            features=select_part(FEATURES),
-            external=select_part(EXTERNAL),
-            weight=select_weight(),
-            price=select_if_there("price"),
+            right=read("right"),
+            wrong=read("wrong"),
+            spread=read("spread"),
+            features=read_part(FEATURES),
+            external=read_part(EXTERNAL),
+            weight=read_weight,
+            price=read("price"),
         )
 
     def _read_ids(self, positions: Array) -> list[bytes]:

@@ -22,7 +22,9 @@ from activetest.pool.hashing import mix
 
 MANIFEST = "manifest.json"
 # Bytes of a block in a line: few enough for a look at single rows, enough for a fast checksum.
-_BLOCK = 2**16
+BLOCK = 2**16
+# The same where a few items here and there are looked up.
+SMALL_BLOCK = 2**12
 # Words that are summed at once, and columns that they are dealt to: a prime number, so that pages
 # and sectors that change places change what columns hold.
 _AT_ONCE, _COLUMNS = 2**19, 509
@@ -84,16 +86,19 @@ def _hash_content(content: dict[str, Any]) -> str:
     return blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 
-def seal_array(folder: Path, name: str, values: Array, begin: int, axis: int) -> dict[str, Any]:
+def seal_array(
+    folder: Path, name: str, values: Array, begin: int, axis: int, *, block: int = BLOCK
+) -> dict[str, Any]:
     """Write the checksums of an array's blocks; what a manifest states of the array.
 
     begin  the byte of its file at which values begin
     axis   that of the items: blocks are some items, of all lines of the other axis
+    block  bytes of a block in a line
     """
     lines = _view_lines(values, axis)
     per_item = lines[0].shape[1] if lines else 1
     # Blocks are whole words of eight bytes, whatever an item takes.
-    rows = max(_BLOCK // per_item // 8 * 8, 8)
+    rows = max(block // per_item // 8 * 8, 8)
     blocks = -(-values.shape[axis] // rows) if lines else 0
     sums = _sum_blocks(lines, np.arange(blocks), rows).astype("<u8").tobytes()
     (folder / f"{name}.sums").write_bytes(sums)

@@ -6,7 +6,7 @@ design where there is one), B labels that were supplied, M draws used by an esti
 of one metric.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,31 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 # What picks rows out of an array: positions, a mask or a slice.
 Index = npt.NDArray[Any] | Sequence[int] | slice
+
+# An array that may not be there, or what reads it.
+Source = Array | Callable[[], Array | None] | None
+
+
+class OnDemand:
+    """A field of a dataclass, None by default, that is read when somebody first asks for it.
+
+    It is given as a value or as a function that returns the value.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Array | None:
+        if instance is None:
+            # The default: dataclasses ask the class for it.
+            return None
+        found: Source = vars(instance)[self.name]
+        if callable(found):
+            found = vars(instance)[self.name] = found()
+        return found
+
+    def __set__(self, instance: object, value: Source) -> None:
+        vars(instance)[self.name] = value
 
 
 @dataclass(frozen=True)
@@ -29,8 +54,8 @@ class Outputs:
     """
 
     pred: Array
-    probs: Array | None = None
-    std: Array | None = None
+    probs: OnDemand = OnDemand()
+    std: OnDemand = OnDemand()
 
     @cached_property
     def confidence(self) -> Array:
@@ -53,9 +78,9 @@ class Outputs:
 
     def __getitem__(self, index: Index) -> "Outputs":
         """The outputs of these rows."""
-        probs = None if self.probs is None else self.probs[index]
-        std = None if self.std is None else self.std[index]
-        return Outputs(self.pred[index], probs, std)
+        return Outputs(
+            self.pred[index], lambda: _take(self.probs, index), lambda: _take(self.std, index)
+        )
 
 
 @dataclass(frozen=True)
@@ -63,7 +88,6 @@ class Rows:
     """A chunk of the pool as the methods see it.
 
     index    (R,) position of each row in the pool
-    hashes   (R,) uint64 hash of each row's id
     outputs  what the black box predicts
     design   (R, D) float32 columns for linear surrogates: the model's own confidence
              (classification) or prediction (regression) first, then standardised principal
@@ -85,17 +109,16 @@ class Rows:
     """
 
     index: Array
-    hashes: Array
     outputs: Outputs
     design: Array
     codes: Array
-    right: Array | None = None
-    wrong: Array | None = None
-    spread: Array | None = None
-    features: Array | None = None
-    external: Array | None = None
-    weight: Array | None = None
-    price: Array | None = None
+    right: OnDemand = OnDemand()
+    wrong: OnDemand = OnDemand()
+    spread: OnDemand = OnDemand()
+    features: OnDemand = OnDemand()
+    external: OnDemand = OnDemand()
+    weight: OnDemand = OnDemand()
+    price: OnDemand = OnDemand()
 
     @property
     def mass(self) -> Array:
@@ -121,24 +144,24 @@ class Rows:
 
     def __getitem__(self, index: Index) -> "Rows":
         """These rows."""
-
-        def take(part: Array | None) -> Array | None:
-            return None if part is None else part[index]
-
-        def take_columns(part: Array | None) -> Array | None:
-            return None if part is None else part[:, index]
-
         return Rows(
             self.index[index],
-            self.hashes[index],
             self.outputs[index],
             self.design[index],
             self.codes[index],
-            take_columns(self.right),
-            take_columns(self.wrong),
-            take_columns(self.spread),
-            take(self.features),
-            take(self.external),
-            take(self.weight),
-            take(self.price),
+            lambda: _take_columns(self.right, index),
+            lambda: _take_columns(self.wrong, index),
+            lambda: _take_columns(self.spread, index),
+            lambda: _take(self.features, index),
+            lambda: _take(self.external, index),
+            lambda: _take(self.weight, index),
+            lambda: _take(self.price, index),
         )
+
+
+def _take(part: Array | None, index: Index) -> Array | None:
+    return None if part is None else part[index]
+
+
+def _take_columns(part: Array | None, index: Index) -> Array | None:
+    return None if part is None else part[:, index]

@@ -163,10 +163,9 @@ class Agreement:
                 table[place].astype(np.float32)[rows.outputs.pred]
                 for table in (self.cost, self.noise)
             )
-            rows_right, rows_wrong, rows_spread = _require_moments(rows)
-            right[t], mean[t] = rows_right[place], rows_wrong[place] * cost
+            right[t], mean[t] = _require(rows.right)[place], _require(rows.wrong)[place] * cost
             if spread is not None:
-                spread[t] = rows_spread[place] * factor
+                spread[t] = _require(rows.spread)[place] * factor
         return right, mean, spread
 
     def _outcome_moments(
@@ -203,11 +202,11 @@ def restore(params: dict[str, Any]) -> Agreement:
     return Agreement(params["effects"], tuple(params["learned"]), **arrays)
 
 
-def _require_moments(rows: Rows) -> tuple[Array, Array, Array]:
-    """(T, R) right, wrong and spread of rows. Raises ValueError for rows of values."""
-    if rows.right is None or rows.wrong is None or rows.spread is None:
+def _require(moments: Array | None) -> Array:
+    """(T, R) right, wrong or spread of rows. Raises ValueError for rows of values."""
+    if moments is None:
         raise ValueError("rows of values are neither right nor wrong")
-    return rows.right, rows.wrong, rows.spread
+    return moments
 
 
 def _stack_outcomes(right: Array, wrong: Array) -> Array:
@@ -248,8 +247,10 @@ def _fit_cost_factors(training: TrainingSet, wrong: Array) -> tuple[Array, Array
     cost, noise = np.ones(shape), np.ones(shape)
     for t in range(shape[0]):
         observed = training.stats[wrong, t]
-        _, rows_wrong, rows_spread = _require_moments(training.rows)
-        expected, spread = (part[t, wrong].astype(float) for part in (rows_wrong, rows_spread))
+        expected, spread = (
+            _require(part)[t, wrong].astype(float)
+            for part in (training.rows.wrong, training.rows.spread)
+        )
         cost[t] = _shrink_ratio(observed, expected, codes, training.classes)
         noise[t] = _shrink_ratio(
             (observed - cost[t, codes] * expected) ** 2, spread, codes, training.classes

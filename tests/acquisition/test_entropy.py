@@ -20,7 +20,6 @@ def test_expected_log_loss_with_the_model_itself_is_its_predictive_entropy():
     probs = np.random.default_rng(4).dirichlet(np.ones(5), size=50)
     rows = Rows(
         np.arange(50),
-        np.arange(50, dtype=np.uint64),
         Outputs(probs.argmax(axis=1), probs),
         np.zeros((50, 1), np.float32),
         np.zeros((50, 0), np.int64),

@@ -16,7 +16,7 @@ def rows(outputs: Outputs) -> Rows:
     """Rows of which only the outputs matter."""
     count = len(outputs.pred)
     empty = np.empty((count, 0))
-    return Rows(np.arange(count), np.arange(count, dtype=np.uint64), outputs, empty, empty)
+    return Rows(np.arange(count), outputs, empty, empty)
 
 
 def test_with_the_model_as_surrogate_and_log_loss_it_is_predictive_entropy():

@@ -57,7 +57,7 @@ def forecast(groups, question="identify", allocate=thompson.allocate, level=0.95
         (10, (1.0,), (5,), 2),
         (10, (0.5,), (5,), 5),
         # Or after a tenth of those that are known.
-        (69, (0.2, 0.4, 0.4, 0.9), (6, 12, 24, 48), 24 + 5),
+        (75, (0.2, 0.4, 0.4, 0.9), (7, 14, 28, 56), 28 + 6),
         # The last look is where everything is labelled.
         (10, (0, 0, 0, 0.4, 0.45, 0.5), (5, 10, 20, 40, 80, 90), 90),
     ],

@@ -278,11 +278,12 @@ def test_a_part_is_made_once_and_again_when_its_file_or_itself_has_changed(tmp_p
     assert again.part_fingerprint("train") != built_cache.part_fingerprint("train")
     assert [name for name, found in inodes().items() if found != before[name]] == ["train"]
     rows = again.take(range(7))
+    features, external = rows.features, rows.external
     (parts["features"] / "features.npy").write_bytes(b"torn")
     (parts["external"] / "manifest.json").write_text(json.dumps({"version": 0}))
     whole = attach_auxiliary(built_cache, source, (*LEARNERS, *JUDGES), **files).rows(0, 7)
-    np.testing.assert_array_equal(whole.features, rows.features)
-    np.testing.assert_array_equal(whole.external, rows.external)
+    np.testing.assert_array_equal(whole.features, features)
+    np.testing.assert_array_equal(whole.external, external)
 
 
 def test_every_error_of_this_room_is_one_of_the_users(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,11 @@ import pytest
 from activetest.cache import cache
 from activetest.cache.arrays import Arrays
 from activetest.cache.checked import Manifest
-from activetest.errors import PoolChanged
+from activetest.errors import CacheDamaged, PoolChanged
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Outputs
 from activetest.pool.pool import Pool
+from tests.makers import build_pool
 
 
 def table(rows: int = 500, seed: int = 0) -> pa.Table:
@@ -41,7 +43,8 @@ def build_cache_of(folder, pool: pa.Table, *, row_group_size: int | None = None,
 def by_id(built_cache) -> dict:
     """Every item's row, by id."""
     rows = built_cache.rows(0, built_cache.size)
-    fields = (rows.hashes, rows.outputs.pred, rows.outputs.probs, rows.design, rows.right.T)
+    outputs = rows.outputs
+    fields = (built_cache.hashes, outputs.pred, outputs.probs, rows.design, rows.right.T)
     return {name: [f[row] for f in fields] for row, name in enumerate(built_cache.ids(rows.index))}
 
 
@@ -70,7 +73,7 @@ def test_it_holds_the_outputs_the_ids_and_the_constants_of_the_losses(tmp_path):
 def test_taking_rows_is_picking_from_the_whole(tmp_path):
     built_cache, _ = build_cache_of(tmp_path, table(), groups=("sex",))
     whole, deterministic = built_cache.rows(0, built_cache.size), built_cache.take([400, 3, 3])
-    for name in ("index", "hashes", "design", "codes"):
+    for name in ("index", "design", "codes"):
         np.testing.assert_array_equal(
             getattr(deterministic, name), getattr(whole, name)[[400, 3, 3]]
         )
@@ -322,3 +325,20 @@ def test_a_cache_that_another_process_builds_meanwhile_is_not_taken_for_this_one
     found = cache.build_cache(pool, tmp_path / "cache")
     assert found.matches(pool) and not found.matches(other)
     assert cache.open_cache(tmp_path / "cache").manifest == found.manifest
+
+
+def test_columns_are_read_when_they_are_used_and_damage_is_found_then(tmp_path):
+    """Of rows, of rows of rows, and of rows that were taken before the damage was done."""
+    build_pool(tmp_path, 30)
+    path = tmp_path / "cache" / "probs.npy"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 8
+    path.write_bytes(content)
+    held = cache.Cache(tmp_path / "cache")
+    rows = held.rows(0, 30)
+    some = rows[np.arange(5)]
+    assert len(held.take([3, 4]).outputs.pred) == 2 and rows.right.shape == (3, 30)
+    for each in (rows, some, held.take([29]), replace(rows, weight=None)):
+        with pytest.raises(CacheDamaged, match="probs"):
+            _ = each.outputs.probs
+    assert rows.price is None and some.weight is None and rows.features is None

@@ -48,11 +48,10 @@ def pool_rows(kind: str) -> Rows:
     if kind != "values":
         constants = right_and_wrong(outputs, STATISTICS[POOLS[kind]])
     codes = np.zeros((SIZE, 0), np.int64)
-    hashes = rng.integers(2**63, size=SIZE, dtype=np.uint64)
     others = rng.dirichlet(np.ones(CLASSES), size=(SIZE, 2))
     external = others if kind != "values" else outputs.pred[:, None] + rng.normal(size=(SIZE, 2))
     seen = (design, external.astype(np.float32))
-    return Rows(np.arange(SIZE), hashes, outputs, design, codes, *constants, *seen)
+    return Rows(np.arange(SIZE), outputs, design, codes, *constants, *seen)
 
 
 def statistics_of(kind: str) -> tuple[Statistic, ...]:

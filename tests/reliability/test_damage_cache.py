@@ -8,6 +8,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -168,7 +169,10 @@ def test_a_zeroed_block_of_any_array_is_found_by_whatever_reads_it(scene):
         zero_block(scene, name)
         cache = Cache(scene / "study" / "cache", ("features", "external"))
         with pytest.raises(CacheDamaged, match=name.rpartition("/")[2]):
-            _ = cache.rows(0, ROWS), cache.hashes, cache.find(cache.ids(range(ROWS)))
+            _ = cache.hashes, cache.find(cache.ids(range(ROWS)))
+            rows = cache.rows(0, ROWS)
+            for part in (rows, rows.outputs):
+                _ = [getattr(part, column.name) for column in fields(part)]
 
 
 def test_no_item_is_found_that_has_another_id(scene):

@@ -1,5 +1,6 @@
 """Status counts what the ledger holds and says what next would do."""
 
+import shutil
 from dataclasses import replace
 
 import pyarrow as pa
@@ -156,6 +157,7 @@ def test_prices_are_looked_up_without_what_surrogates_need(folder, write_pool, l
     train = table.select(["x1", "x2"]).append_column("label", pa.array(["cat", "dog"] * 20))
     pq.write_table(train, "train.parquet")
     init("pool.parquet", seed=1, price="cents", train="train.parquet", surrogate="forest")
-    (folder / "train.parquet").unlink()
     ingest(StoredStudy.open(), label_file("item-1,cat", "item-5,dog"))
+    (folder / "train.parquet").unlink()
+    shutil.rmtree(folder / ".activetest" / "cache")
     assert status(StoredStudy.open()).counts.spent == 14

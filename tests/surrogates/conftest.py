@@ -34,7 +34,6 @@ def _rows(features, outputs, external, names) -> Rows:
     constants = (None, None, None) if names is None else right_and_wrong(outputs, names)
     return Rows(
         np.arange(size),
-        np.arange(size, dtype=np.uint64),
         outputs,
         features[:, :2],
         np.empty((size, 0), np.int64),

@@ -29,7 +29,6 @@ def pool(count: int = 200, classes: int = 3, *, features=None, seed: int = 1) ->
     columns = [logit] if features is None else [logit, *np.transpose(features)]
     return Rows(
         np.arange(count),
-        np.arange(count, dtype=np.uint64),
         outputs,
         np.stack(columns, axis=1).astype(np.float32),
         np.empty((count, 0), np.int64),

@@ -18,7 +18,7 @@ VARIANCE = np.array([1.0, 0.01, 9.0, 400.0])
 def expected(name: str):
     """(R,) mean and variance of a statistic."""
     empty = np.empty((4, 0))
-    rows = Rows(np.arange(4), np.arange(4, dtype=np.uint64), Outputs(PRED), empty, empty)
+    rows = Rows(np.arange(4), Outputs(PRED), empty, empty)
     mean, variance = moments(node_beliefs(rows, MEAN, VARIANCE, (statistic(name),)))
     return mean[0], variance[0]
 
@@ -47,7 +47,7 @@ def test_the_mean_of_an_absolute_loss_is_within_six_percent_of_the_folded_normal
 @pytest.mark.parametrize("name", ["signed", "squared", "absolute"])
 def test_without_variance_the_loss_is_that_of_the_mean(name):
     empty = np.empty((4, 0))
-    rows = Rows(np.arange(4), np.arange(4, dtype=np.uint64), Outputs(PRED), empty, empty)
+    rows = Rows(np.arange(4), Outputs(PRED), empty, empty)
     mean, variance = moments(node_beliefs(rows, MEAN, np.zeros(4), (statistic(name),)))
     distance = PRED - MEAN
     exact = {"signed": distance, "squared": distance**2, "absolute": np.abs(distance)}[name]

@@ -21,7 +21,7 @@ def rows(outputs: Outputs) -> Rows:
     """Rows of which only the outputs matter."""
     count = len(outputs.pred)
     empty = np.empty((count, 0))
-    return Rows(np.arange(count), np.arange(count, dtype=np.uint64), outputs, empty, empty)
+    return Rows(np.arange(count), outputs, empty, empty)
 
 
 def of_classes(count: int = 30) -> Rows:

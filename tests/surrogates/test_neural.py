@@ -215,7 +215,7 @@ from activetest.nouns.rows import Outputs, Rows
 features = np.load("rows.npz")["features"]
 none = np.zeros((len(features), 0))
 outputs = Outputs(np.zeros(len(features), int))
-rows = Rows(np.arange(len(features)), none, outputs, none, none, features=features)
+rows = Rows(np.arange(len(features)), outputs, none, none, features=features)
 for name in {NAMES!r}:
     params = json.load(open(name + ".json")) | dict(np.load(name + ".npz"))
     made = catalog.load("surrogates", name).restore(params)

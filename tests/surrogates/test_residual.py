@@ -25,7 +25,7 @@ def pool(pred, features=None) -> Rows:
     count = len(pred)
     design = np.stack(columns, axis=1).astype(np.float32)
     codes = np.empty((count, 0), np.int64)
-    return Rows(np.arange(count), np.arange(count, dtype=np.uint64), Outputs(pred), design, codes)
+    return Rows(np.arange(count), Outputs(pred), design, codes)
 
 
 def fitted(rows: Rows, labels, *, scale: float = 1.0) -> residual.Residual:
