@@ -24,6 +24,7 @@ there without importing the file.
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate
     CHOOSES_GROUPS      it chooses between groups, not between items
+    NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
     SIMULATION_ONLY     no study can use it, for example because it draws with replacement
     MODEL_BASED         an estimator that believes the surrogate about items without a label

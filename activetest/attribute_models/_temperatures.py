@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.nouns.uncertain import UncertainAttributes, normalise
 
@@ -10,6 +11,19 @@ from activetest.nouns.uncertain import UncertainAttributes, normalise
 LOWEST, HIGHEST = 0.02, 50.0
 # Weight of the belief that log t is 0, in labels of variance 1: what keeps it finite.
 _PRIOR = 1.0
+
+
+def find_gold(data: UncertainAttributes, least: int) -> Array:
+    """(n,) items with known values. Raises ChoiceError for fewer than `least`."""
+    known = np.flatnonzero(data.gold)
+    if len(known) < least:
+        names = ", ".join(data.attributes.names[position] for position in data.uncertain)
+        raise ChoiceError(
+            f"{len(known)} items have known values of {names}, and a model of them is trained on "
+            f"at least {least}",
+            hint='write more of them into the column of the attribute, or `attribute_model="raw"`',
+        )
+    return known
 
 
 def fit_temperatures(data: UncertainAttributes, rows: Array) -> Array:

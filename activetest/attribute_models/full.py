@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from activetest.attribute_models._temperatures import HIGHEST, LOWEST, fit_temperatures
+from activetest.attribute_models._temperatures import (
+    HIGHEST,
+    LOWEST,
+    find_gold,
+    fit_temperatures,
+)
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.nouns.uncertain import (
@@ -104,13 +109,7 @@ def fit(data: UncertainAttributes, *, rng: np.random.Generator) -> JointModel:
 
     Raises ChoiceError for more than 100,000 combinations or fewer than 20 items with known values.
     """
-    known = np.flatnonzero(data.gold)
-    if len(known) < NEEDS_GOLD:
-        raise ChoiceError(
-            f"{len(known)} items have known values of uncertain attributes, and a joint model is "
-            f"trained on at least {NEEDS_GOLD}",
-            hint='give more of them, or say `calibration="raw"`',
-        )
+    known = find_gold(data, NEEDS_GOLD)
     potential = prepare_potential(data)
     known = rng.permutation(known)
     count = max(round(_HELD_OUT * len(known)), 5)
@@ -130,7 +129,7 @@ def prepare_potential(data: UncertainAttributes) -> Potential:
         raise ChoiceError(
             f"the attributes have {contexts * combinations:,} combinations, and a joint model of "
             f"more than {MOST_COMBINATIONS:,} cannot be normalised exactly",
-            hint='name fewer attributes with `attributes`, or say `calibration="temperature"`',
+            hint='name fewer attributes with `attributes`, or say `attribute_model="temperature"`',
         )
     observed = np.bincount(
         data.context * combinations + data.predicted, minlength=contexts * combinations

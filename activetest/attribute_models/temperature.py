@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from activetest.attribute_models._temperatures import fit_temperatures
+from activetest.attribute_models._temperatures import find_gold, fit_temperatures
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
 
 # Items of which an uncertain attribute is known.
@@ -13,7 +13,8 @@ def fit(data: UncertainAttributes, *, rng: np.random.Generator) -> JointModel:
     """The temperatures that make the known values of each attribute most likely.
 
     Items whose values are unknown play no part: their most probable values, in place of the true
-    ones, would make every temperature as large as it can be.
+    ones, would make every temperature as large as it can be. Raises ChoiceError for fewer than 20
+    items with known values.
     """
     del rng
-    return JointModel(fit_temperatures(data, np.flatnonzero(data.gold)))
+    return JointModel(fit_temperatures(data, find_gold(data, NEEDS_GOLD)))

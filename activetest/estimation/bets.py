@@ -251,7 +251,11 @@ class _ReplayedRound:
         if self.round.allocation:
             allocation = self.round.allocation
             if isinstance(allocation, ArmAllocation):
-                return np.where(free, weigh_rows(allocation, rows, self.cache), 0.0)
+                return np.where(
+                    free,
+                    weigh_rows(allocation, rows, self.cache, self.choices.attribute_model),
+                    0.0,
+                )
             return np.where(free, row_weights(allocation, rows, self.cache), 0.0)
         assert self.scorer is not None
         scores = self.scorer(rows, self.linearised)

@@ -30,6 +30,8 @@ class Question(StrEnum):
     SURFACE = "surface"
 
 
+# Leaves the model of uncertain attributes to how many of their values are known.
+AUTO = "auto"
 # Takes a question away again; a study without a question stores none.
 NO_QUESTION = "none"
 
@@ -400,6 +402,12 @@ class Choices:
     surface: str = declare(
         "Method that fits the surface over the combinations of attributes.",
         Section.GROUPS, value="stacked", rule="name", metavar="NAME", completes="surfaces",
+    )  # fmt: skip
+    attribute_model: str = declare(
+        "Model that joins what attr_prob columns say of uncertain attributes.",
+        Section.GROUPS, value=AUTO, rule="name", metavar="NAME",
+        default="auto: full where 20 items have known values, else raw",
+        completes="attribute_models",
     )  # fmt: skip
     min_support: int = declare(
         "Combinations with fewer items are neither ranked nor explored on purpose, for surface.",

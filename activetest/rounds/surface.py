@@ -12,14 +12,21 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable, PoolError
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import AUTO, Choices
 from activetest.nouns.log import DECLINED, LABELLED, ArmAllocation, Log, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
 from activetest.parallel import map_reduce, one_blas_thread
-from activetest.pool.groups import columns_of
+from activetest.pool.groups import LABEL, columns_of
 from activetest.rounds.fit import make_generator, observe_statistics
+from activetest.rounds.membership import (
+    FittedAttributes,
+    fit_attributes,
+    list_uncertain,
+    respread_labelled,
+    spread_items,
+)
 
 # Arms that a surface may have, and combinations whose numbers are whole numbers of 64 bits.
 MOST_ARMS, _MOST_COMBINATIONS = 100_000, 2**62
@@ -29,7 +36,7 @@ MOST_ARMS, _MOST_COMBINATIONS = 100_000, 2**62
 class _PoolArms:
     """What a surface needs of the pool besides labels.
 
-    arms         that occur
+    arms         that occur, and how its items are spread over them
     confidence   (N,) float32 probability of the predicted class; None without probabilities
     predicted    (N,) int32 code of the predicted class
     """
@@ -68,6 +75,7 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric = find_surface_metric(choices.judged, facts)
     pool = _read_pool(cache, choices)
+    arms = pool.arms
     positions = np.concatenate([log.rows, log.supplied_rows])
     status = np.concatenate([log.status, log.supplied_status])
     labels = np.concatenate([log.labels, log.supplied_labels])
@@ -77,14 +85,18 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
         declined = np.zeros(cache.size, bool)
         declined[positions[status == DECLINED]] = True
     items = positions[known]
-    certain, weights = _weigh_draws(log, pool.arms, choices)
+    uncertain = list_uncertain(cache, choices.attributes)
+    if LABEL in uncertain:
+        fitted = _fit_attributes(cache, choices.attributes, choices.attribute_model)
+        arms = respread_labelled(arms, fitted, items, labels[known].astype(np.int32))
+    certain, weights = _weigh_draws(log, {*choices.attributes} - {*uncertain})
     supplied = np.ones(len(log.supplied_rows), bool)
     certain, weights = np.append(certain, supplied), np.append(weights, np.zeros(len(supplied)))
     return SurfaceData(
-        arms=pool.arms,
+        arms=arms,
         items=items,
         values=_observe(metric, cache.take(items), labels[known]),
-        weights=_count_labels(pool.arms, items, certain[known], weights[known]),
+        weights=_count_labels(arms, items, certain[known], weights[known]),
         confidence=pool.confidence,
         predicted=pool.predicted,
         classes=len(cache.classes),
@@ -109,11 +121,13 @@ def fit_surface(
     return surface, data
 
 
-def find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
+def find_arms(cache: PoolView, attributes: tuple[str, ...], model: str = AUTO) -> Arms:
     """The combinations of these attributes that occur in the pool; found once.
 
+    model  of attributes that are uncertain: items are spread over arms by it
+
     Raises ChoiceError where there are no attributes or they are none of the study's, PoolError for
-    more arms than a surface can have.
+    more arms than a surface can have, and as the model's fit does.
     """
     if not attributes:
         raise ChoiceError(
@@ -126,17 +140,18 @@ def find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
                 f"{name!r} is not an attribute of this study",
                 f"`study.change(attributes={[name]})`",
             )
-    return cache.compute_once(("arms", attributes), lambda: _find_arms(cache, attributes))
+    key = ("arms", attributes, model)
+    return cache.compute_once(key, lambda: _find_arms(cache, attributes, model))
 
 
-def weigh_rows(allocation: ArmAllocation, rows: Rows, cache: PoolView) -> Array:
+def weigh_rows(allocation: ArmAllocation, rows: Rows, cache: PoolView, model: str = AUTO) -> Array:
     """(R,) weight that rows would have in a round with this allocation if they could be drawn.
 
-    Raises NotEstimable where its arms no longer exist.
+    model is that of uncertain attributes in the round. Raises NotEstimable where its arms no longer exist.
     """
     if not {*allocation.attributes} <= {*cache.group_names}:
         raise _explain_lost_arms(allocation)
-    arms = find_arms(cache, allocation.attributes)
+    arms = find_arms(cache, allocation.attributes, model)
     values = [{value: code for code, value in enumerate(each)} for each in arms.attributes.values]
     codes = np.array(
         [
@@ -167,12 +182,30 @@ def describe_arms(cache: PoolView, choices: Choices) -> tuple[str, ...]:
     """A notice about the combinations that occur; none without attributes. Raises as find_arms."""
     if not choices.attributes:
         return ()
-    arms = find_arms(cache, choices.attributes)
+    arms = find_arms(cache, choices.attributes, choices.attribute_model)
     enough = int((arms.support >= choices.min_support).sum())
     return (
+        *_describe_uncertain(cache, choices),
         f"combinations of attributes: {arms.attributes.count_combinations():,}, of which "
         f"{len(arms):,} occur and {enough:,} have at least {choices.min_support} items",
     )
+
+
+def _describe_uncertain(cache: PoolView, choices: Choices) -> tuple[str, ...]:
+    """A notice about the model of uncertain attributes; none where all are certain."""
+    uncertain = list_uncertain(cache, choices.attributes)
+    if not uncertain:
+        return ()
+    fitted = _fit_attributes(cache, choices.attributes, choices.attribute_model)
+    gold = int(fitted.data.gold.sum())
+    notice = (
+        f"uncertain attributes: {', '.join(uncertain)}, by the model {fitted.name}; "
+        f"{gold:,} items have known values"
+    )
+    enough = catalog.fact("attribute_models", "full", "NEEDS_GOLD")
+    if fitted.name == "raw" and gold < enough and uncertain != [LABEL]:
+        notice += f", and {enough} are needed to calibrate their probabilities"
+    return (notice,)
 
 
 def find_codes(rows: Rows, cache: PoolView, attributes: tuple[str, ...]) -> Array:
@@ -180,7 +213,31 @@ def find_codes(rows: Rows, cache: PoolView, attributes: tuple[str, ...]) -> Arra
     return rows.codes[:, [cache.group_names.index(name) for name in attributes]]
 
 
-def _find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
+def _find_arms(cache: PoolView, attributes: tuple[str, ...], model: str) -> Arms:
+    if list_uncertain(cache, attributes):
+        arms = spread_items(_fit_attributes(cache, attributes, model))
+    else:
+        arms = Arms.of_items(*_read_codes(cache, attributes))
+    if len(arms) > MOST_ARMS:
+        raise PoolError(
+            f"{len(arms):,} combinations of {', '.join(attributes)} occur, and a surface has at "
+            f"most {MOST_ARMS:,}",
+            "name fewer `attributes`, or cut them into fewer bins, as age[3]",
+        )
+    return arms
+
+
+def _fit_attributes(cache: PoolView, attributes: tuple[str, ...], model: str) -> FittedAttributes:
+    """What is known of uncertain attributes, and their model; fitted once."""
+
+    def fit() -> FittedAttributes:
+        return fit_attributes(cache, *_read_codes(cache, attributes), model)
+
+    return cache.compute_once(("attribute model", attributes, model), fit)
+
+
+def _read_codes(cache: PoolView, attributes: tuple[str, ...]) -> tuple[Attributes, Array]:
+    """The values of attributes, and (N, K) the code of each item's."""
     values = tuple(tuple(cache.group_values[cache.group_names.index(name)]) for name in attributes)
     named = Attributes(attributes, values)
     if named.count_combinations() > _MOST_COMBINATIONS:
@@ -192,19 +249,11 @@ def _find_arms(cache: PoolView, attributes: tuple[str, ...]) -> Arms:
     def read_piece(piece: tuple[int, int]) -> list[Array]:
         return [find_codes(cache.rows(*piece), cache, attributes)]
 
-    codes = np.concatenate(map_reduce(cache.chunks(), read_piece, lambda a, b: a + b))
-    arms = Arms.of_items(named, codes)
-    if len(arms) > MOST_ARMS:
-        raise PoolError(
-            f"{len(arms):,} combinations of {', '.join(attributes)} occur, and a surface has at "
-            f"most {MOST_ARMS:,}",
-            "name fewer `attributes`, or cut them into fewer bins, as age[3]",
-        )
-    return arms
+    return named, np.concatenate(map_reduce(cache.chunks(), read_piece, lambda a, b: a + b))
 
 
 def _read_pool(cache: PoolView, choices: Choices) -> _PoolArms:
-    arms = find_arms(cache, choices.attributes)
+    arms = find_arms(cache, choices.attributes, choices.attribute_model)
 
     def read_piece(piece: tuple[int, int]) -> list[tuple[Array, Array | None]]:
         outputs = cache.rows(*piece).outputs
@@ -231,15 +280,16 @@ def _observe(metric: Metric, rows: Rows, labels: Array) -> Array:
     return np.clip(np.asarray(metric.smooth(values), float), 0, 1)
 
 
-def _weigh_draws(log: Log, arms: Arms, choices: Choices) -> tuple[Array, Array]:
+def _weigh_draws(log: Log, attributes: set[str]) -> tuple[Array, Array]:
     """(D,) whether each draw was uniform inside its arm, and (D,) weights of the others.
 
+    attributes are those that are certain: draws that depend on others are uniform in no arm.
     A weight is one over (the draw's probability times the number of items left); else 0.
     """
     uniform, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
     for record in log.history:
         draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
-        if _is_uniform(record, choices):
+        if _is_uniform(record, attributes):
             uniform[draws] = True
         elif not record.deterministic and record.drawn_from is None:
             left = record.count[0] - np.arange(draws.stop - draws.start)
@@ -247,16 +297,16 @@ def _weigh_draws(log: Log, arms: Arms, choices: Choices) -> tuple[Array, Array]:
     return uniform, weights
 
 
-def _is_uniform(record: Round, choices: Choices) -> bool:
+def _is_uniform(record: Round, attributes: set[str]) -> bool:
     """Whether a round's draws were uniform inside every arm."""
     if record.drawn_from is not None:
         return False
     if isinstance(record.allocation, ArmAllocation):
-        nested = {*record.allocation.attributes} <= {*choices.attributes}
+        nested = {*record.allocation.attributes} <= attributes
         whole = nested and record.allocation.certain
         return whole or (not record.deterministic and record.choices["floor"] == 1)
     if record.allocation:
-        nested = {*columns_of(record.allocation.group)} <= {*choices.attributes}
+        nested = {*columns_of(record.allocation.group)} <= attributes
         whole = nested and not record.allocation.strata
         return whole or (not record.deterministic and record.choices["floor"] == 1)
     uniform = record.choices["acquisition"] == "uniform" or record.choices["floor"] == 1

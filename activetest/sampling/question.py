@@ -9,6 +9,7 @@ from activetest.errors import ChoiceError
 from activetest.item_statistics import specification
 from activetest.nouns.choices import NO_QUESTION, Choices, Question, Selection, Task
 from activetest.pool.groups import PREDICTED
+from activetest.rounds.membership import check_model
 from activetest.rounds.surface import find_surface_metric
 
 # What groups can be judged by for each question.
@@ -175,6 +176,7 @@ def _check_surface(choices: Choices, pool: Mapping[str, Any]) -> None:
             )
     find_surface_metric(choices.judged, specification.describe_pool(pool, choices.costs))
     catalog.split_options("surfaces", choices.surface)
+    check_model(choices.attribute_model)
     explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
     if chooses_between(choices.acquisition) and not explores:
         raise ChoiceError(

@@ -40,7 +40,7 @@ from scipy.special import expit
 from activetest import catalog
 from activetest.nouns.surface import Arms, Attributes, SurfaceData
 from activetest.nouns.uncertain import UncertainAttributes
-from activetest.rounds.membership import spread_items
+from activetest.rounds.membership import FittedAttributes, spread_items
 
 ITEMS, K, GOLD, FEWEST = 20_000, 8, 500, 5
 COUPLING, CENTRE, SPREAD = 0.5, 1.2, 1.4
@@ -146,7 +146,10 @@ def spread(pool: NoisyPool, model: str, seed: int) -> tuple[Arms, dict]:
     seconds = time.perf_counter() - start
     truth = UncertainAttributes(data.attributes, data.probs, pool.codes)
     likely = fitted.mean_log_likelihood(truth, pool.order[GOLD:])
-    return spread_items(data, fitted), {"fit_seconds": seconds, "log_likelihood": likely}
+    return spread_items(FittedAttributes(data, fitted, model)), {
+        "fit_seconds": seconds,
+        "log_likelihood": likely,
+    }
 
 
 def measure(pool: NoisyPool, arms: Arms, method: str, labels: int, seed: int) -> dict:

@@ -12,7 +12,7 @@ from tests.attribute_models.makers import make_attributes
 def test_shares_of_an_item_sum_to_one_and_known_items_have_one_arm():
     data, codes = make_attributes(np.random.default_rng(2), gold=50)
     model = catalog.load("attribute_models", "full").fit(data, rng=np.random.default_rng(0))
-    arms = membership.spread_items(data, model)
+    arms = membership.spread_items(membership.FittedAttributes(data, model, "full"))
     shares = arms.membership
     np.testing.assert_allclose(np.asarray(shares.sum(axis=1)).ravel(), 1, rtol=1e-5)
     np.testing.assert_allclose(arms.support.sum(), len(data), rtol=1e-5)
@@ -38,7 +38,7 @@ def test_fractional_counts_reach_the_surface():
     probs = np.array([[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]], np.float32)
     known = np.array([[-1], [-1], [0]], np.int32)
     data = UncertainAttributes(attributes, {0: probs}, known)
-    arms = membership.spread_items(data, JointModel(np.ones(1)))
+    arms = membership.spread_items(membership.FittedAttributes(data, JointModel(np.ones(1)), "raw"))
     np.testing.assert_allclose(arms.support, [1.75, 1.25])
     surface_data = SurfaceData(
         arms=arms,

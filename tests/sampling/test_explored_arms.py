@@ -139,7 +139,7 @@ def spread(pool, attributes) -> Arms:
 
 def test_rows_whose_arm_is_uncertain_share_by_their_probability(pool, truth, monkeypatch):
     arms = spread(pool, SURFACE.attributes)
-    monkeypatch.setattr(surfaces, "find_arms", lambda cache, attributes: arms)
+    monkeypatch.setattr(surfaces, "find_arms", lambda cache, attributes, model: arms)
     log = play_rounds(pool, truth, (SURFACE, 10))
     state = plan.prepare_round(log, pool, SURFACE, seed=1, count=12)
     free = find_free_items(log, SIZE)
