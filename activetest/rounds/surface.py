@@ -147,7 +147,8 @@ def find_arms(cache: PoolView, attributes: tuple[str, ...], model: str = AUTO) -
 def weigh_rows(allocation: ArmAllocation, rows: Rows, cache: PoolView, model: str = AUTO) -> Array:
     """(R,) weight that rows would have in a round with this allocation if they could be drawn.
 
-    model is that of uncertain attributes in the round. Raises NotEstimable where its arms no longer exist.
+    model is that of uncertain attributes in the round. Raises NotEstimable where its arms no longer
+    exist.
     """
     if not {*allocation.attributes} <= {*cache.group_names}:
         raise _explain_lost_arms(allocation)

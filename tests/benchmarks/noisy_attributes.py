@@ -146,10 +146,8 @@ def spread(pool: NoisyPool, model: str, seed: int) -> tuple[Arms, dict]:
     seconds = time.perf_counter() - start
     truth = UncertainAttributes(data.attributes, data.probs, pool.codes)
     likely = fitted.mean_log_likelihood(truth, pool.order[GOLD:])
-    return spread_items(FittedAttributes(data, fitted, model)), {
-        "fit_seconds": seconds,
-        "log_likelihood": likely,
-    }
+    arms = spread_items(FittedAttributes(data, fitted, model))
+    return arms, {"fit_seconds": seconds, "log_likelihood": likely}
 
 
 def measure(pool: NoisyPool, arms: Arms, method: str, labels: int, seed: int) -> dict:

@@ -1,12 +1,19 @@
 """Shares of items for arms."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from activetest import catalog
+from activetest.errors import ChoiceError
+from activetest.nouns.choices import Choices
 from activetest.nouns.surface import Attributes, SurfaceData
 from activetest.nouns.uncertain import JointModel, UncertainAttributes
 from activetest.rounds import membership
+from activetest.rounds.surface import collect_surface_data, describe_arms, find_arms, weigh_rows
 from tests.attribute_models.makers import make_attributes
+from tests.makers import build_table, label_items, play_rounds
 
 
 def test_shares_of_an_item_sum_to_one_and_known_items_have_one_arm():
@@ -54,3 +61,135 @@ def test_fractional_counts_reach_the_surface():
     mean = 2 / 3
     expected = [(0.1 * mean + 1.25) / 1.85, (0.1 * mean + 0.75) / 1.35]
     np.testing.assert_allclose(surface.mean, expected)
+
+
+# --- in a study
+
+ROWS = 400
+SURFACE = Choices(
+    "accuracy",
+    ("accuracy", "error"),
+    "agreement",
+    acquisition="surface-variance",
+    floor=0.1,
+    question="surface",
+    surface="beta",
+    attributes=("sex", "race"),
+    groups=("sex", "race"),
+    min_support=2,
+)
+
+
+def make_columns(gold: int) -> dict:
+    """A pool with a certain attribute, an uncertain one, and some of its true values."""
+    rng = np.random.default_rng(4)
+    data, codes = make_attributes(rng, items=ROWS, sizes=(2, 3), gold=gold)
+    probs = rng.dirichlet([1, 1, 1], ROWS)
+    race = np.array(["a", "b", "c"])[codes[:, 1]]
+    return {
+        **{f"prob_{name}": probs[:, code] for code, name in enumerate(("cat", "dog", "owl"))},
+        "sex": np.array(["F", "M"])[codes[:, 0]],
+        "race": [value if row < gold else None for row, value in enumerate(race)],
+        **{f"attr_prob_race_{name}": data.probs[1][:, code] for code, name in enumerate("abc")},
+    }
+
+
+def test_a_pool_with_known_values_is_spread_by_the_full_model(tmp_path):
+    columns = make_columns(40)
+    pool = build_table(tmp_path, columns, attributes=("sex", "race"))
+    first, second = describe_arms(pool, SURFACE)
+    assert first == "uncertain attributes: race, by the model full; 40 items have known values"
+    assert second.startswith("combinations of attributes: 6, of which 6 occur")
+    arms = find_arms(pool, ("sex", "race"))
+    shares = arms.membership.toarray()
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
+    # The certain attribute is certain, and so is the other where it is known.
+    inside = arms.codes[:, 0] == (np.array(columns["sex"]) == "M")[:, None]
+    assert (shares[~inside] == 0).all()
+    names = [arms.attributes.name(code)["race"] for code in arms.codes]
+    for row in range(40):
+        assert names[shares[row].argmax()] == columns["race"][row] and shares[row].max() == 1
+    raw = find_arms(pool, ("sex", "race"), "raw").membership.toarray()
+    np.testing.assert_allclose(raw[50][raw[50] > 0].sum(), 1, rtol=1e-5)
+    assert np.abs(raw - shares).max() > 0.02
+
+
+def test_without_enough_known_values_probabilities_stay_as_they_are_and_it_is_said(tmp_path):
+    columns = make_columns(19)
+    pool = build_table(tmp_path, columns, attributes=("sex", "race"))
+    notice = describe_arms(pool, SURFACE)[0]
+    assert notice.endswith("by the model raw; 19 items have known values, and 20 are needed "
+                           "to calibrate their probabilities")  # fmt: skip
+    arms = find_arms(pool, ("sex", "race"))
+    row = 100
+    expected = np.sort([columns[f"attr_prob_race_{name}"][row] for name in "abc"])
+    found = np.sort(arms.membership[row].data)
+    expected = expected[expected >= membership.SMALLEST_SHARE]
+    np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-5)
+    with pytest.raises(ChoiceError, match="19 items have known values of race"):
+        find_arms(pool, ("sex", "race"), "temperature")
+
+
+def test_labels_are_spread_and_draws_have_the_weights_that_can_be_computed_again(tmp_path):
+    pool = build_table(tmp_path, make_columns(40), attributes=("sex", "race"))
+    log = play_rounds(pool, label_items(pool), (SURFACE, 30), (SURFACE, 10))
+    data = collect_surface_data(log, pool, SURFACE)
+    shares = data.membership
+    assert (np.diff(shares.indptr) > 1).any()
+    np.testing.assert_allclose(data.counts.sum(), data.weights.sum(), rtol=1e-5)
+    allocation = log.history[1].allocation
+    assert not allocation.certain
+    free = np.ones(ROWS, bool)
+    free[log.rows[:30]] = False
+    weight = np.where(free, weigh_rows(allocation, pool.rows(0, ROWS), pool), 0.0)
+    np.testing.assert_allclose(weight.sum(), 1, rtol=1e-6)
+    np.testing.assert_allclose(log.prob[30], weight[log.rows[30]], rtol=1e-6)
+
+
+def test_a_label_that_is_an_attribute_is_as_likely_as_its_class_until_it_is_known(tmp_path):
+    columns = make_columns(0)
+    chosen = replace(SURFACE, attributes=("sex", "label"), groups=("sex", "label"))
+    pool = build_table(tmp_path, columns, attributes=("sex", "label"))
+    truth = label_items(pool)
+    log = play_rounds(pool, truth, (chosen, 40), (chosen, 12))
+    data = collect_surface_data(log, pool, chosen)
+    arms, classes = data.arms, ("cat", "dog", "owl")
+    names = [arms.attributes.name(code) for code in arms.codes]
+    for row in range(ROWS):
+        shares = dict(zip(arms.membership[row].indices, arms.membership[row].data, strict=True))
+        found = {names[arm]["label"]: share for arm, share in shares.items()}
+        assert {names[arm]["sex"] for arm in shares} == {columns["sex"][row]}
+        if row in log.rows:
+            assert found == {classes[int(truth[row])]: 1}
+            continue
+        probs = np.array([columns[f"prob_{name}"][row] for name in classes])
+        probs = (
+            np.where(probs >= membership.SMALLEST_SHARE, probs, 0)
+            / probs[probs >= membership.SMALLEST_SHARE].sum()
+        )
+        for name, prob in zip(classes, probs, strict=True):
+            np.testing.assert_allclose(found.get(name, 0), prob, rtol=1e-5)
+    # Inside an arm of a label, the model is right where it predicts the label.
+    right = pool.rows(0, ROWS).outputs.pred == truth
+    values = dict(zip(data.items.tolist(), data.values, strict=True))
+    assert all(values[row] == right[row] for row in values)
+    # Draws of later rounds do not depend on the labels that came since.
+    allocation = log.history[1].allocation
+    free = np.ones(ROWS, bool)
+    free[log.rows[:40]] = False
+    weight = np.where(free, weigh_rows(allocation, pool.rows(0, ROWS), pool), 0.0)
+    np.testing.assert_allclose(weight.sum(), 1, rtol=1e-6)
+    np.testing.assert_allclose(log.prob[40], weight[log.rows[40]], rtol=1e-6)
+
+
+def test_draws_that_depend_on_an_uncertain_attribute_are_uniform_in_no_arm(tmp_path):
+    pool = build_table(tmp_path, make_columns(40), attributes=("sex", "race"))
+    thompson = replace(
+        SURFACE, acquisition="thompson", question="estimate", groups=("race", "sex"), attributes=()
+    )
+    log = play_rounds(pool, label_items(pool), (thompson, 60))
+    uncertain = collect_surface_data(log, pool, SURFACE).weights
+    by_sex = replace(thompson, groups=("sex", "race"))
+    log = play_rounds(pool, label_items(pool), (by_sex, 60))
+    certain = collect_surface_data(log, pool, SURFACE).weights
+    assert (certain == 1).all() and (uncertain != 1).any()
