@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
+from activetest.bandits import credible
 from activetest.bandits.arms import Arms, sample_values
 from activetest.bandits.credible import outcome_share_intervals, value_intervals
 
@@ -176,3 +177,31 @@ def test_what_labels_leave_possible_bounds_the_intervals_of_every_cell():
             outcome_share_intervals(alone, 0.95), (mean, lower, upper), strict=True
         ):
             np.testing.assert_allclose(found[0], whole[place])
+
+
+def test_costs_have_the_quantiles_of_their_draws(monkeypatch):
+    """Group by group, also of more groups than are looked at in a go; the value is inside."""
+    one = cell((4, 2), 30, (1, 1))
+    count = 5
+    arms = replace(
+        one,
+        kind="cost",
+        groups=tuple({"group": str(place)} for place in range(count)),
+        arm_of_cell=np.arange(count),
+        size=np.full(count, 36),
+        value=np.tile([0.0, 7.0], (count, 1)),
+        mean_confidence=np.full(count, 0.5),
+        **{
+            name: np.tile(getattr(one, name), (count, 1))
+            for name in ("known_counts", "exchangeable_counts", "prior")
+        },
+    )
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(2.5, [0.1, 0.2, 0.4, 0.8, 0.001], (4000, count))
+    monkeypatch.setattr(credible, "_BLOCK", 2)
+    value, lower, upper = value_intervals(arms, drawn, 0.9, rng)
+    # Two of six labels cost, and three of eight with the prior.
+    assert value == pytest.approx(7 * (2 + 30 * 3 / 8) / 36)
+    assert lower == pytest.approx(np.minimum(np.quantile(drawn, 0.05, axis=0), value))
+    assert upper == pytest.approx(np.maximum(np.quantile(drawn, 0.95, axis=0), value))
+    assert upper[4] == value[4]

@@ -136,3 +136,11 @@ def test_capital_between_two_values_is_at_least_what_chords_of_its_logarithm_say
         assert bound <= least + 1e-9
         close = betting.bound_log_capital_between(one, one + (two - one) / 1e6)
         assert close == approx(betting.combine_log_capital(one), abs=1e-4)
+
+
+def test_what_rounding_may_leave_is_that_of_the_larger_end():
+    """In either direction: values below zero round as those above do."""
+    small, large = np.full((6, 3), 0.5), np.full((6, 3), -8.0)
+    expected = betting.rounding(Increments(*np.full((6, 3), 8.0)))
+    for ends in ((small, large), (large, small), (large, large)):
+        assert inversion._Bets(*ends, True).rounding == approx(expected)

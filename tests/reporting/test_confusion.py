@@ -1,9 +1,16 @@
 """The confusion matrix and the reliability diagram in answers to questions about groups."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pytest import approx
 
+from activetest.bandits.arms import Arms
+from activetest.bandits.partition import Partition
+from activetest.nouns.quantity import Quantity
 from activetest.reporting import confusion
 from activetest.study.ingest import ingest
 from activetest.study.init import init
@@ -197,3 +204,87 @@ def test_a_class_that_was_predicted_once_has_a_column(folder, label_file):
     matrix = report(study).assessment.confusion
     assert [each.n_pool for each in matrix.columns] == [15, 15, 1]
     assert sum(cell(matrix, truth, "owl").estimate for truth in matrix.truths) == pytest.approx(1)
+
+
+def counts_of(sizes, *, outcomes=3, known=0, strata=()):
+    """Cells of these sizes, none of whose labels were drawn uniformly."""
+    count = len(sizes)
+    labels = np.full((count, outcomes), float(known))
+    arms = Arms(
+        kind="confusion",
+        groups=({"": ""},),
+        arm_of_cell=np.zeros(count, int),
+        size=np.array(sizes),
+        value=np.tile(np.eye(outcomes)[0], (count, 1)),
+        mean_confidence=np.full(count, 0.7),
+        known_counts=labels,
+        exchangeable_counts=labels,
+        prior=np.ones((count, outcomes)),
+    )
+    return SimpleNamespace(
+        arms=arms,
+        labelled=labels.sum(axis=1),
+        non_uniform=np.ones(count, bool),
+        partition=Partition("", strata),
+    )
+
+
+def test_a_share_outside_the_classes_is_what_its_column_has_beside_them():
+    """Columns that are known have no such metrics, nor have pools of many classes."""
+    counts = counts_of([60, 20])
+    found = confusion.list_cell_metrics(counts, ("cat", "dog"))
+    assert list(found) == [0, 1]
+    cats, dogs, outside = found[1]
+    assert [each.title for each in (cats, dogs)] == [
+        "confusion[cat as dog]",
+        "confusion[dog as dog]",
+    ]
+    assert (outside.lower, outside.upper) == (0, 0.25)
+    assert float(outside.smooth(np.array([0.05, 0.15]))) == approx(0.05)
+    assert [
+        len(each)
+        for each in confusion.list_cell_metrics(counts_of([9, 9], outcomes=2), ("a", "b")).values()
+    ] == [2, 2]
+    counts.arms.known_counts[0] = 20
+    assert list(confusion.list_cell_metrics(counts, ("cat", "dog"))) == [1]
+    many = tuple(map(str, range(confusion._WEIGHTED + 1)))
+    assert confusion.list_cell_metrics(counts_of([9] * len(many)), many) == {}
+    enough = many[:-1]
+    assert len(confusion.list_cell_metrics(counts_of([9] * len(enough)), enough)) == len(enough)
+
+
+def test_a_calibration_error_without_an_estimate_has_no_method(monkeypatch):
+    edges = ("edges", 0.0, 0.5, 1.0)
+    counts = counts_of([40, 60], outcomes=2, strata=edges)
+    shares = iter([np.array([[0.5, 0.4, 0.6]]), None])
+    monkeypatch.setattr(confusion, "_estimate_shares", lambda *_: next(shares))
+    for estimate, method in ((None, "none"), (0.1, "doubly-robust")):
+        shares = iter([np.array([[0.5, 0.4, 0.6]]), None])
+        quantity = Quantity(estimate, estimate, estimate, 0.9, "calibration")
+        row = SimpleNamespace(estimate=estimate, quantity=quantity, reason="why")
+        monkeypatch.setattr(confusion, "estimate_row", lambda *_, row=row, **__: row)
+        found = confusion.estimate_reliability(
+            counts, SimpleNamespace(), None, 0.9, np.random.default_rng(0)
+        )
+        assert [each.method for each in found.bins] == ["doubly-robust", "pseudo-posterior"]
+        assert (found.ece.method, found.ece.estimate, found.reason) == (method, estimate, "why")
+        assert [(each.low, each.high) for each in found.bins] == [(0, 0.5), (0.5, 1)]
+        assert found.bins[0].quantity.lower == 0.4
+
+
+def test_bins_of_groups_take_the_place_of_those_of_the_calibration_error(folder, label_file):
+    """An item at an edge, alone in its bin, is of another bin among the groups."""
+    confident = np.array([0.95] * 20 + [0.65] * 20 + [np.float32(0.8)] * 3)
+    columns = {"id": [f"item-{row}" for row in range(43)], "prob_a": confident}
+    pq.write_table(pa.table(columns | {"prob_b": 1 - confident}), "pool.parquet")
+    init("pool.parquet", seed=1, question="estimate", groups=("confidence",))
+    study = StoredStudy.open()
+    ids = [each["id"] for each in next_batch(study, 30).rows]
+    ingest(study, label_file(*(f"{id},a" for id in ids)))
+    answer = report(study).assessment
+    bins = {f"{each.low:.1f}-{each.high:.1f}": each for each in answer.reliability.bins}
+    assert sum(each.n_pool for each in bins.values()) == 43
+    assert sum(each.n_labeled for each in bins.values()) == 30
+    for group in answer.groups:
+        found = bins[group.group["confidence"]]
+        assert (found.n_pool, found.n_labeled) == (group.n_pool, group.n_labeled)

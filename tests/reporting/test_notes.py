@@ -1,11 +1,13 @@
 """Which notes a report has, and how much each of them matters."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import build_view
 from activetest.item_statistics.specification import describe_pool, find_metric
@@ -396,3 +398,67 @@ def test_changed_labels_matter_to_bets_alone():
     assert found.text.startswith("Labels replaced: 3.") and found.weight == Weight.INVALID
     (found,) = changed(0, bets, several=True)
     assert found.text.startswith("With several annotators") and found.weight == Weight.LIMITED
+
+
+def test_a_plain_report_says_nothing_of_what_is_not_there(labelled):
+    shown = texts(report(labelled))
+    for absent in ("declined", "supplied", "annotator", "earlier version", "largest score"):
+        assert absent not in shown
+
+
+def test_what_is_known_needs_no_caution_about_draws(study, label_draws, label_file):
+    label_draws(study, 5)
+    drawn = {draw.id for draw in study.ledger.record().draws}
+    rest = [f"item-{row}" for row in range(40) if f"item-{row}" not in drawn]
+    ingest(study, label_file(*(f"{id},cat" for id in rest), name="rest.csv"))
+    shown = texts(report(study))
+    for absent in ("supplied", "found so far", "weight", "as good as"):
+        assert absent not in shown
+
+
+def test_labels_of_no_class_are_counted_among_drawn_and_supplied_ones(hard):
+    from activetest.study.next import next_batch
+
+    ids = [row["id"] for row in next_batch(hard, 6).rows]
+    others = [f"i{row}" for row in range(40) if f"i{row}" not in ids][:4]
+    answers = [Answer(id, "", LABELLED, "1") for id in (*ids[:5], *others[:3])]
+    answers.append(Answer(others[3], "", LABELLED, "x"))
+    hard.ledger.add_answers(answers, source="labels.csv", revision=hard.ledger.record().revision)
+    assert "Labels of no class that the model predicts: 1 of 9 ('x')." in texts(report(hard))
+
+
+def test_items_without_a_probability_are_described_by_how_many_draws_there_are():
+    rest = notes._describe_rest
+    assert rest(2, "drawn items", "draw") == "the estimates use the 2 drawn items."
+    few = rest(1, "drawn items", "draw some")
+    assert few.startswith("estimates need at least 2 drawn items with labels. Until then")
+    assert few.endswith("; draw some.")
+
+
+def test_how_to_add_a_group_names_those_there_are():
+    text = notes.describe_group_option("age", ["place", "sex"])
+    assert text.startswith("`study.change(groups=['place', 'sex', 'age'])` adds it")
+
+
+def test_rounds_of_earlier_versions_are_named():
+    def older(*methods) -> str:
+        history = [SimpleNamespace(number=k, methods=each) for k, each in enumerate(methods, 1)]
+        return texts_of(notes._describe_older_rounds(SimpleNamespace(history=history)))
+
+    now = notes.METHODS
+    assert older() == older(now, now) == ""
+    assert older(now - 1, now).startswith("Round 1 was drawn by an earlier version")
+    assert older(now - 1, now - 1, now).startswith("Rounds 1 to 2 were drawn by an earlier")
+
+
+def test_without_an_estimate_there_is_no_rarer_side():
+    def refuse(*_):
+        raise NotEstimable("nothing", "")
+
+    assert notes._count_minority(SimpleNamespace(value=refuse), None) == 0
+
+
+def test_several_annotators_are_described(study, label_file):
+    header = "id,label,annotator"
+    ingest(study, label_file("item-1,cat,ann", "item-1,dog,bob", "item-2,cat,ann", header=header))
+    assert "annotator" in texts(report(study))
