@@ -11,6 +11,7 @@ import pytest
 
 import activetest as at
 from activetest.simulation.results import Simulation
+from activetest.study.surface import StudySurface
 
 SAMPLES = Path(__file__).parents[1] / "sample_data"
 FILES = ("digits.parquet", "digits.labels.csv")
@@ -20,9 +21,10 @@ MODULES = (
     "activetest.simulation.simulate",
     "activetest.study.results",
     "activetest.study.study",
+    "activetest.study.surface",
 )
 # The public classes; each of their methods has an example.
-CLASSES = (at.Study, at.Batch, at.Report, at.Status, at.Setup, Simulation)
+CLASSES = (at.Study, at.Batch, at.Report, at.Status, at.Setup, Simulation, StudySurface)
 
 
 def find_examples() -> dict[str, doctest.DocTest]:
@@ -59,6 +61,8 @@ def test_an_example_does_what_it_shows(name, scene, folder):
     shutil.copytree(scene, folder, dirs_exist_ok=True)
     test = EXAMPLES[name]
     test.globs = {"at": at, "study": at.Study.open("study"), "key": read_key(folder)}
+    if name.startswith("activetest.study.surface"):
+        test.globs["study"].change(attributes=["ink", "predicted"], surface="beta")
     printed: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     failed = runner.run(test, out=printed.append).failed

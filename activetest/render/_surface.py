@@ -126,7 +126,7 @@ def color_cell(
         return None
     share = (cell.estimate - scale[0]) / (scale[1] - scale[0])
     color = choose_color(share if higher_better else 1 - share)
-    return ("ffffff" if is_dark(color) else "111111"), write_color(color)
+    return ("ffffff" if is_dark(color) else "000000"), write_color(color)
 
 
 def write_color(color: tuple[int, int, int]) -> str:
@@ -187,7 +187,7 @@ def describe_cell(metric: str, cell: SurfaceCell) -> str:
         return words.plain(f"{name}: no such item")
     return words.plain(
         f"{name}: {metric} {words.estimate(cell)} ({_describe_certainty(cell)}), "
-        f"{_count(cell.n_labeled)} labels of {_count(cell.n_pool)} items"
+        f"{_count(cell.n_pool)} items"
     )
 
 
@@ -252,8 +252,8 @@ def _number_column(place: int) -> str:
 def _describe_method(surface: SurfaceReport) -> str:
     """What it is of, how it was fitted, and what it is made of."""
     parts = sorted(surface.parts.items(), key=lambda part: -part[1])
-    shown = [f"{name} {share:.0%}".replace("%", " %") for name, share in parts if share >= 0.005]
-    shares = f" of {', '.join(shown[:_MOST_PARTS])}" if shown else ""
+    shown = [f"{name} {share:.2f}" for name, share in parts if share >= 0.005]
+    shares = f": {', '.join(shown[:_MOST_PARTS])}" if shown else ""
     return f"{surface.metric} by {_name_attributes(surface)}; {surface.method}{shares}"
 
 
