@@ -62,7 +62,7 @@ def rank_arms(
             break
         share[chosen] += 1 / len(chosen)
         plan.free[chosen] -= draws / parts / len(chosen)
-    return share / max(share.sum(), _LEAST)
+    return np.asarray(share / max(share.sum(), _LEAST))
 
 
 class _Plan:
@@ -70,8 +70,8 @@ class _Plan:
 
     What is to be known of arm a is its mean T over its n items, of which r have no label. Given
     phi, psi and an own value rho of the arm, Cov(T, y) of a label y of the arm is
-    (Var y + (r - 1) Var rho) / n, and r / n Cov(phi, phi') with those of other arms. The label takes
-    Cov^2 / Var y off the variance of each.
+    (Var y + (r - 1) Var rho) / n, and r / n Cov(phi, phi') with those of other arms. The label
+    takes Cov^2 / Var y off the variance of each.
     """
 
     def __init__(self, surface: Surface, counts: ArmCounts, least: int, *, alone: bool) -> None:
@@ -95,18 +95,18 @@ class _Plan:
         """Arms of this part of the batch, taken to have a label each afterwards."""
         chosen: list[int] = []
         while len(chosen) < count:
-            worth = self.find_worth()
+            value = self.find_value()
             open_arms = self.in_question & (self.free > 0)
             open_arms[chosen] = False
             explored = (self.known >= _EXPLORED) | (self.free <= _EXPLORED)
             candidates = np.flatnonzero(open_arms)
-            order = np.lexsort((ties[candidates], -worth[candidates], explored[candidates]))
+            order = np.lexsort((ties[candidates], -value[candidates], explored[candidates]))
             for arm in candidates[order[: min(at_once, count - len(chosen))]].tolist():
                 chosen.append(arm)
                 self.observe(arm)
         return np.array(chosen, np.intp)
 
-    def find_worth(self) -> Array:
+    def find_value(self) -> Array:
         """(A,) what a label of each arm takes off the variance of all arms in question."""
         total = (self.centred**2).sum(axis=0) + self.own
         left = self.rest / self.size

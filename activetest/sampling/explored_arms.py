@@ -27,10 +27,10 @@ def allocate_arms(
     """The allocation of a round of `count` draws, and (N,) each row's probability in the first.
 
     Free rows (N,) share what an arm is given in proportion to P(arm | row), mixed with a draw from
-    all of them: (1 - floor) P + floor / free. With the selection "top" the weights only order
-    rows: the likeliest row of the arm that is given most comes first, and then that of the next
-    (Piratla 2021, section 3.4). Raises NotEstimable where no arm has rows left, and no floor allows
-    to draw from others.
+    all of them: (1 - floor) P + floor / free. With the selection "top" arms are chosen by their own
+    variance, and the weights only order rows: the likeliest row of each arm comes first, then the
+    second of each (Piratla 2021, section 3.4). Raises NotEstimable where no arm has rows left, and
+    no floor allows to draw from others.
     """
     surface, data = fit_surface(log, cache, choices, seed=seed)
     arms, membership = data.arms, data.arms.membership
@@ -43,7 +43,8 @@ def allocate_arms(
         free=left,
     )
     rng = make_generator(seed, number, "arms")
-    share = acquisition.rank_arms(surface, counts, choices.min_support, count, rng)
+    top = choices.selection == Selection.TOP
+    share = acquisition.rank_arms(surface, counts, choices.min_support, count, rng, alone=top)
     chosen = np.flatnonzero(share)
     if not len(chosen) and not choices.floor:
         raise NotEstimable(
@@ -51,7 +52,7 @@ def allocate_arms(
             "labelled",
             hint="`study.report()`; `floor=0.1` draws from other combinations too",
         )
-    if choices.selection == Selection.TOP:
+    if top:
         weight, rest = share, 0.0
         ties = uniforms(cache.hashes, seed, number)
         by_row = _order_top(arms, share, free, ties)

@@ -1,8 +1,9 @@
-"""Which arms a batch is spread over."""
+"""Which arms a batch is spread over, and what a label is worth."""
 
 import numpy as np
 from pytest import approx
 
+from activetest.acquisition import surface_variance
 from activetest.acquisition.surface_variance import ARMS, ArmCounts, rank_arms
 from activetest.nouns.surface import Surface
 
@@ -82,3 +83,71 @@ def test_parts_of_labels_explore_an_arm_once_they_are_half_of_one():
     known[:8] = 0.4
     share = rank(which, counts(np.full(20, 30.5), known))
     assert set(range(8)) <= set(np.flatnonzero(share))
+
+
+def correlated(arms=8, draws=60, seed=1) -> Surface:
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(draws, 2)) @ rng.normal(size=(2, arms))
+    phi = 1 / (1 + np.exp(-common))
+    psi = rng.uniform(2, 20, (draws, arms))
+    return Surface("stacked", phi.mean(axis=0), phi, psi, lambda codes: (phi, psi))
+
+
+def test_the_worth_of_a_label_is_what_it_takes_off_the_variance_of_all_arms():
+    """Cov(T, y)^2 / Var y over arms in question, T an arm's mean in the pool, y a label."""
+    which = correlated()
+    support, known = np.array([3, 9, 9, 20, 30, 40, 50, 60.0]), np.array([0, 9, 3, 0, 1, 2, 0, 5.0])
+    plan = surface_variance._Plan(which, ArmCounts(support, known, support - known), 5, alone=False)
+    across = np.cov(which.phi.T, bias=True)
+    own = (which.phi * (1 - which.phi) / (which.psi + 1)).mean(axis=0)
+    noise = which.mean * (1 - which.mean)
+    for arm, value in enumerate(plan.find_value()):
+        covariance = (support - known) / support * across[arm]
+        rest = support[arm] - known[arm]
+        total = across[arm, arm] + own[arm]
+        covariance[arm] = (noise[arm] + max(rest - 1, 0) * total) / support[arm]
+        assert value == approx((covariance[1:] ** 2).sum() / noise[arm])
+
+
+def test_after_a_label_the_others_are_as_uncertain_as_they_would_be():
+    """Of normal variables: the covariance less the product of those with the label."""
+    which = correlated()
+    many = counts(np.full(8, 50), np.zeros(8))
+    plan = surface_variance._Plan(which, many, 5, alone=False)
+    before = np.cov(which.phi.T, bias=True)
+    own, noise = plan.own.copy(), which.mean * (1 - which.mean)
+    plan.observe(3)
+    after = before - np.outer(before[3], before[3]) / noise[3]
+    assert plan.centred.T @ plan.centred == approx(after)
+    assert plan.own[3] == approx(own[3] * noise[3] / (noise[3] + own[3]))
+    assert (plan.known[3], plan.rest[3]) == (1, 49)
+
+
+def test_arms_that_tell_of_each_other_are_not_all_labelled():
+    """Thirteen arms with one value in common, and twelve that vary less, each by itself."""
+    rng = np.random.default_rng(2)
+    draws = 4000
+    common = 0.5 + 0.3 * rng.choice([-1, 1], (draws, 1)) * np.ones((1, 13))
+    alone = 0.5 + 0.29 * rng.choice([-1, 1], (draws, 12))
+    phi = np.hstack([common, alone])
+    which = Surface(
+        "stacked", phi.mean(axis=0), phi, np.full((1, 25), 1e6), lambda codes: (phi, phi)
+    )
+    many = counts(np.full(25, 1000), np.full(25, 1))
+    share = rank(which, many)
+    assert 4 < np.count_nonzero(share[:13]) < 12
+    paper = rank_arms(which, many, 5, 12, np.random.default_rng(1), alone=True)
+    assert np.count_nonzero(paper[:13]) == 12
+
+
+def test_the_papers_rule_looks_at_the_variance_of_each_arm_alone():
+    which = correlated(arms=30)
+    many = counts(np.full(30, 1000), np.full(30, 1))
+    share = rank_arms(which, many, 5, 12, np.random.default_rng(1), alone=True)
+    assert set(np.flatnonzero(share)) == set(np.argsort(-which.variance)[:ARMS])
+
+
+def test_of_very_many_arms_several_are_chosen_at_a_time(monkeypatch):
+    monkeypatch.setattr(surface_variance, "_AFFORDABLE", 1)
+    share = rank(correlated(arms=40), counts(np.full(40, 30), np.zeros(40)))
+    assert share[share > 0] == approx(1 / ARMS)

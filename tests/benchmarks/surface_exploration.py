@@ -6,9 +6,9 @@
 
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 Both strategies begin without a label. surface-variance is the acquisition of that name, in batches
-of --step labels, each planned from a surface that is fitted anew; top takes the likeliest item of
-each arm without a floor, as the paper does. Of the same seed the surface, the answers and, of
-synthetic pools, the items are the same.
+of --step labels, each planned from a surface that is fitted anew; top is the paper's rule: arms by
+their own variance, and no floor. Of the same seed the surface, the answers and, of synthetic pools,
+the items are the same.
 
 Tables: macro squared error of gold arms (5 items or more) times 1,000, as in surfaces.py, mean ±
 standard deviation over seeds; the difference to uniform, paired over seeds, ± its standard error;
@@ -143,11 +143,12 @@ def draw_batch(
     left = np.bincount(of_item[free], minlength=len(arms))
     known = np.bincount(of_item[items], minlength=len(arms))
     surface = fit(data, options.method, len(items))
-    share = rank_arms(surface, ArmCounts(arms.support, known, left), FEWEST, count, rng)
-    floor = 0.0 if strategy == "top" else options.floor
+    counts, top = ArmCounts(arms.support, known, left), strategy == "top"
+    share = rank_arms(surface, counts, FEWEST, count, rng, alone=top)
+    floor = 0.0 if top else options.floor
     weight = (1 - floor) * (share / np.maximum(left, 1))[of_item] + floor / free.sum()
     keys = np.where(free, rng.exponential(size=len(of_item)) / np.maximum(weight, 1e-300), np.inf)
-    if strategy == "top":
+    if top:
         return take_turns(of_item, share, free, count, rng)
     return np.argsort(keys)[:count]
 
