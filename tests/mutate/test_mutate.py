@@ -97,6 +97,12 @@ def test_planted_survivors_are_listed_the_tree_is_left_alone_and_results_are_kep
     code, lines = run_tool(planted, "--tests", "tests/toy/test_marks.py")
     assert lines[0] == "6 changes, 6 tested earlier"
     check_survivors(code, lines, tests=2)
+    # But for survivors on which no test had run.
+    results[0] |= {"outcome": "survived", "tests": 0}
+    kept.write_text("\n".join(map(json.dumps, results)) + "\n", encoding="utf-8")
+    code, lines = run_tool(planted, "--tests", "tests/toy/test_marks.py")
+    assert lines[0] == "6 changes, 5 tested earlier"
+    check_survivors(code, lines, tests=2)
 
 
 @pytest.mark.slow
