@@ -16,14 +16,15 @@ _GRID = np.linspace(np.log(0.3), np.log(1e5), 61)
 _EDGE = 1e-4
 
 
-def combine_strengths(strength: float, mean: Array, variance: Array) -> Array:
+def combine_strengths(strength: float | Array, mean: Array, variance: Array) -> Array:
     """(O,) labels that a prediction with this mean and variance counts as.
 
-    The strength says how arms differ from what their attributes say; the variance, how well that is
-    known. Both add up: 1 / (1 + scale) = 1 / (1 + strength) + variance / (mean (1 - mean)).
+    The strength says how arms differ from what their attributes say; the variance v, how well that
+    is known. By the law of total variance, with m (1 - m) = 1: 1 / (1 + scale) = v + (1 - v) / (1 +
+    strength).
     """
-    share = variance / (mean * (1 - mean))
-    return np.asarray(np.maximum(1 / (1 / (1 + strength) + share) - 1, 0.01))
+    share = np.minimum(variance / (mean * (1 - mean)), 1)
+    return np.asarray(np.maximum(1 / (share + (1 - share) / (1 + strength)) - 1, 0.01))
 
 
 def compute_log_likelihoods(strength: float, counts: Array, mean: Array, variance: Array) -> Array:

@@ -26,6 +26,7 @@ from activetest.surfaces import _boosting as boosting
 from activetest.surfaces import _confidence as confidence
 from activetest.surfaces import _hamming_gp as hamming
 from activetest.surfaces._own_counts import (
+    combine_strengths,
     compute_log_likelihoods,
     discount_counts,
     draw_strengths,
@@ -115,9 +116,9 @@ def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None 
         means, scales = [], []
         for part, strength in parts:
             mean = part.at(codes)
-            lack = part.extra * absent * mean * (1 - mean)
+            variance = part.extra * absent * (mean * (1 - mean)) ** 2
             means.append(mean)
-            scales.append(np.maximum(1 / (1 / (1 + strength) + lack) - 1, 0.01))
+            scales.append(combine_strengths(strength, np.clip(mean, 1e-6, 1 - 1e-6), variance))
         return np.concatenate(means), np.concatenate(scales).astype(np.float32)
 
     searched = data.weights.sum()
