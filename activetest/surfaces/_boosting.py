@@ -27,8 +27,8 @@ def fit(codes: Array, counts: Array, sizes: tuple[int, ...]) -> Callable[[Array]
     rows = np.tile(_spread(codes, sizes), (2, 1))
     # Shallow trees with a small step, and leaves that hold a few labels: the defaults of most uses.
     model = GradientBoostingClassifier(
-        n_estimators=80,
-        learning_rate=0.08,
+        n_estimators=50,
+        learning_rate=0.1,
         max_depth=4,
         subsample=0.7,
         min_weight_fraction_leaf=min(0.01 + 3 / weight.sum(), 0.4),

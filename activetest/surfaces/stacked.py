@@ -42,6 +42,8 @@ EVALUATIONS = {1: 8, 2: 16, 3: 24}
 GROWTH = 1.25
 # Labels below which hyperparameters stay at the centre of their prior, and strengths begin here.
 FEWEST, STRENGTH = 20, 30.0
+# A process is fitted again where its strength moves discounted counts by more than this share.
+SETTLED = 0.03
 PROCESSES = {"main effects": hamming.MAIN, "pairs": hamming.PAIRS, "gaussian process": hamming.DEEP}
 
 
@@ -212,13 +214,14 @@ def _fit_process(
     if search:
         mild = discount_counts(inside, strength)
         theta = hamming.search(kernel, codes[most], mild, theta, EVALUATIONS[len(theta)])
-    for again in (True, False):
+    for _ in range(2):
         mild = discount_counts(inside, strength)
         found = hamming.fit(kernel, theta, codes[most], mild, sizes, slope)
         slope = found.mode.gradient
         mean, variance = _predict_others(found, codes, most)
-        before, strength = strength, find_strength(counts, mean, variance)
-        if again and abs(np.log(strength / before)) < 0.2:
+        strength = find_strength(counts, mean, variance)
+        moved = np.abs(discount_counts(inside, strength) - mild).sum()
+        if moved < SETTLED * mild.sum():
             break
 
     def draw(draws: int, rng: np.random.Generator) -> Prediction:
