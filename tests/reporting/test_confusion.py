@@ -285,6 +285,7 @@ def test_bins_of_groups_take_the_place_of_those_of_the_calibration_error(folder,
     bins = {f"{each.low:.1f}-{each.high:.1f}": each for each in answer.reliability.bins}
     assert sum(each.n_pool for each in bins.values()) == 43
     assert sum(each.n_labeled for each in bins.values()) == 30
+    assert 0 < answer.reliability.ece.lower < answer.reliability.ece.upper < 1
     for group in answer.groups:
         found = bins[group.group["confidence"]]
         assert (found.n_pool, found.n_labeled) == (group.n_pool, group.n_labeled)
