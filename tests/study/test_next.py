@@ -166,6 +166,16 @@ FILLED = {
 }
 
 
+@pytest.mark.parametrize("content", ["id,name\nitem-1,cat\n", "name,label\nitem-1,cat\n"])
+def test_a_file_that_does_not_begin_as_a_batch_is_not_read_whole(content, study, folder):
+    """What is wrong inside of it is nobody's business."""
+    path = folder / "work.csv"
+    path.write_text(content)
+    with pytest.raises(LabelError) as raised:
+        save_batch(study, path, "csv", lambda: next_batch(study, 2))
+    assert raised.value.problem.endswith("is there already, and is no batch that can be replaced")
+
+
 @pytest.mark.parametrize("kind", FILLED)
 def test_a_file_that_is_no_open_batch_is_not_overwritten(kind, study, folder):
     path = folder / "work.csv"
