@@ -285,7 +285,9 @@ def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
     column, value = requirement.group
     if column in view.cache.group_names:
         return None
-    attributes = find_arms(view.cache, view.choices.attributes).attributes
+    attributes = find_arms(
+        view.cache, view.choices.attributes, view.choices.attribute_model
+    ).attributes
     try:
         return parse_product(column, value, attributes)
     except ChoiceError as error:

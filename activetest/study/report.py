@@ -211,7 +211,8 @@ class _Surface:
         cells = [parse_cell(each, names) if isinstance(each, str) else dict(each) for each in at]
         pairs = [parse_map(each, names) for each in maps]
         for cell in cells:
-            find_codes(find_arms(self._cache, names).attributes, cell)
+            arms = find_arms(self._cache, names, choices.attribute_model)
+            find_codes(arms.attributes, cell)
         try:
             fitted = self.fit()
         except NotEstimable as error:

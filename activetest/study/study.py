@@ -400,10 +400,10 @@ class Study:
     ) -> "StudySurface":
         """The metric at every combination of the study's attributes, fitted to the labels.
 
-        >>> setup = study.change(attributes=["ink", "predicted"], surface="beta")
+        >>> setup = study.change(attributes=["ink", "predicted"])
         >>> surface = study.surface()
         >>> surface
-        <StudySurface: error at 30 combinations of ink, predicted, by beta>
+        <StudySurface: error at 30 combinations of ink, predicted, by stacked>
         >>> surface.at(ink="much").n_pool
         507
 

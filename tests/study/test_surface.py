@@ -11,6 +11,7 @@ import pytest
 import activetest as at
 from activetest.cli.app import main
 from activetest.render import junit, markdown, text
+from activetest.reporting import surface_answer
 
 SEXES, RACES = ("F", "M"), ("a", "b", "c")
 
@@ -168,8 +169,14 @@ def test_the_whole_surface_is_written_by_the_ending_of_the_file(opened, capsys):
     assert sum(frame.column("labels").to_pylist()) == 60
 
 
-def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_fitted(opened):
+def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_fitted(
+    opened, monkeypatch
+):
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a surface is fitted")
+
     Path("mine.csv").write_text("mine")
+    monkeypatch.setattr(surface_answer, "fit_pool_surface", refuse)
     for path, problem in (
         ("mine.csv", "is there already"),
         ("study/surface.csv", "inside the study"),
@@ -178,6 +185,7 @@ def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_f
         with pytest.raises(at.ActivetestError, match=problem):
             opened.surface(path=path)
     assert Path("mine.csv").read_text() == "mine"
+    monkeypatch.undo()
     opened.surface(path="mine.csv", force=True)
     assert Path("mine.csv").read_text().startswith("sex,race,")
     assert main(["export", "--study", "study", "--all"]) == 2
