@@ -1,19 +1,19 @@
 """Uncertain attributes: errors of surfaces under every model of the attributes (Piratla 2021, 4.7).
 
     python tests/benchmarks/noisy_attributes.py [--seeds 10] [--methods beta,stacked]
-        [--labels 0,500,1000,2000,4000] [--results noisy_attributes.jsonl]
+        [--labels 500,1000,2000,4000,16000] [--hardest 0.4] [--results noisy_attributes.jsonl]
 
 A pool has 20,000 items and 8 binary attributes whose values come together as in an Ising model with
 normal couplings of standard deviation 0.5, drawn anew for every seed. The logit of an arm's
 accuracy is 1.2 plus effects of attributes and of pairs with standard deviation 1.4. A classifier of
 each attribute sees its value, flipped with a known probability: 0.02 for the easy half of the
-items, and between 0.1 and 0.4 for the others. Its probabilities would be right if attributes were
-independent, but their logits are multiplied by a number between 0.4 and 4.
+items, and between 0.1 and --hardest for the others. Its probabilities would be right if attributes
+were independent, but their logits are multiplied by a number between 0.4 and 4.
 
 500 items have known attributes and a label; further labels are drawn at random (--labels), of items
 whose attributes are uncertain. predicted puts every item into its most probable arm, known into its
-true one: the best there is. raw, temperature and full (Cal:Raw, Cal:Temp and Cal:Full) spread items
-over arms by P(arm | item).
+true one. raw, temperature and full (Cal:Raw, Cal:Temp and Cal:Full) spread items over arms by
+P(arm | item); exact does so with the probabilities that follow from how the pool was made.
 
 Tables: the squared error of arms with at least 5 items times 1,000 against the share of right items
 there, mean over seeds ± its standard error, then the differences to raw and to temperature, paired
@@ -39,13 +39,13 @@ from scipy.special import expit
 
 from activetest import catalog
 from activetest.nouns.surface import Arms, Attributes, SurfaceData
-from activetest.nouns.uncertain import UncertainAttributes
+from activetest.nouns.uncertain import JointModel, UncertainAttributes
 from activetest.rounds.membership import FittedAttributes, spread_items
 
 ITEMS, K, GOLD, FEWEST = 20_000, 8, 500, 5
 COUPLING, CENTRE, SPREAD = 0.5, 1.2, 1.4
-EASY, HARD, SHARPNESS = 0.02, (0.1, 0.4), (0.4, 4.0)
-MODELS = ("predicted", "raw", "temperature", "full", "known")
+EASY, HARD, SHARPNESS = 0.02, 0.1, (0.4, 4.0)
+MODELS = ("predicted", "raw", "temperature", "full", "exact", "known")
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,14 @@ class NoisyPool:
     codes   (N, K) the true attributes
     right   (N,) whether the model is right at each item
     order   (N,) positions in the order in which they are labelled; the first have known attributes
+    exact   P(attributes | item) as it is
     """
 
     data: UncertainAttributes
     codes: np.ndarray
     right: np.ndarray
     order: np.ndarray
+    exact: JointModel
 
 
 def main() -> None:
@@ -69,23 +71,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--methods", default="beta,stacked")
-    parser.add_argument("--labels", default="0,500,1000,2000,4000")
+    parser.add_argument("--labels", default="500,1000,2000,4000,16000")
+    parser.add_argument("--hardest", type=float, default=0.4)
     parser.add_argument("--results", type=Path, default=Path("noisy_attributes.jsonl"))
     options = parser.parse_args()
     methods = options.methods.split(",")
     labels = [int(count) for count in options.labels.split(",")]
-    cells = read_cells(options.results)
+    hardest = options.hardest
+    cells = {
+        key[1:]: cell for key, cell in read_cells(options.results).items() if key[0] == hardest
+    }
     for method in methods:
         for seed in range(options.seeds):
             if all((m, method, n, seed) in cells for m in MODELS for n in labels):
                 continue
-            pool = make_pool(seed)
+            pool = make_pool(seed, hardest)
             for model in MODELS:
                 arms, more = spread(pool, model, seed)
                 for count in labels:
                     if (model, method, count, seed) in cells:
                         continue
                     cell = {"model": model, "method": method, "labels": count, "seed": seed, **more}
+                    cell["hardest"] = hardest
                     cell |= measure(pool, arms, method, count, seed)
                     cells[model, method, count, seed] = cell
                     with options.results.open("a", encoding="utf-8") as file:
@@ -98,10 +105,11 @@ def read_cells(file: Path) -> dict[tuple, dict]:
     """What was computed before."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     found = map(json.loads, lines)
-    return {(cell["model"], cell["method"], cell["labels"], cell["seed"]): cell for cell in found}
+    names = ("hardest", "model", "method", "labels", "seed")
+    return {tuple(cell[name] for name in names): cell for cell in found}
 
 
-def make_pool(seed: int) -> NoisyPool:
+def make_pool(seed: int, hardest: float) -> NoisyPool:
     """A surface, its items, and what classifiers say of their attributes."""
     rng = np.random.default_rng(seed)
     attributes = Attributes(tuple(f"a{k}" for k in range(K)), (("0", "1"),) * K)
@@ -117,19 +125,22 @@ def make_pool(seed: int) -> NoisyPool:
     arm = rng.choice(2**K, ITEMS, p=share)
     codes = combinations[arm]
     right = rng.random(ITEMS) < rho[arm]
-    probs = {}
+    probs, temperatures, potential = {}, np.ones(K), np.log(share)
     for k in range(K):
-        flip = np.where(rng.random(ITEMS) < 0.5, EASY, rng.uniform(*HARD))
+        flip = np.where(rng.random(ITEMS) < 0.5, EASY, rng.uniform(HARD, hardest))
         seen = np.where(rng.random(ITEMS) < flip, 1 - codes[:, k], codes[:, k])
         prior = share[combinations[:, k] == 1].sum()
+        potential -= np.log(np.where(combinations[:, k] == 1, prior, 1 - prior))
         logit = np.log(prior / (1 - prior)) + (2 * seen - 1) * np.log((1 - flip) / flip)
         sharpness = np.exp(rng.uniform(*np.log(SHARPNESS)))
+        temperatures[k] = 1 / sharpness
         one = expit(sharpness * logit)
         probs[k] = np.stack([1 - one, one], axis=1).astype(np.float32)
     order = rng.permutation(ITEMS)
     known = np.full((ITEMS, K), -1, np.int32)
     known[order[:GOLD]] = codes[order[:GOLD]]
-    return NoisyPool(UncertainAttributes(attributes, probs, known), codes, right, order)
+    data = UncertainAttributes(attributes, probs, known)
+    return NoisyPool(data, codes, right, order, JointModel(temperatures, potential[None]))
 
 
 def spread(pool: NoisyPool, model: str, seed: int) -> tuple[Arms, dict]:
@@ -142,7 +153,9 @@ def spread(pool: NoisyPool, model: str, seed: int) -> tuple[Arms, dict]:
         codes = np.where(data.known >= 0, data.known, predicted)
         return Arms.of_items(data.attributes, codes), {}
     start = time.perf_counter()
-    fitted = catalog.load("attribute_models", model).fit(data, rng=np.random.default_rng(seed))
+    fitted = pool.exact
+    if model != "exact":
+        fitted = catalog.load("attribute_models", model).fit(data, rng=np.random.default_rng(seed))
     seconds = time.perf_counter() - start
     truth = UncertainAttributes(data.attributes, data.probs, pool.codes)
     likely = fitted.mean_log_likelihood(truth, pool.order[GOLD:])
@@ -191,7 +204,8 @@ def print_tables(cells: dict, method: str, labels: list[int], seeds: int) -> Non
         likely = collect(model, labels[0], "log_likelihood")
         row.append("" if np.isnan(likely).all() else summarise(likely))
         print(f"| {model} | " + " | ".join(row) + " |")
-    for first, second in (("temperature", "raw"), ("full", "raw"), ("full", "temperature")):
+    pairs = (("temperature", "raw"), ("full", "raw"), ("full", "temperature"), ("exact", "full"))
+    for first, second in pairs:
         row = [summarise(1000 * (collect(first, n) - collect(second, n))) for n in labels]
         likely = collect(first, labels[0], "log_likelihood")
         row.append(summarise(likely - collect(second, labels[0], "log_likelihood")))
