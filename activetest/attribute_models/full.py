@@ -185,9 +185,11 @@ def find_direction(
         target = np.where(inside, score, -np.inf)
         value += float((sum_exponentials(target) - sum_exponentials(score)).mean())
         change = (normalise(target) - normalise(score)) / len(rows)
-        for column, each in enumerate(logs if truth else ()):
-            inner = (change * each[:, data.combinations[:, column]]).sum()
-            log_t[column] += np.exp(now.log_t[column]) * inner
+        if truth:
+            ends = np.cumsum([each.shape[1] for each in logs])[:-1]
+            parts = np.split(change @ data.onehot, ends, axis=1)
+            inner = [(part * each).sum() for part, each in zip(parts, logs, strict=True)]
+            log_t = np.exp(now.log_t) * inner
         np.add.at(slope, data.context[rows], change)
     if table is None or hidden is None:
         zero = now.map(np.zeros_like)

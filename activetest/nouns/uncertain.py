@@ -65,6 +65,14 @@ class UncertainAttributes:
         return np.stack(np.unravel_index(numbers, sizes), axis=1).astype(np.int32)
 
     @cached_property
+    def onehot(self) -> Array:
+        """(C, V + ...) which values each combination has, those of all attributes side by side."""
+        sizes = [self.attributes.sizes[position] for position in self.uncertain]
+        columns = zip(self.combinations.T, sizes, strict=True)
+        parts = [codes[:, None] == np.arange(size) for codes, size in columns]
+        return np.concatenate(parts, axis=1).astype(float)
+
+    @cached_property
     def _contexts(self) -> tuple[Array, Array]:
         """(B, K - U) codes of the other attributes that occur together, and (N,) which an item has.
 
@@ -101,7 +109,7 @@ class UncertainAttributes:
         return np.asarray(np.ravel_multi_index(tuple(codes), sizes))
 
     def read_logs(self, rows: Array) -> list[Array]:
-        """(R, V) logarithms of the probabilities of each uncertain attribute."""
+        """(R, V) logarithms of the probabilities of each uncertain attribute, at least 1e-6."""
         return [
             np.log(np.maximum(self.probs[position][rows].astype(float), _LOWEST))
             for position in self.uncertain
@@ -110,9 +118,10 @@ class UncertainAttributes:
     def agree(self, rows: Array) -> Array:
         """(R, C) bool: combinations that agree with all that is known of each item."""
         result = np.ones((len(rows), len(self.combinations)), bool)
+        inside = np.flatnonzero(self.gold[rows])
         for column, position in enumerate(self.uncertain):
-            known = self.known[rows, position][:, None]
-            result &= (known < 0) | (known == self.combinations[:, column])
+            known = self.known[rows[inside], position][:, None]
+            result[inside] &= (known < 0) | (known == self.combinations[:, column])
         return result
 
     def chunks(self) -> list[Array]:
@@ -144,7 +153,10 @@ class JointModel:
 
     def predict(self, data: UncertainAttributes, rows: Array) -> Array:
         """(R, C) probability of each combination, given what is known of each item."""
-        return normalise(np.where(data.agree(rows), self.score(data, rows), -np.inf))
+        score = self.score(data, rows)
+        if data.gold[rows].any():
+            score[~data.agree(rows)] = -np.inf
+        return normalise(score)
 
     def mean_log_likelihood(self, data: UncertainAttributes, rows: Array) -> float:
         """Mean logarithm of the probability of what is known of these items, eq. (14)."""
@@ -155,10 +167,8 @@ class JointModel:
 
 def sum_scores(data: UncertainAttributes, logs: list[Array], temperatures: Array) -> Array:
     """(R, C) sum of t_k log M_k over the uncertain attributes, for logs as from read_logs."""
-    total = np.zeros((len(logs[0]), len(data.combinations)))
-    for column, (each, t) in enumerate(zip(logs, temperatures, strict=True)):
-        total += (t * each)[:, data.combinations[:, column]]
-    return total
+    scaled = [t * each for each, t in zip(logs, temperatures, strict=True)]
+    return np.asarray(np.concatenate(scaled, axis=1) @ data.onehot.T)
 
 
 def sum_exponentials(score: Array) -> Array:
@@ -169,5 +179,7 @@ def sum_exponentials(score: Array) -> Array:
 
 def normalise(score: Array) -> Array:
     """(R, C) exp(score), so that every row sums to one."""
-    part = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(part / part.sum(axis=1, keepdims=True))
+    part = score - score.max(axis=1, keepdims=True)
+    np.exp(part, out=part)
+    part /= part.sum(axis=1, keepdims=True)
+    return np.asarray(part)

@@ -142,15 +142,11 @@ def _spread_rows(fitted: FittedAttributes, rows: Array) -> tuple[Array, Array, A
     probs = fitted.model.predict(data, rows)
     kept = _choose_shares(probs)
     place, combination = np.nonzero(kept)
-    share = np.where(kept, probs, 0)
-    share /= share.sum(axis=1, keepdims=True)
+    share = probs[place, combination]
+    share /= np.bincount(place, share)[place]
     codes = data.known[rows[place]]
     codes[:, list(data.uncertain)] = data.combinations[combination]
-    return (
-        rows[place],
-        data.attributes.number(codes),
-        share[place, combination].astype(np.float32),
-    )
+    return rows[place], data.attributes.number(codes), share.astype(np.float32)
 
 
 def _join_shares(data: UncertainAttributes, item: Array, number: Array, share: Array) -> Arms:
@@ -164,11 +160,10 @@ def _join_shares(data: UncertainAttributes, item: Array, number: Array, share: A
 
 def _choose_shares(probs: Array) -> Array:
     """(R, C) bool: the shares to keep."""
-    least = np.full(len(probs), SMALLEST_SHARE)
-    if probs.shape[1] > MOST_ARMS:
-        least = np.maximum(least, np.partition(probs, -MOST_ARMS, axis=1)[:, -MOST_ARMS])
-    kept = probs >= np.minimum(least, probs.max(axis=1))[:, None]
-    if probs.shape[1] > MOST_ARMS and (kept.sum(axis=1) > MOST_ARMS).any():
-        # Equal shares: the first few of them.
-        kept &= np.cumsum(kept, axis=1) <= MOST_ARMS
+    kept = probs >= np.minimum(SMALLEST_SHARE, probs.max(axis=1))[:, None]
+    many = np.flatnonzero(kept.sum(axis=1) > MOST_ARMS)
+    # Of equal shares the first.
+    order = np.argsort(-probs[many], axis=1, kind="stable")[:, :MOST_ARMS]
+    kept[many] = False
+    kept[many[:, None], order] = True
     return np.asarray(kept)
