@@ -83,7 +83,9 @@ class _Plan:
         self.mean = surface.mean
         self.noise = np.maximum(self.mean * (1 - self.mean), _LEAST)
         self.own = (phi * (1 - phi) / (surface.psi + 1)).mean(axis=0)
-        self.centred = (phi - phi.mean(axis=0)) / np.sqrt(len(phi))
+        # In single precision: products of matrices of many arms take most of the time.
+        centred = (phi - phi.mean(axis=0)) / np.sqrt(len(phi))
+        self.centred = centred.astype(np.float32)
         self.alone = alone
         self.cost = self.centred.size * (1 if alone else len(phi))
 
@@ -112,7 +114,7 @@ class _Plan:
         left = self.rest / self.size
         if self.alone:
             return np.asarray(total * left**2)
-        weighted = self.centred * (left * self.in_question)
+        weighted = self.centred * (left * self.in_question).astype(np.float32)
         kernel = weighted @ weighted.T
         across = ((kernel @ self.centred) * self.centred).sum(axis=0)
         across -= (left * (self.centred**2).sum(axis=0)) ** 2 * self.in_question
@@ -126,8 +128,8 @@ class _Plan:
         noise = float(self.noise[arm])
         other = max(noise - spread, _LEAST)
         if not self.alone:
-            gain = (column @ self.centred) / noise
-            self.centred -= np.outer(column, gain) / (1 + np.sqrt(other / noise))
+            gain = (column @ self.centred) / noise / (1 + np.sqrt(other / noise))
+            self.centred -= np.outer(column, gain.astype(np.float32))
         else:
             self.centred[:, arm] *= np.sqrt(max(1 - spread / (spread + other), 0))
         self.own[arm] *= noise / (noise + self.own[arm])
