@@ -313,7 +313,8 @@ class Choices:
         "Method that decides which items are drawn more often.",
         Section.SAMPLING, value="optimal", rule="name", metavar="NAME",
         default="optimal; thompson with a question about groups, surface-variance about a surface",
-        simulated=Simulated.SEVERAL, simulated_default="optimal and uniform",
+        simulated=Simulated.SEVERAL,
+        simulated_default="optimal and uniform; surface-variance and uniform about a surface",
         completes="acquisition",
     )  # fmt: skip
     floor: float = declare(

@@ -105,6 +105,18 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
     )
 
 
+def find_true_values(cache: PoolView, choices: Choices, truth: Array) -> Array:
+    """(A,) the metric of every arm of a pool whose labels (N,) are all known."""
+    facts = specification.describe_pool(cache.roles, choices.costs, cache)
+    metric = find_surface_metric(choices.judged, facts)
+    arms = find_arms(cache, choices.attributes)
+    values = [
+        _observe(metric, cache.rows(start, stop), truth[start:stop])
+        for start, stop in cache.chunks()
+    ]
+    return np.asarray(arms.membership.T @ np.concatenate(values)) / arms.support
+
+
 def fit_surface(
     log: Log, cache: PoolView, choices: Choices, *, seed: int
 ) -> tuple[Surface, SurfaceData]:

@@ -67,7 +67,9 @@ def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | Non
 def check_unasked(names: Iterable[str]) -> None:
     """Raises ChoiceError for choices about groups where no question is asked."""
     if names := sorted(names):
-        question = _BELONGS_TO.get(names[0], Question.IDENTIFY)
+        about_arms = names[0] in ("attributes", "surface", "min_support")
+        usual = Question.SURFACE if about_arms else Question.IDENTIFY
+        question = _BELONGS_TO.get(names[0], usual)
         raise ChoiceError(
             f"`{names[0]}` has no effect without a question", f"`question='{question}'`"
         )

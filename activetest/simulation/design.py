@@ -12,7 +12,7 @@ from activetest.sampling.question import check_unasked, chooses_between, usual_f
 from activetest.sampling.settings import Settings
 
 # Choices that say nothing without a question, but for compare, which is text.
-_OF_GROUPS = ("worst", "prior", "prior_strength", "rope")
+_OF_GROUPS = ("worst", "prior", "prior_strength", "rope", "surface", "min_support")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ def choices_of_groups(settings: Settings, *, grouped: bool) -> dict[str, Any]:
                 *given,
                 *(["compare"] if settings.compare is not None else []),
                 *(["groups"] if grouped else []),
+                *(["attributes"] if settings.columns.get("attributes") else []),
             ]
         )
         return {}

@@ -21,7 +21,7 @@ from activetest.item_statistics import specification
 from activetest.item_statistics.defaults import default_metrics
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.arguments import read_count, read_name, read_names, read_path, show
-from activetest.nouns.choices import Choices, Interval, Task
+from activetest.nouns.choices import Choices, Interval, Question, Task
 from activetest.nouns.log import LABELLED, Log, Round
 from activetest.nouns.report import SimulatedStrategy
 from activetest.nouns.rows import Array
@@ -36,6 +36,7 @@ from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
+from activetest.sampling.question import usual_acquisition
 from activetest.sampling.settings import Settings, read_settings
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.baseline import (
@@ -51,6 +52,13 @@ from activetest.simulation.design import (
 )
 from activetest.simulation.results import Simulation
 from activetest.simulation.saved_runs import RunKey, RunNumbers, SavedRuns, describe_simulation
+from activetest.simulation.surfaces import (
+    SURFACE,
+    check_compared,
+    compare_surfaces,
+    measure_surface,
+    name_surface,
+)
 from activetest.simulation.with_replacement import play_study
 from activetest.simulation.workers import run_tasks
 
@@ -140,7 +148,8 @@ def simulate(
         catalog.load("estimators", name)
     # Before the pool is opened: what is wrong with choices alone is known at once.
     of_groups = choices_of_groups(given, grouped="groups" in given.columns)
-    with _opened(pool, given, grouped=bool(of_groups)) as opened:
+    grouped = bool(of_groups) and of_groups["question"] != Question.SURFACE
+    with _opened(pool, given, grouped=grouped) as opened:
         roles = opened.schema.to_dict() | {"uri": opened.uri}
         metrics = tuple(metrics) or default_metrics(roles["task"], roles["kind"])
         plan = Plan(
@@ -249,12 +258,19 @@ def _strategies(
     if given.costs is not None:
         common["costs"] = read_costs(given.costs, pool.schema.classes)
     common |= {"metric": aim or metrics[0], "metrics": metrics, "groups": pool.schema.groups}
+    common |= {"attributes": pool.schema.attributes}
     common["interval"] = Interval.ANYTIME if interval == Interval.ANYTIME else Interval.FIXED
+    question = of_groups.get("question")
+    compared = (usual_acquisition(question), "uniform")
+    acquisitions = given.choices.get(
+        "acquisition", compared if question == Question.SURFACE else ACQUISITIONS
+    )
+    check_compared(acquisitions, question)
     return strategies(
         common | dict(of_groups),
         roles,
         surrogates=given.choices.get("surrogate") or (usual,),
-        acquisitions=given.choices.get("acquisition", ACQUISITIONS),
+        acquisitions=acquisitions,
         selections=given.choices.get("selection", (Choices.selection,)),
         powers=given.choices.get("power", (Choices.power,)),
     )
@@ -263,7 +279,8 @@ def _strategies(
 def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: int) -> RunNumbers:
     """{(estimator, metric, budget): (estimate, lower, upper, labels)} of one study.
 
-    It buys its labels from the truth (N,). Estimates that do not exist are left out.
+    For SURFACE in place of an estimator, the numbers are those of measure_surface. It buys its
+    labels from the truth (N,). Estimates that do not exist are left out.
     """
     metrics = _metrics(plan.metrics, built, choices)
     if with_replacement(choices.acquisition):
@@ -294,6 +311,9 @@ def run(built: cache.Cache, truth: Array, plan: Plan, choices: Choices, seed: in
                     continue
                 numbers = value.value, interval.lower, interval.upper, float(len(log.rows))
                 found[estimator, metric.title, budget] = numbers
+        if choices.question == Question.SURFACE:
+            errors = measure_surface(log, built, choices, truth, seed=seed)
+            found[SURFACE, name_surface(choices), budget] = errors
     return found
 
 
@@ -387,3 +407,10 @@ def _results(
             yield compare_with_uniform(
                 choices, estimator, title, budget, np.array(table), baselines[title]
             )
+    if plan.strategies[0].question == Question.SURFACE:
+        title = name_surface(plan.strategies[0])
+        surfaces = {
+            (strategy, budget): np.array(tables[strategy, SURFACE, title, budget])
+            for strategy, budget in product(range(len(plan.strategies)), plan.budgets)
+        }
+        yield from compare_surfaces(plan.strategies, plan.budgets, surfaces)

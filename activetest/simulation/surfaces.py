@@ -1,0 +1,97 @@
+"""Simulated studies of a surface: how far all its arms are from the truth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activetest.cache.cache import Cache
+from activetest.errors import ChoiceError
+from activetest.estimation.surface_values import estimate_arms
+from activetest.nouns.choices import Choices, Question
+from activetest.nouns.log import Log
+from activetest.nouns.report import SimulatedStrategy
+from activetest.nouns.rows import Array
+from activetest.pool.groups import JOIN
+from activetest.rounds.surface import find_true_values, fit_surface
+from activetest.simulation.baseline import Baseline, compare_with_uniform
+
+# In the place of an estimator.
+SURFACE = "surface"
+_UNIFORM = "uniform"
+# In place of an error of zero on a logarithmic scale.
+_SMALLEST_ERROR = 1e-300
+
+
+def check_compared(acquisitions: Sequence[str], question: Any) -> None:
+    """Raises ChoiceError where there are no uniform draws to compare a surface's with."""
+    if question == Question.SURFACE and _UNIFORM not in acquisitions:
+        raise ChoiceError(
+            "surfaces are compared with those of uniform draws",
+            f"`acquisition={[*acquisitions, _UNIFORM]!r}`",
+        )
+
+
+def name_surface(choices: Choices) -> str:
+    """What is estimated, as gates write it: accuracy@sex*race."""
+    return f"{choices.judged}@{JOIN.join(choices.attributes)}"
+
+
+def measure_surface(
+    log: Log, cache: Cache, choices: Choices, truth: Array, *, seed: int
+) -> tuple[float, float, float, float]:
+    """Root mean squared error, mean error, width and coverage over arms with enough items.
+
+    Labels (N,) are all known. Arms count alike, however many items they have.
+    """
+    surface, data = fit_surface(log, cache, choices, seed=seed)
+    values = estimate_arms(surface, data, choices.level)
+    known = cache.compute_once(
+        ("true surface", choices.judged, choices.attributes),
+        lambda: find_true_values(cache, choices, truth),
+    )
+    enough = data.arms.support >= choices.min_support
+    error = (values.mean - known)[enough]
+    inside = (values.lower <= known + 1e-9) & (known - 1e-9 <= values.upper)
+    return (
+        float(np.sqrt((error**2).mean())),
+        float(error.mean()),
+        float((values.upper - values.lower)[enough].mean()),
+        float(inside[enough].mean()),
+    )
+
+
+def compare_surfaces(
+    strategies: Sequence[Choices], budgets: Sequence[int], tables: Mapping[tuple[int, int], Array]
+) -> list[SimulatedStrategy]:
+    """One result for every strategy and budget.
+
+    tables {(strategy, budget): (runs, 4) numbers of measure_surface}. Errors are those of all arms
+    together, and uniform draws are the simulated ones with the same surrogate.
+    """
+    found = []
+    for number, choices in enumerate(strategies):
+        uniform = next(
+            other
+            for other, each in enumerate(strategies)
+            if (each.acquisition, each.surrogate) == (_UNIFORM, choices.surrogate)
+        )
+        squares = {budget: tables[uniform, budget][:, 0] ** 2 for budget in budgets}
+        baseline = Baseline(
+            0.0,
+            np.array(budgets),
+            np.array([max(each.mean(), _SMALLEST_ERROR) for each in squares.values()]),
+            False,
+            {budget: float(np.median(each)) for budget, each in squares.items()},
+        )
+        for budget in budgets:
+            table = tables[number, budget]
+            nothing = np.zeros(len(table))
+            numbers = np.column_stack([table[:, 0], nothing, nothing, nothing + budget])
+            result = compare_with_uniform(
+                choices, SURFACE, name_surface(choices), budget, numbers, baseline
+            )
+            bias, width, coverage = table[:, 1:].mean(axis=0).tolist()
+            found.append(replace(result, bias=bias, width=width, coverage=coverage))
+    return found

@@ -1,0 +1,114 @@
+"""Simulations of studies that explore a surface: errors over all its arms."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+import activetest as at
+from activetest.cli.app import main
+from activetest.errors import ChoiceError
+from activetest.simulation.surfaces import measure_surface
+from tests.makers import build_table, play_rounds
+
+ROWS = 120
+SETTINGS = {"attributes": ["sex", "age[3]"], "question": "surface", "surface": "beta"}
+
+
+@pytest.fixture
+def pool(folder):
+    rng = np.random.default_rng(6)
+    table = {
+        "id": [f"item-{row}" for row in range(ROWS)],
+        "score": rng.random(ROWS),
+        "sex": rng.choice(["F", "M"], ROWS),
+        "age": rng.permutation(ROWS) + 10,
+    }
+    pq.write_table(pa.table(table), folder / "pool.parquet")
+    return table
+
+
+@pytest.fixture
+def key(pool):
+    right = np.random.default_rng(7).random(ROWS) < 0.7
+    predicted = np.asarray(pool["score"]) >= 0.5
+    return dict(zip(pool["id"], np.where(right, predicted, ~predicted).astype(int), strict=True))
+
+
+def play(key, **settings):
+    usual = {"budgets": [20, 60], "runs": 3, "workers": 1, "estimators": "doubly-robust"}
+    return at.simulate("pool.parquet", key, metrics="accuracy", **(usual | SETTINGS | settings))
+
+
+def test_arms_are_compared_with_those_of_uniform_draws(key):
+    found = {
+        (each.acquisition, each.budget): each for each in play(key) if each.estimator == "surface"
+    }
+    assert set(found) == {
+        (name, budget) for name in ("surface-variance", "uniform") for budget in (20, 60)
+    }
+    for (acquisition, budget), each in found.items():
+        assert (each.metric, each.labels, each.runs) == ("accuracy@sex*age", budget, 3)
+        uniform = found["uniform", budget]
+        assert each.uniform_mse == approx(uniform.rmse**2)
+        assert each.labels_saved == approx((uniform.rmse / each.rmse) ** 2)
+        assert 0 <= each.coverage <= 1
+        assert each.width > 0
+        if acquisition == "uniform":
+            assert (each.labels_saved, each.label_ratio) == (approx(1), approx(1))
+    assert found["uniform", 60].rmse < found["uniform", 20].rmse
+
+
+def test_the_error_is_over_arms_with_enough_items(folder, pool, key):
+    built = build_table(folder, pool, name="built", attributes=("sex", "age[3]"))
+    truth = np.array([float(key[id]) for id in pool["id"]])
+    study = at.Study.create("pool.parquet", "study", seed=1, **SETTINGS, min_support=20)
+    choices = study.choices
+    log = play_rounds(built, truth, (choices, 30))
+    right = built.rows(0, ROWS).outputs.pred == truth
+    seen = np.isin(np.arange(ROWS), log.rows)
+    codes = built.rows(0, ROWS).codes
+    errors, overall = [], right[seen].mean()
+    for cell in {tuple(each) for each in codes.tolist()}:
+        arm = (codes == cell).all(axis=1)
+        if arm.sum() < 20:
+            continue
+        # Beta-I: a tenth of a label for the mean of all.
+        mean = (0.1 * overall + right[arm & seen].sum()) / (0.1 + (arm & seen).sum())
+        value = (right[arm & seen].sum() + (arm & ~seen).sum() * mean) / arm.sum()
+        errors.append(value - right[arm].mean())
+    assert 0 < len(errors) < 6
+    root, bias, _, _ = measure_surface(log, built, choices, truth, seed=1)
+    assert root == approx(np.sqrt(np.mean(np.square(errors))))
+    assert bias == approx(np.mean(errors))
+
+
+def test_uniform_draws_belong_to_the_comparison(key):
+    with pytest.raises(ChoiceError, match="compared with those of uniform draws"):
+        play(key, acquisition="surface-variance")
+
+
+@pytest.mark.parametrize("name", ["attributes", "surface", "min_support"])
+def test_without_the_question_there_is_no_surface(key, name):
+    value = {"attributes": ["sex"], "surface": "beta", "min_support": 3}[name]
+    with pytest.raises(ChoiceError, match=f"`{name}` has no effect without a question") as refused:
+        at.simulate("pool.parquet", key, budgets=10, runs=2, workers=1, **{name: value})
+    assert "question='surface'" in refused.value.hint
+
+
+def test_the_command_line_has_the_same_numbers(folder, key, capsys):
+    lines = "".join(f"{id},{label}\n" for id, label in key.items())
+    (folder / "key.csv").write_text("id,label\n" + lines)
+    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--budget", "20", "--runs", "2"]
+    words += ["--attributes", "sex,age[3]", "--question", "surface", "--surface", "beta"]
+    words += ["--metric", "accuracy", "--workers", "1", "--estimator", "doubly-robust"]
+    assert main([*words, "--format", "json", "--save", "runs.jsonl"]) == 0
+    found = json.loads(capsys.readouterr().out)["results"]
+    assert [each["estimator"] for each in found].count("surface") == 2
+    assert main([*words, "--format", "json", "--save", "runs.jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"] == found
+    assert main(words) == 0
+    assert "accuracy@sex*age" in capsys.readouterr().out
