@@ -84,3 +84,47 @@ def test_how_much_of_the_pool_was_drawn_is_how_much_it_weighs(tmp_path, columns,
     drawn = weight[log.rows].sum() / np.delete(weight, heavy).sum()
     assert np.delete(weight, heavy).sum() < 40
     assert estimate.undrawn == pytest.approx(1 - drawn)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_draws_shrink_as_the_items_that_are_left_do_draw_by_draw(tmp_path, columns, place):
+    """Each at the time when it is expected to be made."""
+    pool = build(tmp_path, columns, weight="visits")
+    group = list_groups(pool)[place]
+    rows = pool.rows(0, pool.size)
+    weight = rows.weight[group.membership(rows.codes) * rows.mass > 0]
+    count = len(weight)
+    draws = expect_random_draws(pool, group)
+    assert draws.size == count == group.items
+    ratios, steps = [], []
+    for drawn in range(count - 1):
+        low, high = 0.0, 50 / weight.min()
+        for _ in range(60):
+            time = (low + high) / 2
+            early = np.exp(-time * weight).sum() > count - drawn - 1
+            low, high = (time, high) if early else (low, time)
+        left = np.exp(-low * weight)
+        ratios.append(left @ weight / left.sum() / weight.mean())
+        steps.append(1 / (count - drawn - 1) - 1 / (count - drawn))
+    expected = np.cumsum(np.square(ratios) * steps) / np.cumsum(steps)
+    for drawn in (5, count // 3, count - 20):
+        found = np.interp(drawn, draws.drawn, draws.shrunk)
+        assert found == pytest.approx(expected[drawn - 1], rel=0.03)
+
+
+def test_a_number_of_draws_leaves_its_variance():
+    alike = RandomDraws(100)
+    assert alike.find_count(0.25, 0.25 * (1 / 40 - 1 / 100)) == pytest.approx(40)
+    drawn = np.array([0.0, 50.0, 100.0])
+    weighed = RandomDraws(100, drawn, np.array([1.0, 0.5, 0.1]))
+    for count, shrunk in ((25, 0.75), (50, 0.5), (75, 0.3)):
+        left = 0.25 * (1 / count - 1 / 100) * shrunk
+        assert weighed.find_count(0.25, left) == pytest.approx(count)
+
+
+def test_one_kind_of_weight_is_none(tmp_path, columns):
+    pool = build(
+        tmp_path, columns | {"visits": np.where(np.arange(SIZE) < 9, 0, 3)}, weight="visits"
+    )
+    draws = expect_random_draws(pool, list_groups(pool)[0])
+    assert draws == RandomDraws(SIZE - 9)
