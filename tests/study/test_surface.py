@@ -12,6 +12,7 @@ import activetest as at
 from activetest.cli.app import main
 from activetest.render import junit, markdown, text
 from activetest.reporting import surface_answer
+from tests.attribute_models.makers import make_attributes
 
 SEXES, RACES = ("F", "M"), ("a", "b", "c")
 
@@ -244,3 +245,68 @@ def test_a_surface_shows_itself(opened):
     assert "Accuracy is lowest" in str(surface)
     assert "<table" in surface._repr_html_() and "sex" in surface._repr_html_()
     assert len(surface) == 5 and surface.attributes["race"] == RACES
+
+
+# --- attributes that are uncertain
+
+
+def write_uncertain_pool(file: Path) -> dict[str, str]:
+    """A pool whose race is uncertain but for 40 items, and the answers."""
+    data, codes = make_attributes(np.random.default_rng(5), items=300, sizes=(2, 3), gold=40)
+    probs = np.random.default_rng(0).dirichlet([1, 1], 300)
+    columns = {
+        "id": [f"item-{row}" for row in range(300)],
+        **{f"prob_{name}": probs[:, code] for code, name in enumerate(("cow", "dog"))},
+        "sex": np.array(SEXES)[codes[:, 0]],
+        "race": [RACES[code] if row < 40 else None for row, code in enumerate(codes[:, 1])],
+        **{f"attr_prob_race_{name}": data.probs[1][:, code] for code, name in enumerate(RACES)},
+    }
+    pq.write_table(pa.table(columns), file)
+    wrong = codes[:, 1] == 1
+    labels = np.where(wrong, probs.argmin(axis=1), probs.argmax(axis=1))
+    return {f"item-{row}": ("cow", "dog")[label] for row, label in enumerate(labels)}
+
+
+def test_a_study_of_uncertain_attributes_spreads_its_labels_and_reports(folder):
+    key = write_uncertain_pool(folder / "pool.parquet")
+    study = at.Study.create(
+        *("pool.parquet", "study"),
+        attributes=["sex", "race"],
+        question="surface",
+        surface="beta",
+        seed=1,
+    )
+    assert any("by the model full; 40 items" in notice for notice in study.setup.notices)
+    for _ in range(2):
+        study.ingest({id: key[id] for id in study.next(60).ids})
+    arms = study.report(surface=True).surface.worst
+    assert arms[0].attributes["race"] == "b"
+    assert any(arm.n_labeled != round(arm.n_labeled) for arm in arms)
+    assert any(arm.n_pool != round(arm.n_pool) for arm in arms)
+    # It opens again, and another model gives other numbers.
+    again = at.Study.open("study")
+    assert again.report(surface=True).surface.worst == arms
+    again.change(attribute_model="raw")
+    assert again.report(surface=True).surface.worst != arms
+    again.ingest({id: key[id] for id in again.next(10).ids})
+    with pytest.raises(at.ChoiceError, match="no attribute model is called 'fulll'"):
+        again.change(attribute_model="fulll")
+
+
+def test_a_study_of_the_label_as_an_attribute_is_exact_in_the_end(folder):
+    key = write_uncertain_pool(folder / "pool.parquet")
+    study = at.Study.create(
+        *("pool.parquet", "study"),
+        attributes=["label", "sex"],
+        question="surface",
+        surface="beta",
+        seed=1,
+    )
+    study.ingest({id: key[id] for id in study.next(100).ids})
+    first = study.report(at={"label": "cow"}).surface.cells[0]
+    assert first.lower < first.estimate < first.upper
+    study.ingest(key)
+    cell = study.report(at={"label": "cow"}).surface.cells[0]
+    table = pq.read_table(folder / "pool.parquet").to_pydict()
+    cows = [p for id, p in zip(table["id"], table["prob_cow"], strict=True) if key[id] == "cow"]
+    assert cell.estimate == cell.lower == cell.upper == pytest.approx(np.mean(np.array(cows) > 0.5))
