@@ -102,6 +102,7 @@ def _add_model_variance(
         minority_count=min(count_effectively(pull[side]) for side in sides),
         weighted_minority_count=min(count_effectively(scaled[side]) for side in sides),
         uniform_minority_count=min(count_effectively(pull[side], shown[side]) for side in sides),
+        uniform_count=float(sample.counted @ shown),
         heaviest=float(rarity.max(initial=1.0)),
         floor=sample.floor,
         known=float(known),

@@ -330,7 +330,7 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
     residuals = first.estimate.weights[:, None] * (terms - first.estimate.weights @ terms)
     shrink = 1 - (first.estimate.weights**2).sum()
     expected = sum(
-        slope**2 * value.estimate.model_variance
+        slope**2 * value.estimate.expected_variance
         for slope, value in zip(slopes, (first, second), strict=True)
     )
     exact = first.estimate.exact and second.estimate.exact
@@ -344,6 +344,7 @@ def combine_difference(first: Value, second: Value) -> tuple[float, Estimate]:
         limits=np.array([[-1.0], [1.0]]) * (first.metric.upper - first.metric.lower),
         inside=fewer.estimate.inside,
         model_variance=0.0 if exact else float(expected),
+        uniform_count=np.inf,
         exact=exact,
     )
     return apart, joint

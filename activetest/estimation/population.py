@@ -422,6 +422,7 @@ def _add_variance(
         minority_count=minority[0],
         weighted_minority_count=minority[1],
         uniform_minority_count=minority[2],
+        uniform_count=estimate.uniform_count,
         heaviest=heaviest,
         floor=1.0 if estimate.exact else estimate.floor,
         shape=shape,

@@ -14,18 +14,18 @@ def interval(estimate: Estimate, level: float) -> Interval:
     """Interval for one value (d = 1) of a group, between the estimate's limits.
 
     Few draws fall inside a small group, and their variance collapses when they happen to agree: it
-    is never taken to be less than the surrogate expects. The degrees of freedom are the draws
+    is never taken to be less than is expected, see Estimate. The degrees of freedom are the draws
     inside, less one, and at least two.
     """
     low, high = estimate.limits[:, 0]
     value = float(np.clip(estimate.mean[0], low, high))
     if estimate.exact or high <= low:
         return Interval(value, value, level, "exact", 0.0)
-    variance = max(estimate.variance[0, 0], estimate.model_variance)
+    variance = max(estimate.variance[0, 0], estimate.expected_variance)
     freedom = max(int(np.count_nonzero(estimate.inside)), 3) - 1
     share, draws = (value - low) / (high - low), estimate.inside.sum()
     size = effective_size(share, variance / (high - low) ** 2, otherwise=draws)
-    size = min(size, draws) if estimate.minority_count == 0 else size
+    size = min(size, estimate.shown) if estimate.minority_count == 0 else size
     ends = binomial_limits(
         share, size, freedom, level, minority_count=estimate.minority_count, added=JEFFREYS
     )

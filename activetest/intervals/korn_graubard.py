@@ -16,11 +16,11 @@ from activetest.intervals._shares import (
     binomial_limits,
     effective_size,
 )
-from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
 # is believed: of draws whose floor is high, and of others, which may hide more.
-_ENOUGH, _ENOUGH_BELOW, _HIGH_FLOOR = 12.0, 20.0, 0.35
+_ENOUGH, _ENOUGH_BELOW = 12.0, 20.0
 # The same for the ends that decide gates, near and far; the far one were all draws as unlikely as
 # the least likely one.
 _ENOUGH_NEAR, _ENOUGH_FAR = 8.0, 20.0
@@ -75,7 +75,7 @@ def estimate_variance(estimate: Estimate) -> float:
 
 def _count_enough(floor: float) -> float:
     """Labels of the rarer kind with which the observed variance of such draws is believed."""
-    return _ENOUGH if floor >= _HIGH_FLOOR else _ENOUGH_BELOW
+    return _ENOUGH if floor >= HIGH_FLOOR else _ENOUGH_BELOW
 
 
 def _limits(

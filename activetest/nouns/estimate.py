@@ -132,6 +132,7 @@ class Estimate:
     shape                    degrees of freedom and skewness; None where the terms say them
     uniform_minority_count   the same, as uniform draws would have shown them: each of them once at
                              most, and less as it was likelier to be drawn than by a uniform draw
+    uniform_count            labelled draws in the group, as uniform draws would have shown them
     heaviest                 how many times less likely than a uniform draw the least likely draw
                              was; 1.0 for uniform draws
     floor                    lowest floor of the draws, as in Sample
@@ -158,6 +159,7 @@ class Estimate:
     weighted_minority_count: float = 0.0
     shape: Shape | None = None
     uniform_minority_count: float = 0.0
+    uniform_count: float = np.inf
     heaviest: float = 1.0
     floor: float = 1.0
     known: float = 0.0
@@ -204,6 +206,27 @@ class Estimate:
         return parts
 
     @property
+    def expected_variance(self) -> float:
+        """The variance (d = 1) below which no interval of a group goes.
+
+        That which the surrogate expects. Of draws with a low floor, nearly all labels of a group
+        may be of items that were drawn on purpose and stand for nothing but themselves; what they
+        agree on says little about the rest. Until uniform draws would have shown enough labels, the
+        variance is for that part that of as many uniform draws as they would have shown.
+        """
+        support = min(self.uniform_count / RARE, 1.0)
+        if self.floor >= HIGH_FLOOR or support >= 1 or not np.isfinite(self.one_draw):
+            return self.model_variance
+        alone = self.one_draw / max(self.uniform_count, 1e-9) * self.undrawn
+        return max(self.model_variance, (1 - support) * alone)
+
+    @property
+    def shown(self) -> float:
+        """Draws in the group that agree on its value: where the floor is low, as uniform_count."""
+        draws = float(self.inside.sum())
+        return draws if self.floor >= HIGH_FLOOR else min(draws, self.uniform_count)
+
+    @property
     def undrawn(self) -> float:
         """Share of what was open before the first draw that was not drawn."""
         return max(1 - float(self.inside.sum()) / self.open_items, 0.0)
@@ -245,3 +268,5 @@ class Increments:
 # With fewer labels of the rarer kind than this, intervals widen their variance: rare large losses
 # may not have been sampled yet.
 RARE = 20
+# The floor from which on a draw of an item weighs little more than a uniform one.
+HIGH_FLOOR = 0.35

@@ -11,7 +11,7 @@ from activetest.nouns.rows import Array
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
 # when the same log leads to other numbers.
-METHODS = 2
+METHODS = 3
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")

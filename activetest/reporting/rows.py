@@ -327,7 +327,7 @@ def _metric_variance(value: Value) -> float:
         return 0.0
     if not value.estimate.inside.any():
         return np.nan
-    variance = max(value.estimate.variance[0, 0], value.estimate.model_variance)
+    variance = max(value.estimate.variance[0, 0], value.estimate.expected_variance)
     return float(variance * value.slope**2)
 
 

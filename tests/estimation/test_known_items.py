@@ -171,6 +171,7 @@ def test_labels_count_as_uniform_draws_would_have_shown_them():
     value = estimate_metric(replace(sample, prob=sample.prob * ratio), ERROR, "lure").estimate
     assert value.uniform_minority_count == approx(0.5 + 0.5 + 1 + 1)
     assert value.minority_count == approx(4)
+    assert value.uniform_count == approx(36 + 0.5 + 0.5 + 1 + 1)
     assert value.heaviest == approx(2)
     likely = replace(sample, prob=sample.prob * 3)
     value = estimate_metric(likely, ERROR, "lure").estimate

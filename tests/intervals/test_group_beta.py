@@ -109,3 +109,37 @@ def test_it_is_jeffreys_at_a_size_that_students_t_shrinks(inside, freedom):
     size = share * (1 - share) / variance * (norm.ppf(0.05) / t.ppf(0.05, freedom)) ** 2
     exact = beta(share * size + 0.5, (1 - share) * size + 0.5).interval(level)
     assert ends(estimate(share, variance, inside=inside), level) == approx(exact)
+
+
+def draw_on_purpose(shown: float, *, floor: float = 0.1, seen: float = 5.0) -> Estimate:
+    """30 labels that agree, of which uniform draws would have shown so many."""
+    return replace(
+        estimate(0.9, 1e-6, inside=30),
+        floor=floor,
+        uniform_count=shown,
+        one_draw=0.09,
+        minority_count=seen,
+        open_items=1000.0,
+    )
+
+
+def test_labels_that_were_drawn_on_purpose_alone_say_little_of_a_group():
+    """Until uniform draws would have shown 20, the variance of these stands for the part."""
+    one = draw_on_purpose(5.0)
+    assert one.expected_variance == approx(0.75 * 0.09 / 5 * (1 - 30 / 1000))
+    widths = [np.diff(ends(draw_on_purpose(shown)))[0] for shown in (1.0, 5.0, 15.0, 20.0)]
+    assert widths[0] > widths[1] > widths[2] > widths[3]
+    assert widths[3] == np.diff(ends(draw_on_purpose(1.0, floor=0.35)))[0]
+
+
+def test_what_the_surrogate_expects_is_never_undercut():
+    one = replace(draw_on_purpose(19.99), model_variance=0.04)
+    assert one.expected_variance == 0.04
+
+
+def test_labels_of_one_kind_count_as_uniform_draws_would_have_shown_them():
+    few, many = (replace(draw_on_purpose(n, seen=0.0), one_draw=0.0) for n in (2.0, 25.0))
+    # A Beta with 1.8 + .5 and .2 + .5, at t of 29 degrees of freedom.
+    size = 2.0 * (norm.ppf(0.025) / t(29).ppf(0.025)) ** 2
+    assert ends(few)[0] == approx(beta(0.9 * size + 0.5, 0.1 * size + 0.5).ppf(0.025))
+    assert ends(many)[0] > ends(few)[0] + 0.2
