@@ -153,6 +153,15 @@ def test_pooling_is_what_tells_slp_from_sl():
     assert np.abs(slp.mean - sl.mean).max() > 1e-4
 
 
+@pytest.mark.parametrize("name", ["bern-gp", "beta-gp-sl"])
+def test_every_arm_has_labels_of_the_prior_besides_its_own(name):
+    """With a prior of 1,000 labels at the mean of all, arms are pulled there."""
+    data = make_data(400)
+    own, pulled = (fit(name, data, steps=40, rate=0.05, prior=prior) for prior in (0.1, 1000.0))
+    gaps = [np.abs(each.mean - data.mean).max() for each in (own, pulled)]
+    assert gaps[1] < 0.3 * gaps[0]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_without_labels_the_surface_is_the_prior(name):
     data = make_data(5).select(np.arange(0))
