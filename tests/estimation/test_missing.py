@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from activetest.estimation.estimate import build_interval, estimate_difference
 from activetest.estimation.view import ANYTIME, build_view
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts
-from activetest.item_statistics.statistic import statistic
+from activetest.item_statistics.statistic import combine_statistics, statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
@@ -311,41 +312,137 @@ def test_a_round_of_which_no_answer_has_come_changes_nothing(pool, truth, play_r
     assert list(widths(set_status(whole, [first[0], *second], PENDING), pool)) == [1, 2, 5]
 
 
+@pytest.mark.parametrize("name", ["error", "f1[dog]"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_an_expected_width_is_that_of_the_variance_and_of_what_is_missing(
-    pool, truth, play_rounds, place
+    pool, truth, play_rounds, place, name
 ):
     """Of the draws that are used, by the first round's surrogate; and Wilson's (1927)."""
-    log = play_rounds((CHOICES, 14))
+    choices = replace(CHOICES, metric=name, metrics=(name,))
+    log = play_rounds((choices, 14))
     log = supply_labels(log, np.setdiff1d(np.arange(SIZE), log.rows)[:4], truth)
-    log = play_rounds((CHOICES, 16), log=log)
+    log = play_rounds((choices, 16), log=log)
     log = set_status(log, [15, 20, 21], PENDING)
     lacking = log.supplied_status.copy()
     lacking[0] = PENDING
     log = replace(log, supplied_status=lacking)
-    evidence = collected(log, pool, "error")
+    evidence, metric = collected(log, pool, name), find(name)
     group = evidence.groups[place]
-    found = missing.expect_widths(evidence, pool, find("error"), group, 0.9)
-    inside = group.membership(pool.take(log.rows).codes)
-    beliefs = restore_surrogate(log.history[0], pool).beliefs(
-        pool.take(log.rows), (statistic("zero_one"),)
-    )
+    found = missing.expect_widths(evidence, pool, metric, group, 0.9)
+    codes, first = pool.take(log.rows).codes, log.history[0]
+    inside = group.membership(codes)
+    # Linear where the first round saw the metric, in the group.
+    mean = first.imputed_sum[place] / first.count[place]
+    slope = np.ones(1) if name == "error" else metric.gradient(mean)
+    objective = combine_statistics(metric.statistics, list(slope))
+    span = objective.upper - objective.lower
+    beliefs = restore_surrogate(first, pool).beliefs(pool.take(log.rows), (objective,))
+    believed = moments(beliefs)[1][0] * inside
+
+    def measure(rows) -> np.ndarray:
+        labels = np.tile(np.array(CODES), (len(rows.index), 1))
+        values = sum(
+            each.value(rows.outputs, labels) * weight
+            for each, weight in zip(metric.statistics, slope, strict=True)
+        )
+        return (values.max(axis=1) - values.min(axis=1)) * group.membership(rows.codes)
+
+    ranges = measure(pool.take(log.rows)), measure(pool.take(log.supplied_rows))
     expected = {}
     for until, used in ((2, 14), (3, 30)):
         left = SIZE - np.arange(used)
         weights = 1 / (left * (left - 1.0))
         weights /= weights.sum()
         q = log.prob[:used]
-        variance = (weights**2 * (1 / q - 1) / q) @ (moments(beliefs)[1][0] * inside)[:used]
-        wilson = norm.ppf(0.95) / (2 * inside[:used].sum())
+        variance = (weights**2 * (1 / q - 1) / q) @ believed[:used]
+        wilson = norm.ppf(0.95) * span / (2 * inside[:used].sum())
         # A missing draw counts as drawn, and as known to all draws after it.
         missed = [15, 20, 21] if until == 3 else []
-        range_ = sum((weights[at] / q[at] + weights[at + 1 :].sum()) * inside[at] for at in missed)
-        supplied = group.membership(pool.take(log.supplied_rows).codes)[0]
-        range_ += weights[14:].sum() * supplied * (until == 3)
+        range_ = sum(
+            (weights[at] / q[at] + weights[at + 1 :].sum()) * ranges[0][at] for at in missed
+        )
+        range_ += weights[14:].sum() * ranges[1][0] * (until == 3)
         width = 2 * norm.ppf(0.95) * np.sqrt(variance / group.size**2 + wilson**2)
         expected[until] = width + range_ / group.size
-    assert found == approx(expected, rel=1e-5)
+    assert found == approx(expected, rel=1e-4)
+
+
+def test_where_all_is_drawn_a_missing_label_is_one_item(pool, truth, play_rounds):
+    log = set_status(play_rounds((CHOICES, 20), (CHOICES, 20)), [30, 33], PENDING)
+    z = norm.ppf(0.975)
+    filled = widths(log, pool)[3]
+    left = SIZE - np.arange(SIZE)
+    weights = 1 / (left * np.maximum(left - 1, 1e-300))
+    weights /= weights.sum()
+    # The last draw, which is certain, outweighs all others: only Wilson's width is left.
+    assert weights[-1] == 1
+    assert filled == approx(2 * z * z / (2 * SIZE) + 2 / SIZE)
+
+
+def test_a_first_round_of_an_older_version_is_taken_to_vary_as_it_can(pool, truth, play_rounds):
+    log = set_status(play_rounds((CHOICES, 14), (CHOICES, 16)), [20], PENDING)
+    older = replace(log, history=(replace(log.history[0], objectives=()), log.history[1]))
+    evidence = samples.collect_evidence(
+        older, pool, CHOICES, [find("error")], seed=1, predict_again=False
+    )
+    found = missing.expect_widths(evidence, pool, find("error"), evidence.groups[0], 0.95)
+    left = SIZE - np.arange(14)
+    weights = 1 / (left * (left - 1.0))
+    weights /= weights.sum()
+    q = log.prob[:14]
+    # A share of 0 or 1 has a variance of a quarter at most.
+    variance = (weights**2 * (1 / q - 1) / q).sum() / 4 / SIZE**2
+    z = norm.ppf(0.975)
+    assert found[2] == approx(2 * z * np.sqrt(variance + (z / 28) ** 2))
+
+
+def test_guesses_of_the_estimator_stay_within_what_an_item_could_be(pool, truth, play_rounds):
+    """Brier losses of items have ranges of their own; items outside of the group keep theirs."""
+    log = set_status(play_rounds((CHOICES, 12), (CHOICES, 12)), range(12, 22), PENDING)
+    filled = filled_of(log, pool, "brier", 1)
+    inside = filled.inside > 0
+    assert inside.any() and not inside.all()
+    lowest, highest = filled.values.min(axis=1), filled.values.max(axis=1)
+    assert len(np.unique(highest.round(6))) > 1
+
+    def guess_all(value):
+        one = SimpleNamespace(guess=np.full((len(filled.steps), 1), value))
+        return missing._take_guess(filled, filled.guess, lambda sample: one)
+
+    assert guess_all(9.0)[inside] == approx(highest[inside])
+    assert guess_all(-9.0)[inside] == approx(lowest[inside])
+    middle = float((lowest.max() + highest.min()) / 2)
+    assert guess_all(middle)[inside] == approx(middle)
+    for value in (9.0, middle):
+        assert (guess_all(value)[~inside] == filled.guess[~inside]).all()
+    # Without guesses, or before there are any, those of the rounds stay.
+    assert guess_all(0.0) is filled.guess
+    assert missing._take_guess(filled, filled.guess, lambda sample: object()) is filled.guess
+
+
+def test_a_supplied_label_that_was_taken_back_leaves_more_possible(pool, truth, play_rounds):
+    log = play_rounds((CHOICES, 12))
+    log = supply_labels(log, np.setdiff1d(np.arange(SIZE), log.rows)[:8], truth)
+    log = play_rounds((CHOICES, 12), log=log)
+    taken = log.supplied_status.copy()
+    taken[:3] = PENDING
+    log = replace(log, supplied_status=taken)
+    filled = filled_of(log, pool, "f1[dog]")
+    value = missing.estimate_with_missing(filled, "doubly-robust")
+    evidence = collected(log, pool, "f1[dog]")
+    assert value.possible == samples.build_sample(evidence, find("f1[dog]")).possible
+
+
+def test_a_worst_case_without_a_value_is_none(pool, truth, play_rounds):
+    """All items are drawn, and only those that are dogs lack their answer: perhaps none is."""
+    whole = play_rounds((CHOICES, 20), (CHOICES, 20))
+    dogs = np.flatnonzero(truth[whole.rows] == 1)
+    assert 0 < len(dogs) < 20
+    log = set_status(whole, dogs, PENDING)
+    value = missing.estimate_with_missing(filled_of(log, pool, "recall[dog]"), "doubly-robust")
+    assert value.worst.low is None or value.worst.high is None
+    interval = build_interval(value, 0.95)
+    assert (interval.lower, interval.upper) == (0, 1)
 
 
 def test_too_few_labels_are_no_interval(pool, truth, play_rounds):

@@ -96,7 +96,7 @@ def test_a_group_is_filled_as_its_own_width_says_unless_it_is_compared(pool, pla
     whole = play_rounds((CHOICES, 16), (CHOICES, 24))
     codes = pool.take(whole.rows).codes[:, 0]
     chosen = set()
-    for count in range(1, 12):
+    for count in (1, 4, 7, 10):
         missing = np.flatnonzero((codes == 0) & (np.arange(40) >= 16))[:count]
         found, (error,) = view(pool, set_status(whole, missing, PENDING), "error")
         filled = found.fill_missing(error) is not None
