@@ -16,7 +16,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, Log
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
-from tests.makers import build_pool, play_rounds, set_status
+from tests.makers import build_pool, play_rounds, set_status, supply_labels
 
 SIZE = 60
 CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
@@ -122,6 +122,15 @@ def test_what_is_known_leaves_no_variance_to_expect(pool, truth, name):
     assert estimated.exact
     assert estimated.model_variance == 0
     assert estimated.variance[0, 0] == 0
+
+
+def test_where_the_rest_was_supplied_draws_leave_nothing_to_expect(pool, truth):
+    """They were uncertain when they were made; now every label is known."""
+    log = drawn(pool, truth, 20)
+    log = supply_labels(log, np.setdiff1d(np.arange(SIZE), log.rows), truth)
+    sample, metric = of(pool, log, "error")
+    estimated = estimate.estimate_metric(sample, metric, "doubly-robust").estimate
+    assert estimated.exact and estimated.model_variance == 0
 
 
 @pytest.mark.parametrize("group", [0, 1])
@@ -230,7 +239,7 @@ def test_a_mean_over_answerable_items_is_a_ratio_of_two_means(pool, truth):
         estimated.value + (means.terms - means.mean) @ slope
     )
     assert estimated.estimate.inside.sum() == 22
-    assert (estimated.estimate.limits[:, 0] == [0, 1]).all()
+    assert estimated.estimate.limits.tolist() == [[0], [1]]
 
 
 @pytest.mark.parametrize("estimator", ["lure", "doubly-robust"])

@@ -269,6 +269,19 @@ def test_what_the_surrogate_expects_of_a_sum_of_gaps_has_no_interval(pool, truth
         estimate.build_interval(result, 0.8)
 
 
+def test_a_sum_of_gaps_that_is_known_is_exact_also_for_the_surrogate(pool, truth):
+    """Its interval is that of the metric, and not of the sum that this is a share of."""
+    log = drawn(pool, truth, CLASSES, SIZE)
+    for name in ("ece", "classwise-ece[5]"):
+        sample, metric = of(pool, log, CLASSES, name)
+        result = estimate.estimate_metric(sample, metric, "ase")
+        assert result.estimate.exact and result.value > 0
+        interval = estimate.build_interval(result, 0.8)
+        assert interval.lower == interval.upper == approx(result.value)
+        exact = estimate.estimate_metric(sample, metric, "doubly-robust")
+        assert result.value == approx(exact.value, abs=1e-6)
+
+
 def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
     """The posterior of the sum has at least the variance that drawing labels alone gives it."""
     log = drawn(pool, truth, CLASSES, 15, 10)
