@@ -14,11 +14,14 @@ fractions. Axes: O arms with labels, D draws, M arms that are asked about.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dtrtri
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix, hstack
 from scipy.special import expit, log_expit
 
 from activetest.nouns.rows import Array
@@ -70,6 +73,152 @@ def count_differences(left: Array, right: Array) -> Array:
     return total
 
 
+class Covariance(Protocol):
+    """Prior covariance K (O, O) of f at arms with labels."""
+
+    def apply(self, right: Array) -> Array:
+        """(O,) K right."""
+        ...
+
+    def factorise(self, root: Array) -> "Factor":
+        """B = I + root K root, root (O,) of curvatures of the likelihood."""
+        ...
+
+
+class Factor(Protocol):
+    """B, ready to be solved."""
+
+    @property
+    def half_logdet(self) -> float:
+        """Half the logarithm of the determinant."""
+        ...
+
+    def solve(self, right: Array) -> Array:
+        """(O, D) or (O,) B^-1 right."""
+        ...
+
+    def find_diagonal(self) -> Array:
+        """(O,) of B^-1."""
+        ...
+
+
+@dataclass(frozen=True)
+class Dense:
+    """K as it stands."""
+
+    matrix: Array
+
+    def apply(self, right: Array) -> Array:
+        """K right."""
+        return np.asarray(self.matrix @ right)
+
+    def factorise(self, root: Array) -> "DenseFactor":
+        """By Cholesky's factor of (O, O)."""
+        matrix = self.matrix * root[:, None]
+        matrix *= root
+        matrix.flat[:: len(root) + 1] += 1
+        return DenseFactor(cholesky(matrix, lower=True, overwrite_a=True, check_finite=False))
+
+
+@dataclass(frozen=True)
+class DenseFactor:
+    """Cholesky's lower factor of B."""
+
+    lower: Array
+
+    @property
+    def half_logdet(self) -> float:
+        """Half the logarithm of the determinant."""
+        return float(np.log(np.diagonal(self.lower)).sum())
+
+    def solve(self, right: Array) -> Array:
+        """B^-1 right."""
+        return np.asarray(cho_solve((self.lower, True), right, check_finite=False))
+
+    def find_diagonal(self) -> Array:
+        """The diagonal of B^-1."""
+        inverse, _ = dtrtri(self.lower, lower=1)
+        return np.asarray((inverse**2).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """K = columns columns', of sparse columns (O, P), fewer than rows."""
+
+    columns: csr_matrix
+
+    def apply(self, right: Array) -> Array:
+        """K right."""
+        return np.asarray(self.columns @ (self.columns.T @ right))
+
+    def factorise(self, root: Array) -> "SparseFactor":
+        """By Woodbury's identity and the factor of (P, P)."""
+        columns = self.columns.multiply(root[:, None]).tocsr()
+        gram = (columns.T @ columns).toarray()
+        gram.flat[:: len(gram) + 1] += 1
+        return SparseFactor(columns, cholesky(gram, lower=True, overwrite_a=True))
+
+
+@dataclass(frozen=True)
+class SparseFactor:
+    """Columns with their roots (O, P), and the lower factor of I + columns' columns."""
+
+    columns: csr_matrix
+    lower: Array
+
+    @property
+    def half_logdet(self) -> float:
+        """Half the logarithm of the determinant."""
+        return float(np.log(np.diagonal(self.lower)).sum())
+
+    def solve(self, right: Array) -> Array:
+        """B^-1 right = right - columns (I + columns' columns)^-1 columns' right."""
+        return np.asarray(
+            right - self.columns @ cho_solve((self.lower, True), self.columns.T @ right)
+        )
+
+    def find_diagonal(self) -> Array:
+        """The diagonal of B^-1."""
+        part = solve_triangular(self.lower, self.columns.T.toarray(), lower=True)
+        return np.asarray(1 - (part**2).sum(axis=0))
+
+
+def make_covariance(
+    kernel: Kernel, theta: Array, codes: Array, sizes: tuple[int, ...], distance: Array | None
+) -> Covariance:
+    """K at codes (O, K): of sparse columns where these are fewer than arms.
+
+    distance (O, O) are Hamming distances, if they are known already.
+    """
+    if kernel.name != "deep":
+        columns = _make_columns(kernel.name, codes, sizes)
+        if columns.shape[1] < len(codes):
+            scale = np.exp(theta[0]) / np.sqrt(len(sizes))
+            base = csr_matrix(np.full((len(codes), 1), np.sqrt(BASE)))
+            return Sparse(hstack([base, scale * columns]).tocsr())
+    if distance is None:
+        distance = count_differences(codes, codes)
+    return Dense(kernel.tabulate(theta, len(sizes))[distance])
+
+
+def _make_columns(name: str, codes: Array, sizes: tuple[int, ...]) -> csr_matrix:
+    """(O, P) one column for each value, and one for each pair of values, that occur."""
+    rows, attributes = codes.shape
+    parts = [codes[:, k].astype(np.int64) for k in range(attributes)]
+    weights = [1.0] * attributes
+    widths = list(sizes)
+    if name == "pairs":
+        for i, j in combinations(range(attributes), 2):
+            parts.append(codes[:, i].astype(np.int64) * sizes[j] + codes[:, j])
+            weights.append(PAIR)
+            widths.append(sizes[i] * sizes[j])
+    indices = np.stack(parts, axis=1) + np.cumsum([0, *widths[:-1]])
+    seen, place = np.unique(indices, return_inverse=True)
+    content = np.tile(weights, rows)
+    pointer = np.arange(rows + 1) * len(parts)
+    return csr_matrix((content, place.ravel(), pointer), shape=(rows, len(seen)))
+
+
 @dataclass(frozen=True)
 class Mode:
     """The posterior's mode and its curvature.
@@ -77,28 +226,28 @@ class Mode:
     latent     (O,) f at the mode
     gradient   (O,) of the log-likelihood there; f is the kernel times it
     root       (O,) square roots of the likelihood's curvatures
-    factor     (O, O) lower Cholesky factor of I + root K root
+    factor     I + root K root
     evidence   Laplace's approximation of the log marginal likelihood
     """
 
     latent: Array
     gradient: Array
     root: Array
-    factor: Array
+    factor: Factor
     evidence: float
 
     def solve(self, right: Array) -> Array:
         """(K + W^-1)^-1 right, of right (O, D)."""
         root = self.root[:, None]
-        return np.asarray(root * cho_solve((self.factor, True), root * right, check_finite=False))
+        return np.asarray(root * self.factor.solve(root * right))
 
 
-def find_mode(covariance: Array, counts: Array, begin: Array | None = None) -> Mode:
+def find_mode(covariance: Covariance, counts: Array, begin: Array | None = None) -> Mode:
     """Newton's method, its steps halved where they overshoot; begin (O,) is a gradient there."""
     positive, total = counts[:, 0], counts.sum(axis=1)
 
     def evaluate(slope: Array) -> tuple[Array, float]:
-        latent = covariance @ slope
+        latent = covariance.apply(slope)
         fit = positive @ log_expit(latent) + counts[:, 1] @ log_expit(-latent)
         return latent, float(fit - slope @ latent / 2)
 
@@ -111,13 +260,9 @@ def find_mode(covariance: Array, counts: Array, begin: Array | None = None) -> M
         prob = expit(latent)
         curvature = total * prob * (1 - prob)
         root = np.sqrt(curvature)
-        matrix = covariance * root[:, None]
-        matrix *= root
-        matrix.flat[:: len(counts) + 1] += 1
-        factor = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        factor = covariance.factorise(root)
         right = curvature * latent + positive - total * prob
-        inner = cho_solve((factor, True), root * (covariance @ right), check_finite=False)
-        target = right - root * inner
+        target = right - root * factor.solve(root * covariance.apply(right))
         step, moved = 1.0, evaluate(target)
         while moved[1] < value - 1e-9 and step > 1e-3:
             step /= 2
@@ -127,26 +272,32 @@ def find_mode(covariance: Array, counts: Array, begin: Array | None = None) -> M
         latent, value = moved
         if gain < 1e-4:
             break
-    evidence = value - float(np.log(np.diagonal(factor)).sum())
-    return Mode(latent, slope, root, factor, evidence)
+    return Mode(latent, slope, root, factor, value - factor.half_logdet)
 
 
-def search(kernel: Kernel, codes: Array, counts: Array, begin: Array, evaluations: int) -> Array:
+def search(
+    kernel: Kernel,
+    codes: Array,
+    counts: Array,
+    sizes: tuple[int, ...],
+    begin: Array,
+    evaluations: int,
+) -> Array:
     """(P,) logs of the hyperparameters with the largest marginal likelihood, with a weak prior.
 
     The prior of each is normal about the kernel's start with standard deviation 1. Nelder & Mead
     from begin, with so many evaluations at most.
     """
     most = np.argsort(-counts.sum(axis=1), kind="stable")[:_SEARCHED]
-    counts = counts[most]
-    distance = count_differences(codes[most], codes[most])
+    codes, counts = codes[most], counts[most]
+    distance = count_differences(codes, codes)
     slope: Array | None = None
 
     def loss(theta: Array) -> float:
         nonlocal slope
         theta = np.clip(theta, -4, 4)
-        table = kernel.tabulate(theta, codes.shape[1])
-        mode = find_mode(table[distance], counts, slope)
+        covariance = make_covariance(kernel, theta, codes, sizes, distance)
+        mode = find_mode(covariance, counts, slope)
         slope = mode.gradient
         return float(((theta - np.array(kernel.start)) ** 2).sum() / 2 - mode.evidence)
 
@@ -244,8 +395,7 @@ class Fit:
 
     def leave_out(self) -> tuple[Array, Array]:
         """(O,) mean and variance of f at every arm, as labels of other arms alone say."""
-        inverse, _ = dtrtri(self.mode.factor, lower=1)
-        diagonal = (inverse**2).sum(axis=0)
+        diagonal = self.mode.factor.find_diagonal()
         curvature = np.maximum(self.mode.root**2, 1e-12)
         # 1 / (K + W^-1)^-1_ii is the variance of what other arms say and of the term of its own.
         whole = 1 / np.maximum(curvature * diagonal, 1e-12)
@@ -274,7 +424,7 @@ class Fit:
         noise = rng.standard_normal((len(self.codes), draws // 2))
         root = self.mode.root[:, None]
         inner = root * prior.evaluate(self.codes) + noise
-        solved = root * cho_solve((self.mode.factor, True), inner, check_finite=False)
+        solved = root * self.mode.factor.solve(inner)
         right = np.concatenate([self.mode.gradient[:, None], solved], axis=1).astype(np.float32)
         table = self.kernel.tabulate(self.theta, len(self.sizes)).astype(np.float32)
 
@@ -301,8 +451,7 @@ def fit(
     begin: Array | None = None,
 ) -> Fit:
     """The process given counts (O, 2) of arms (O, K)."""
-    table = kernel.tabulate(theta, len(sizes))
-    mode = find_mode(table[count_differences(codes, codes)], counts, begin)
+    mode = find_mode(make_covariance(kernel, theta, codes, sizes, None), counts, begin)
     return Fit(kernel, theta, codes, sizes, mode)
 
 

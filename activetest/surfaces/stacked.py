@@ -213,7 +213,8 @@ def _fit_process(
         slope[here] = state["slope"][there]
     if search:
         mild = discount_counts(inside, strength)
-        theta = hamming.search(kernel, codes[most], mild, theta, EVALUATIONS[len(theta)])
+        evaluations = EVALUATIONS[len(theta)]
+        theta = hamming.search(kernel, codes[most], mild, sizes, theta, evaluations)
     for _ in range(2):
         mild = discount_counts(inside, strength)
         found = hamming.fit(kernel, theta, codes[most], mild, sizes, slope)

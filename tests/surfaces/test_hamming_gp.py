@@ -83,6 +83,22 @@ def test_the_mode_is_where_the_posterior_is_flat_and_another_optimiser_ends(kern
     np.testing.assert_allclose(found.mode.gradient, residual, atol=0.02)
 
 
+@pytest.mark.parametrize("kernel", [hamming.MAIN, hamming.PAIRS], ids=lambda kernel: kernel.name)
+def test_sparse_columns_and_the_whole_matrix_agree(kernel):
+    rng = np.random.default_rng(6)
+    codes = rng.integers(2, size=(60, 4))
+    counts = rng.uniform(0, 3, (60, 2))
+    sparse = hamming.make_covariance(kernel, np.array([0.4]), codes, (2, 2, 2, 2), None)
+    assert isinstance(sparse, hamming.Sparse)
+    table = kernel.tabulate(np.array([0.4]), 4)
+    dense = hamming.Dense(table[hamming.count_differences(codes, codes)])
+    left, right = hamming.find_mode(sparse, counts), hamming.find_mode(dense, counts)
+    np.testing.assert_allclose(left.latent, right.latent, atol=1e-6)
+    assert left.evidence == pytest.approx(right.evidence)
+    np.testing.assert_allclose(left.factor.find_diagonal(), right.factor.find_diagonal())
+    np.testing.assert_allclose(left.solve(counts), right.solve(counts), atol=1e-9)
+
+
 def test_evidence_and_posterior_are_near_to_those_of_a_grid():
     codes, counts = CODES[[0, 1]], np.array([[5.0, 2.5], [1, 3]])
     found = hamming.fit(hamming.DEEP, np.array([0.0, 0.3, 0.5]), codes, counts, SIZES)
@@ -136,7 +152,7 @@ def test_a_search_finds_scales_that_other_starts_do_not_beat():
     logit = sum(effect[k, CODES[:, k]] for k in range(4))
     positive = rng.binomial(20, expit(logit)).astype(float)
     counts = np.stack([positive, 20 - positive], axis=1)
-    found = hamming.search(hamming.MAIN, CODES, counts, np.array([0.0]), 12)
+    found = hamming.search(hamming.MAIN, CODES, counts, SIZES, np.array([0.0]), 12)
 
     def score(theta: float) -> float:
         mode = hamming.fit(hamming.MAIN, np.array([theta]), CODES, counts, SIZES).mode
