@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation import estimate, samples
 from activetest.estimation.view import build_view
@@ -280,6 +281,16 @@ def test_a_sum_of_gaps_that_is_known_is_exact_also_for_the_surrogate(pool, truth
         assert interval.lower == interval.upper == approx(result.value)
         exact = estimate.estimate_metric(sample, metric, "doubly-robust")
         assert result.value == approx(exact.value, abs=1e-6)
+
+
+def test_the_interval_of_a_mean_over_classes_is_that_of_the_sum_over_as_many(pool, truth):
+    """Three classes of five bins: the interval is for the sum of all gaps."""
+    sample, metric = of(pool, drawn(pool, truth, CLASSES, 20), CLASSES, "classwise-ece[5]")
+    result = estimate.estimate_metric(sample, metric, "doubly-robust")
+    found = estimate.build_interval(result, 0.8)
+    whole = catalog.load("intervals", "calibration").interval(result.means, 0.8)
+    assert 0 < found.upper < 1
+    assert (3 * found.lower, 3 * found.upper) == (approx(whole.lower), approx(whole.upper))
 
 
 def test_members_scatter_around_the_expectation_with_labels_drawn(pool, truth):
