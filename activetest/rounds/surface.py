@@ -109,7 +109,7 @@ def find_true_values(cache: PoolView, choices: Choices, truth: Array) -> Array:
     """(A,) the metric of every arm of a pool whose labels (N,) are all known."""
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric = find_surface_metric(choices.judged, facts)
-    arms = find_arms(cache, choices.attributes)
+    arms = find_arms(cache, choices.attributes, choices.attribute_model)
     values = [
         _observe(metric, cache.rows(start, stop), truth[start:stop])
         for start, stop in cache.chunks()

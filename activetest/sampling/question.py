@@ -29,6 +29,8 @@ _BELONGS_TO = {
 # Choices that every question uses.
 _OF_EVERY_QUESTION = ("prior", "prior_strength")
 
+# Choices about the arms of a surface.
+OF_ARMS = ("surface", "min_support", "attribute_model")
 # The usual acquisitions of questions.
 _OF_GROUPS, _OF_SURFACES = "thompson", "surface-variance"
 # Of rounds that choose between groups: what may be left out of the choice is small, but drawn.
@@ -67,7 +69,7 @@ def split_task(words: str | Sequence[str] | None) -> tuple[str | None, str | Non
 def check_unasked(names: Iterable[str]) -> None:
     """Raises ChoiceError for choices about groups where no question is asked."""
     if names := sorted(names):
-        about_arms = names[0] in ("attributes", "surface", "min_support")
+        about_arms = names[0] in ("attributes", *OF_ARMS)
         usual = Question.SURFACE if about_arms else Question.IDENTIFY
         question = _BELONGS_TO.get(names[0], usual)
         raise ChoiceError(

@@ -8,11 +8,16 @@ from typing import Any
 from activetest import catalog
 from activetest.nouns.choices import NO_QUESTION, Choices, Selection
 from activetest.sampling.choices import check_choices
-from activetest.sampling.question import check_unasked, chooses_between, usual_floor
+from activetest.sampling.question import (
+    OF_ARMS,
+    check_unasked,
+    chooses_between,
+    usual_floor,
+)
 from activetest.sampling.settings import Settings
 
 # Choices that say nothing without a question, but for compare, which is text.
-_OF_GROUPS = ("worst", "prior", "prior_strength", "rope", "surface", "min_support")
+_OF_GROUPS = ("worst", "prior", "prior_strength", "rope", *OF_ARMS)
 
 
 @dataclass(frozen=True)

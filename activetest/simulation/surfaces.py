@@ -48,7 +48,7 @@ def measure_surface(
     surface, data = fit_surface(log, cache, choices, seed=seed)
     values = estimate_arms(surface, data, choices.level)
     known = cache.compute_once(
-        ("true surface", choices.judged, choices.attributes),
+        ("true surface", choices.judged, choices.attributes, choices.attribute_model),
         lambda: find_true_values(cache, choices, truth),
     )
     enough = data.arms.support >= choices.min_support
