@@ -60,8 +60,8 @@ POOLING_OPTIONS: dict[str, Any] = {
 
 # Points of the quadrature over the first and the second latent value, in training and of the mean.
 _POINTS, _MEAN_POINTS = (6, 4), (20, 20)
-# Arms without labels that a step of the second phase sees.
-_OTHERS = 256
+# The most arms with labels that a step sees, and arms without in the second phase.
+_MOST_EXPLORED, _MOST_OTHERS = 4096, 256
 # Draws of phi and psi: this many, fewer where they would be more numbers than that.
 _DRAWS, _MOST_NUMBERS, _FEWEST_DRAWS = 200, 20_000_000, 50
 # Arms whose surface is computed at once.
@@ -237,12 +237,13 @@ def _train(
     prior = options["prior"] * np.array([data.mean, 1 - data.mean])
     grids = [_make_grid(torch, count) for count in _POINTS]
     for phase in (1, 2):
-        if phase == 1 and not len(explored):
+        others_left = phase == 2 and len(others) > 0 and options["prior"] > 0
+        if not len(explored) and not others_left:
             continue
-        known = counts[explored]
+        pooled = counts[explored]
         if "pool" in options and len(explored):
-            known = _pool(torch, parameters, inputs[explored], known, options)
-        labels = torch.as_tensor(known + prior)
+            pooled = _pool(torch, parameters, inputs[explored], pooled, options)
+        labels = torch.as_tensor(pooled + prior)
         observed = torch.as_tensor(counts[explored].sum(axis=1))
         trained = {
             name: tensor.requires_grad_()
@@ -250,18 +251,18 @@ def _train(
             if phase == 1 or name != "embedding"
         }
         optimizer = torch.optim.Adam(trained.values(), lr=rate)
-        others_left = phase == 2 and len(others) > 0 and options["prior"] > 0
         if phase == 2:
             with torch.no_grad():
                 fixed = embed(parameters, inputs)
         for _ in range(steps):
             optimizer.zero_grad()
-            index, weight = explored, torch.ones(len(explored), dtype=torch.float64)
-            right, wrong = labels.T
+            chosen, weight = _draw_arms(torch, len(explored), _MOST_EXPLORED, generator)
+            index, seen, known = explored[chosen], labels[chosen], observed[chosen]
             if others_left:
-                index, weight = _add_others(torch, explored, others, generator)
-                alike = torch.as_tensor(prior).expand(len(index) - len(explored), 2)
-                right, wrong = torch.cat([labels, alike]).T
+                chosen, more = _draw_arms(torch, len(others), _MOST_OTHERS, generator)
+                index, weight = np.append(index, others[chosen]), torch.cat([weight, more])
+                seen = torch.cat([seen, torch.as_tensor(prior).expand(len(chosen), 2)])
+            right, wrong = seen.T
             place = fixed[index] if phase == 2 else embed(parameters, inputs[index])
             mean, variance = believe(torch, parameters, place)
             bound = _expect_likelihood(
@@ -269,7 +270,7 @@ def _train(
             )
             if "supervision" in options:
                 bound = bound + _expect_supervision(
-                    torch, options, grids[1], mean[1], variance[1], right + wrong, weight, observed
+                    torch, options, grids[1], mean[1], variance[1], right + wrong, weight, known
                 )
             # The constant means have the prior N(0, 1).
             loss = options["divergence"] * compute_divergence(torch, parameters) - bound
@@ -286,19 +287,20 @@ def _pool(
     """(B, 2) counts of arms with labels, pooled by the kernel of f as it is now."""
     with torch.no_grad():
         place = embed(parameters, inputs)
-        kernel = compute_kernel(torch, parameters, place, place)[0].numpy()
-    return pool_counts(counts, kernel, **{name: options[name] for name in POOLING_OPTIONS})
+
+        def find_kernel(rows: Array) -> Array:
+            return np.asarray(compute_kernel(torch, parameters, place[rows], place)[0])
+
+        chosen = {name: options[name] for name in POOLING_OPTIONS}
+        return pool_counts(counts, find_kernel, **chosen)
 
 
-def _add_others(torch: Any, explored: Array, others: Array, generator: Any) -> tuple[Array, Any]:
-    """Arms of a step: those with labels, and some of the others, with how many each stands for."""
-    if len(others) > _OTHERS:
-        drawn = others[torch.randint(len(others), (_OTHERS,), generator=generator).numpy()]
-    else:
-        drawn = others
-    weight = torch.ones(len(explored) + len(drawn), dtype=torch.float64)
-    weight[len(explored) :] = len(others) / len(drawn)
-    return np.concatenate([explored, drawn]), weight
+def _draw_arms(torch: Any, count: int, most: int, generator: Any) -> tuple[Array, Any]:
+    """Positions (B,) of the arms that a step sees, and (B,) how many arms each stands for."""
+    if count <= most:
+        return np.arange(count), torch.ones(count, dtype=torch.float64)
+    drawn = torch.randint(count, (most,), generator=generator).numpy()
+    return drawn, torch.full((most,), count / most, dtype=torch.float64)
 
 
 def _make_grid(torch: Any, count: int) -> tuple[Any, Any]:
@@ -357,7 +359,8 @@ def _expect_supervision(
     if options["supervision"] == "printed":
         value = torch.stack([log_dirichlet(torch, each, total, weight) for each in psi])
         return (grid[1] * value).sum()
-    return (grid[1][:, None] * log_gamma(torch, psi[:, : len(observed)], observed)).sum()
+    value = log_gamma(torch, psi[:, : len(observed)], observed)
+    return (weight[: len(observed)] * grid[1][:, None] * value).sum()
 
 
 def _predict(

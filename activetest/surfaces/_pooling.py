@@ -1,13 +1,18 @@
 """Sparse arms take the counts of their nearest neighbours in the kernel (Piratla 2021, 3.3)."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from activetest.nouns.rows import Array
 
+# Arms whose neighbours are found at once.
+_CHUNK = 1024
+
 
 def pool_counts(
     counts: Array,
-    kernel: Array,
+    kernel: Callable[[Array], Array],
     *,
     pool: int,
     limit: str = "below",
@@ -17,7 +22,7 @@ def pool_counts(
     """(B, 2) counts of observed arms, where sparse ones have the mean of their neighbours' counts.
 
     counts      (B, 2) right and wrong labels of arms with labels
-    kernel      (B, B) of these arms
+    kernel      from positions (R,) to the (R, B) kernel between those arms and all
     pool        an arm is sparse that has fewer labels than this; limit="up-to": no more than this
     neighbours  how many arms are averaged, the arm itself among them
     average     "kernel": weighted by the kernel; "plain": all the same
@@ -25,14 +30,17 @@ def pool_counts(
     total = counts.sum(axis=1)
     sparse = np.flatnonzero(total <= pool if limit == "up-to" else total < pool)
     count = min(neighbours, len(counts))
-    # The arm itself comes first, also where others have the same place.
-    near = kernel[sparse].copy()
-    near[np.arange(len(sparse)), sparse] = np.inf
-    nearest = np.argsort(-near, axis=1, kind="stable")[:, :count]
-    weights = np.take_along_axis(kernel[sparse], nearest, axis=1)
-    if average == "plain":
-        weights = np.ones_like(weights)
-    weights = weights / weights.sum(axis=1, keepdims=True)
     pooled = counts.astype(float).copy()
-    pooled[sparse] = (weights[:, :, None] * counts[nearest]).sum(axis=1)
+    for start in range(0, len(sparse), _CHUNK):
+        rows = sparse[start : start + _CHUNK]
+        near = kernel(rows)
+        # The arm itself comes first, also where others have the same place.
+        first = near.copy()
+        first[np.arange(len(rows)), rows] = np.inf
+        nearest = np.argsort(-first, axis=1, kind="stable")[:, :count]
+        weights = np.take_along_axis(near, nearest, axis=1)
+        if average == "plain":
+            weights = np.ones_like(weights)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        pooled[rows] = (weights[:, :, None] * counts[nearest]).sum(axis=1)
     return pooled

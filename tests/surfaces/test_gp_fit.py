@@ -1,5 +1,8 @@
 """The fit of the Gaussian processes: moments by quadrature, updates, fractions, options."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -165,21 +168,24 @@ def test_every_arm_has_labels_of_the_prior_besides_its_own(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_without_labels_the_surface_is_the_prior(name):
     data = make_data(5).select(np.arange(0))
-    surface = fit(name, data)
-    assert np.isfinite(surface.mean).all()
-    assert surface.mean == approx(np.full(6, 0.5), abs=0.1)
+    for prior in (0.0, 0.1):
+        surface = fit(name, data, prior=prior)
+        assert surface.mean == approx(np.full(6, 0.5), abs=0.1)
 
 
-def test_arms_without_labels_are_drawn_where_there_are_many(monkeypatch):
+def test_arms_are_drawn_where_there_are_many(monkeypatch):
+    """Each arm of a step then stands for several."""
+    generator = torch.Generator().manual_seed(0)
+    chosen, weight = _gp_fit._draw_arms(torch, 5, 2, generator)
+    assert len(chosen) == 2 and weight.tolist() == [2.5, 2.5]
+    chosen, weight = _gp_fit._draw_arms(torch, 5, 6, generator)
+    assert chosen.tolist() == [0, 1, 2, 3, 4] and weight.tolist() == [1] * 5
+    monkeypatch.setattr(_gp_fit, "_MOST_OTHERS", 1)
+    monkeypatch.setattr(_gp_fit, "_MOST_EXPLORED", 2)
     data = make_data(4)
-    explored = len(np.unique(data.arms.of_item[data.items]))
-    monkeypatch.setattr(_gp_fit, "_OTHERS", 1)
-    index, weight = _gp_fit._add_others(
-        torch, np.arange(explored), np.arange(explored, 6), torch.Generator().manual_seed(0)
-    )
-    assert len(index) == explored + 1
-    assert weight.sum() == 6
-    assert np.isfinite(fit("beta-gp-sl", data, supervision="printed").mean).all()
+    for supervision in ("gamma", "printed"):
+        surface = fit("beta-gp-slp", data, supervision=supervision)
+        assert np.isfinite(surface.variance).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -219,3 +225,12 @@ def test_table_8_follows_from_the_gamma():
     assert plain.max() / plain.min() < 2
     assert supervised[[0, 1, 8, 9]] == approx(np.full(4, 1.46), abs=0.6)
     assert supervised[[4, 5]] == approx(np.full(2, 10.5), abs=1)
+
+
+def test_options_are_checked_without_waiting_for_torch():
+    code = (
+        "import sys; from activetest import catalog; "
+        "catalog.split_options('surfaces', 'beta-gp-slp[pool=6]'); print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
