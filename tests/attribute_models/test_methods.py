@@ -73,7 +73,9 @@ def test_temperatures_undo_what_multiplied_the_logits():
 def test_the_joint_model_is_better_than_temperatures_and_these_than_nothing():
     gains = []
     for seed in range(6):
-        data, codes = make_attributes(np.random.default_rng(seed), sharpness=(0.5, 1.0, 2.0))
+        data, codes = make_attributes(
+            np.random.default_rng(seed), items=1500, sharpness=(0.5, 1.0, 2.0)
+        )
         truth, rows = replace(data, known=codes), np.flatnonzero(~data.gold)
         values = [
             fit(name, data).mean_log_likelihood(truth, rows)
