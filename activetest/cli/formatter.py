@@ -47,7 +47,7 @@ COMMANDS = {
     "report": "Estimate how good the model is, with intervals, and decide gates.",
     "status": "Show where the study stands, and what next would do.",
     "verify": "Check that everything stored is as it was written.",
-    "export": "Print the log of draws: probabilities, labels and times, as CSV.",
+    "export": "Print the log of draws, or the surface, as CSV.",
     "simulate": "Replay strategies on a pool whose labels are all known.",
     "demo": "Run the whole loop on sample data, in a temporary study.",
     "help": "Show a page of the documentation, or list the pages.",
@@ -205,7 +205,7 @@ def _explain(parameter: Any, context: Any) -> str:
     declaration = DECLARATIONS.get(parameter.name)
     family = declaration.completes if declaration else ""
     family = _FAMILIES.get(parameter.name, family)
-    if family and family != "columns":
+    if family and family != "columns" and not getattr(parameter, "is_flag", False):
         parts.append(f"One of {', '.join(_list_methods(family, context))}.")
     if parameter.metavar == "FORMAT":
         from activetest.cli import options

@@ -257,9 +257,10 @@ def _judge_by_surface(
 
     cell = find(gate.level)
     if not cell.occurs:
+        predicts = f"`study.report(at={describe_group(named)!r})` predicts what it would have"
         raise ChoiceError(
             f"requirement {requirement.text!r}: no item of the pool has this combination",
-            f"`study.report(at={describe_group(named)!r})` predicts it",
+            predicts if cell.estimate is not None else "name a combination that occurs",
         )
     strict = find(1 - 2 * (1 - view.choices.level) / count)
     if cell.lower is None or strict.lower is None or strict.upper is None:

@@ -1,6 +1,6 @@
 """The surface of a study as Python sees it: any cell, the extremes, and all of it as a table."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from math import isnan
 from os import PathLike
 from pathlib import Path
@@ -272,7 +272,7 @@ def saving_maps(
     paths = [read_path("plot", each) for each in (plot if several else (plot,))]
     if paths and len(paths) != len(maps):
         raise ChoiceError(
-            f"`plot` names {len(paths):,} files, and `maps` {len(maps):,}",
+            f"`plot` names {_count(paths, 'file')}, and `maps` {_count(maps, 'map')}",
             "name a file for each of `maps`" if maps else '`maps="race*age"` names two attributes',
         )
     if len({path.resolve() for path in paths}) < len(paths):
@@ -290,6 +290,11 @@ def saving_maps(
             heat_map.save(path, heat_map.draw(found, higher_better=better))
 
     return save
+
+
+def _count(things: Sized, name: str) -> str:
+    """How many there are of something: 1 file, 2 files."""
+    return f"{len(things):,} {name}{'s' * (len(things) != 1)}"
 
 
 def check_file(path: str | Path, folder: Path, *, force: bool) -> None:

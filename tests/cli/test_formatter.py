@@ -58,9 +58,15 @@ def test_the_help_of_init_says_the_values_and_the_default_of_every_option(capsys
 
 def test_simulate_has_defaults_of_its_own(capsys, monkeypatch):
     shown = " ".join(show_help(capsys, monkeypatch, "simulate").split())
-    assert "[default: optimal and uniform]" in shown
+    assert "[default: optimal and uniform;" in shown
     assert "[default: 50,100,200]" in shown
     assert "Without" not in shown.partition("Data:")[0]
+
+
+def test_a_flag_with_the_name_of_a_setting_takes_no_method(capsys, monkeypatch):
+    for command, methods in (("init", True), ("report", False), ("export", False)):
+        text = show_help(capsys, monkeypatch, command)
+        assert "--surface" in text and ("beta-gp-slp" in text) == methods
 
 
 @pytest.mark.parametrize("command", COMMANDS)

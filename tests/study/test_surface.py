@@ -224,8 +224,8 @@ def test_maps_are_shown_and_drawn_and_only_earlier_ones_are_replaced(opened):
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"plot": "a.svg"}, "names 1 files, and `maps` 0"),
-        ({"maps": ["race*sex", "sex*race"], "plot": "a.svg"}, "names 1 files, and `maps` 2"),
+        ({"plot": "a.svg"}, "names 1 file, and `maps` 0 maps"),
+        ({"maps": ["race*sex", "sex*race"], "plot": "a.svg"}, "names 1 file, and `maps` 2 maps"),
         ({"maps": ["race*sex", "sex*race"], "plot": ["a.svg", "./a.svg"]}, "the same file"),
         ({"maps": "race*sex", "plot": "a.png"}, "is no .svg"),
         ({"maps": "race*sex", "plot": "study/a.svg"}, "inside the study"),
