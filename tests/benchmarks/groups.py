@@ -1,11 +1,15 @@
 """Coverage and width of the intervals of groups, as a Markdown table.
 
     python tests/benchmarks/groups.py POOL KEY --group race [--metric accuracy] [--runs 500]
+    python tests/benchmarks/groups.py POOL KEY --group race --group sex --explore [--runs 500]
     python tests/benchmarks/groups.py [POOL KEY --group race] --together [--runs 2000]
 
 POOL is a Parquet file and KEY its answer key. Draws aim at the first metric. A group is shown where
 it has 30 items or more, and a number of labels where its interval existed (10 labels inside) in 20
 studies or more; the last row is the lowest coverage of all.
+
+--explore draws for the accuracy of every combination of the groups (`surface-variance`): nearly all
+labels of a group are of items that were drawn on purpose.
 
 --together asks how often all intervals of a column hold together: each at 95 %; at the level of
 `report --simultaneous`; and at that level had all groups of all columns shared the error. Without
@@ -17,6 +21,7 @@ import argparse
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,6 +42,7 @@ def main() -> None:
     parser.add_argument("pool", nargs="?")
     parser.add_argument("key", nargs="?")
     parser.add_argument("--group", action="append")
+    parser.add_argument("--explore", action="store_true")
     parser.add_argument("--together", action="store_true")
     parser.add_argument("--metric", action="append")
     parser.add_argument("--runs", type=int, default=500)
@@ -55,7 +61,7 @@ def main() -> None:
         pool = Pool.open(str(options.pool), groups=tuple(options.group))
         made = cache.build_cache(pool, Path(room) / "cache")
         labels = read_answer_key(made, options.key, unmatched=pool.schema.open_classes)
-        job = partial(study, made.folder, labels, metrics)
+        job = partial(study, made.folder, labels, metrics, explore=options.explore)
         if options.together:
             job = partial(study_together, made.folder, labels, metrics[0])
             with ProcessPoolExecutor(options.workers, get_context("spawn")) as workers:
@@ -158,7 +164,9 @@ def table_together(studies: list[dict[tuple, tuple]]) -> None:
         print("| " + " | ".join(line) + " |")
 
 
-def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tuple]:
+def study(
+    folder: Path, labels, metrics: tuple[str, ...], seed: int, *, explore: bool = False
+) -> list[tuple]:
     """(metric, group, budget, lower, upper) wherever an interval exists in one study."""
     from activetest.cache import cache
     from activetest.errors import NotEstimable
@@ -173,6 +181,10 @@ def study(folder: Path, labels, metrics: tuple[str, ...], seed: int) -> list[tup
 
     made, log, rows = cache.open_cache(folder), Log.empty(), []
     choices = Choices(metrics[0], metrics, "agreement")
+    if explore:
+        names = tuple(made.group_names)
+        explored = {"question": "surface", "groups": names, "attributes": names, "surface": "beta"}
+        choices = replace(choices, acquisition="surface-variance", floor=0.1, **explored)
     wanted = [
         specification.find_metric(name, specification.describe_pool(made.roles, None, made))
         for name in metrics
