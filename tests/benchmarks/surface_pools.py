@@ -12,9 +12,12 @@ confidence    as main, and the model's confidence tells a part of what is right:
               item's P(right) is that of its arm, centred, plus a normal with standard deviation 1;
               its confidence is 1.5 times that of the item alone, without the arm's effect
 
-An item of the first three is right with its arm's rho, and has no confidence. The seed also draws
-which items are right, and the order in which labels come. Adult's items, answers and surface are
-always the same, and the seed draws the order of labels.
+large         main effects over 100,000 arms, the combinations of six attributes with up to ten
+              values, with five items each; the first 5,000 labels are of different arms
+
+An item of all but the fourth is right with its arm's rho, and has no confidence. The seed also
+draws which items are right, and the order in which labels come. Adult's items, answers and surface
+are always the same, and the seed draws the order of labels.
 """
 
 from dataclasses import dataclass
@@ -66,7 +69,7 @@ def make_pool(name: str, seed: int, folder: Path | None = None) -> SurfacePool:
     if name == "adult":
         assert folder is not None, "adult needs a folder"
         return _read_adult(folder, seed)
-    return make_synthetic(name, seed)
+    return make_large(seed) if name == "large" else make_synthetic(name, seed)
 
 
 def make_synthetic(name: str, seed: int, items: int = ITEMS) -> SurfacePool:
@@ -87,16 +90,31 @@ def make_synthetic(name: str, seed: int, items: int = ITEMS) -> SurfacePool:
         confidence = expit(1.5 * (CENTRE + own)).astype(np.float32)
         rho = np.bincount(arm, chance) / support
     right = rng.random(items) < chance
-    data = SurfaceData(
-        arms=Arms.of_items(attributes, codes[arm]),
-        items=np.zeros(0, int),
-        values=np.zeros(0),
-        weights=np.zeros(0),
-        confidence=confidence,
-        predicted=np.zeros(items, np.int32),
-        classes=2,
-    )
+    data = _make_data(Arms.of_items(attributes, codes[arm]), confidence, np.zeros(items, np.int32))
     return SurfacePool(data, right, rho, rng.permutation(items), True)
+
+
+def make_large(seed: int) -> SurfacePool:
+    """A pool with as many arms as a study takes."""
+    rng = np.random.default_rng([seed, 100_000])
+    sizes = (10, 10, 10, 10, 5, 2)
+    values = tuple(tuple(map(str, range(size))) for size in sizes)
+    attributes = Attributes(tuple("abcdef"), values)
+    codes = attributes.decode(np.arange(100_000))
+    effect = sum(rng.normal(0, 1, size)[codes[:, k]] for k, size in enumerate(sizes))
+    rho = expit(CENTRE + SPREAD * effect / np.std(effect))
+    arm = np.repeat(np.arange(100_000), FEWEST)
+    first = FEWEST * rng.choice(100_000, 5000, replace=False)
+    others = rng.permutation(np.setdiff1d(np.arange(len(arm)), first))
+    data = _make_data(Arms.of_items(attributes, codes[arm]), None, np.zeros(len(arm), np.int32))
+    right = rng.random(len(arm)) < rho[arm]
+    return SurfacePool(data, right, rho, np.concatenate([first, others]), True)
+
+
+def _make_data(arms: Arms, confidence: np.ndarray | None, predicted: np.ndarray) -> SurfaceData:
+    """A pool of two classes without labels."""
+    nothing = np.zeros(0)
+    return SurfaceData(arms, nothing.astype(int), nothing, nothing, confidence, predicted, 2)
 
 
 def _draw_effects(name: str, signs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -127,15 +145,7 @@ def _read_adult(folder: Path, seed: int) -> SurfacePool:
     predicted = table["pred"].to_numpy().astype(np.int32)
     probs = np.stack(table["prob"].to_numpy(zero_copy_only=False))
     right = truth.astype(int) == predicted
-    data = SurfaceData(
-        arms=arms,
-        items=np.zeros(0, int),
-        values=np.zeros(0),
-        weights=np.zeros(0),
-        confidence=probs[np.arange(len(probs)), predicted].astype(np.float32),
-        predicted=predicted,
-        classes=2,
-    )
+    data = _make_data(arms, probs[np.arange(len(probs)), predicted].astype(np.float32), predicted)
     rho = np.bincount(arms.of_item, right) / arms.support
     order = np.random.default_rng(seed).permutation(len(right))
     return SurfacePool(data, right, rho, order, False)

@@ -7,15 +7,18 @@
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 Labels are drawn uniformly; 1,000 labels contain the 500. Gold arms have --fewest items or more.
 
+The pool large, which is only made by name, is for time and memory: --pools large --labels 5000
+--methods constant,stacked.
+
 Tables: the squared error of arms times 1,000, mean ± standard deviation over seeds, by pool and
 labels: macro, over gold arms; micro, by their items; worst, over the 50 gold arms of least true
 accuracy; infrequent, over the 50 with fewest items; then the ratio of each to that of beta and of
 constant, mean of the seeds' ratios ± its standard error; how often 95 % intervals of gold arms
 contain the pool's accuracy there, in percent, by the labels inside; seconds of a fit and of a
-warm one; and the quantiles of true accuracy over gold arms (Fig. 1). Errors are against the true
-accuracy, of synthetic surfaces the probability that items were drawn with; adult's is the share of
-its items, whose binomial noise no method without labels can foresee: the floor. Error over the
-numbers of labels is Fig. 3.
+warm one, and the peak memory in GB; and the quantiles of true accuracy over gold arms (Fig. 1).
+Errors are against the true accuracy, of synthetic surfaces the probability that items were drawn
+with; adult's is the share of its items, whose binomial noise no method without labels can foresee:
+the floor. Error over the numbers of labels is Fig. 3.
 
 Every cell is kept in --results as it is finished, and is not computed again.
 """
@@ -23,6 +26,7 @@ Every cell is kept in --results as it is finished, and is not computed again.
 import argparse
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -43,6 +47,8 @@ BANDS = {"0": (0, 1), "1-4": (1, 5), "5-19": (5, 20), "20+": (20, 10**9)}
 SUBSET, LEVEL = 50, 0.95
 # Seeds whose warm fit is timed.
 WARM = 2
+# Fewest items of gold arms.
+GOLD = (5, 20)
 QUANTILES = (0, 0.1, 0.3, 0.5, 0.7, 0.9, 1)
 
 
@@ -54,7 +60,7 @@ def main() -> None:
     parser.add_argument("--methods", default="constant,beta,stacked")
     parser.add_argument("--labels", default="500,1000,2000,3500")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--fewest", type=int, default=5)
+    parser.add_argument("--fewest", type=int, default=5, choices=GOLD)
     parser.add_argument("--results", type=Path, default=Path("surfaces.jsonl"))
     options = parser.parse_args()
     pools, methods = options.pools.split(","), options.methods.split(",")
@@ -107,9 +113,12 @@ def measure(pool: SurfacePool, method: str, labels: int, seed: int) -> dict:
     # A synthetic surface is what items come from; what is known of the pool's own items is no part.
     error = ((surface.mean if pool.synthetic else values.mean) - pool.rho) ** 2
     inside = (values.lower <= share + 1e-9) & (share - 1e-9 <= values.upper)
-    cell: dict = {"seconds": seconds, "warm": warm, "parts": dict(surface.parts)}
-    for fewest in (5, 20):
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    cell: dict = {"seconds": seconds, "warm": warm, "memory": memory, "parts": dict(surface.parts)}
+    for fewest in GOLD:
         gold = np.flatnonzero(data.arms.support >= fewest)
+        if not len(gold):
+            continue
         support, truth = data.arms.support[gold], pool.rho[gold]
         worst = gold[np.argsort(truth, kind="stable")[:SUBSET]]
         rare = gold[np.argsort(support, kind="stable")[:SUBSET]]
@@ -200,7 +209,7 @@ def print_coverage(
     print(
         "\n| labels | method | "
         + " | ".join(f"{band} labels" for band in BANDS)
-        + " | seconds, warm |"
+        + " | seconds, warm, GB |"
     )
     print("|" + "---|" * (3 + len(BANDS)))
     for count in labels:
@@ -212,6 +221,7 @@ def print_coverage(
                 text.append(f"{100 * held / total:.1f}" if total >= 50 else "")
             warm = [cell["warm"] for cell in found if cell["warm"] is not None]
             spent = f"{np.median([cell['seconds'] for cell in found]):.1f}, {np.median(warm):.1f}"
+            spent += f", {max(cell.get('memory', 0) for cell in found):.1f}"
             print(f"| {count:,} | {method} | " + " | ".join(text) + f" | {spent} |")
     parts: dict[str, float] = {}
     for count in labels:
