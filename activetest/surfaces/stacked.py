@@ -44,6 +44,9 @@ GROWTH = 1.25
 FEWEST, STRENGTH = 20, 30.0
 # A process is fitted again where its strength moves discounted counts by more than this share.
 SETTLED = 0.03
+# Labels that belong to many arms leave traces in most: an arm with less than this part of a label
+# does not enter a process, unless it is among so many.
+FAINT, AT_LEAST = 0.05, 1000
 PROCESSES = {"main effects": hamming.MAIN, "pairs": hamming.PAIRS, "gaussian process": hamming.DEEP}
 
 
@@ -202,7 +205,9 @@ def _fit_process(
     """A Gaussian process in the Hamming distance; its strength, then the process again with it."""
     arms, counts = _find_observed(data)
     # The most labelled arms enter exactly, in the order of their codes.
-    most = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[: hamming.EXACT])
+    total = counts.sum(axis=1)
+    exact = min(max((total >= FAINT).sum(), AT_LEAST), hamming.EXACT)
+    most = np.sort(np.argsort(-total, kind="stable")[:exact])
     codes, inside = data.arms.codes[arms], counts[most]
     numbers, sizes = data.arms.numbers[arms[most]], data.arms.attributes.sizes
     strength, theta = STRENGTH, np.array(kernel.start)

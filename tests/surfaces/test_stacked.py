@@ -173,6 +173,20 @@ def test_arms_beyond_those_that_enter_exactly_still_count_for_themselves(monkeyp
     assert (error**2).mean() < 0.5 * ((data.mean - truth)[left_out] ** 2).mean()
 
 
+def test_traces_of_labels_do_not_enter_a_process(monkeypatch):
+    data, _ = make_data(60)
+    arms = data.arms
+    blur = 0.999 * np.eye(31)
+    blur[:, :3] += 0.001 / 3
+    first = data.items[arms.of_item[data.items] >= 3]
+    data = replace(data, arms=Arms(ATTRIBUTES, arms.codes, csr_matrix(arms.membership @ blur)))
+    data = data.select(np.isin(data.items, first))
+    monkeypatch.setattr(stacked, "AT_LEAST", 5)
+    surface = fit(data)
+    assert not set(surface.state["pairs"]["numbers"]) & {0, 1, 2}
+    assert np.isfinite(surface.variance).all()
+
+
 def test_intervals_hold_for_arms_without_labels_and_with_some():
     held, total = np.zeros(2), np.zeros(2)
     for seed in range(3):
