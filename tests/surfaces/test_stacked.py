@@ -1,5 +1,7 @@
 """The default surface: what it is made of, and that only the data decide what it says."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -185,6 +187,11 @@ def test_traces_of_labels_do_not_enter_a_process(monkeypatch):
     surface = fit(data)
     assert not set(surface.state["pairs"]["numbers"]) & {0, 1, 2}
     assert np.isfinite(surface.variance).all()
+
+
+def test_it_needs_no_torch():
+    code = "import sys; import activetest.surfaces.stacked; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_intervals_hold_for_arms_without_labels_and_with_some():
