@@ -4,8 +4,6 @@ A surface is a function of the log, the choices and the seed: every fit begins a
 report can be made again from the ledger alone.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from activetest import catalog
@@ -30,20 +28,6 @@ from activetest.rounds.membership import (
 
 # Arms that a surface may have, and combinations whose numbers are whole numbers of 64 bits.
 MOST_ARMS, _MOST_COMBINATIONS = 100_000, 2**62
-
-
-@dataclass(frozen=True)
-class _PoolArms:
-    """What a surface needs of the pool besides labels.
-
-    arms         that occur, and how its items are spread over them
-    confidence   (N,) float32 probability of the predicted class; None without probabilities
-    predicted    (N,) int32 code of the predicted class
-    """
-
-    arms: Arms
-    confidence: Array | None
-    predicted: Array
 
 
 def find_surface_metric(name: str, facts: Facts) -> Metric:
@@ -74,8 +58,6 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
     """
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric = find_surface_metric(choices.judged, facts)
-    pool = _read_pool(cache, choices)
-    arms = pool.arms
     positions = np.concatenate([log.rows, log.supplied_rows])
     status = np.concatenate([log.status, log.supplied_status])
     labels = np.concatenate([log.labels, log.supplied_labels])
@@ -86,9 +68,8 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
         declined[positions[status == DECLINED]] = True
     items = positions[known]
     uncertain = list_uncertain(cache, choices.attributes)
-    if LABEL in uncertain:
-        fitted = _fit_attributes(cache, choices.attributes, choices.attribute_model)
-        arms = respread_labelled(arms, fitted, items, labels[known].astype(np.int32))
+    arms = _find_labelled_arms(cache, choices, items, labels[known])
+    predicted, confidence = _read_outputs(cache)
     certain, weights = _weigh_draws(log, {*choices.attributes} - {*uncertain})
     supplied = np.ones(len(log.supplied_rows), bool)
     certain, weights = np.append(certain, supplied), np.append(weights, np.zeros(len(supplied)))
@@ -97,24 +78,24 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
         items=items,
         values=_observe(metric, cache.take(items), labels[known]),
         weights=_count_labels(arms, items, certain[known], weights[known]),
-        confidence=pool.confidence,
-        predicted=pool.predicted,
+        confidence=confidence,
+        predicted=predicted,
         classes=len(cache.classes),
         declined=declined,
         supplied=int((log.supplied_status == LABELLED).sum()),
     )
 
 
-def find_true_values(cache: PoolView, choices: Choices, truth: Array) -> Array:
-    """(A,) the metric of every arm of a pool whose labels (N,) are all known."""
+def find_true_values(cache: PoolView, choices: Choices, truth: Array) -> tuple[Arms, Array]:
+    """The arms of a pool whose labels (N,) are all known, and (A,) the metric of each."""
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
     metric = find_surface_metric(choices.judged, facts)
-    arms = find_arms(cache, choices.attributes, choices.attribute_model)
+    arms = _find_labelled_arms(cache, choices, np.arange(cache.size), truth)
     values = [
         _observe(metric, cache.rows(start, stop), truth[start:stop])
         for start, stop in cache.chunks()
     ]
-    return np.asarray(arms.membership.T @ np.concatenate(values)) / arms.support
+    return arms, np.asarray(arms.membership.T @ np.concatenate(values)) / arms.support
 
 
 def fit_surface(
@@ -240,6 +221,16 @@ def _find_arms(cache: PoolView, attributes: tuple[str, ...], model: str) -> Arms
     return arms
 
 
+def _find_labelled_arms(cache: PoolView, choices: Choices, items: Array, labels: Array) -> Arms:
+    """The arms where these items (n,) have these labels; they differ where one is an attribute."""
+    names, model = choices.attributes, choices.attribute_model
+    arms = find_arms(cache, names, model)
+    if LABEL not in list_uncertain(cache, names):
+        return arms
+    fitted = _fit_attributes(cache, names, model)
+    return respread_labelled(arms, fitted, items, labels.astype(np.int32))
+
+
 def _fit_attributes(cache: PoolView, attributes: tuple[str, ...], model: str) -> FittedAttributes:
     """What is known of uncertain attributes, and their model; fitted once."""
 
@@ -265,8 +256,8 @@ def _read_codes(cache: PoolView, attributes: tuple[str, ...]) -> tuple[Attribute
     return named, np.concatenate(map_reduce(cache.chunks(), read_piece, lambda a, b: a + b))
 
 
-def _read_pool(cache: PoolView, choices: Choices) -> _PoolArms:
-    arms = find_arms(cache, choices.attributes, choices.attribute_model)
+def _read_outputs(cache: PoolView) -> tuple[Array, Array | None]:
+    """(N,) int32 codes of the predicted classes, and (N,) float32 their probabilities, if any."""
 
     def read_piece(piece: tuple[int, int]) -> list[tuple[Array, Array | None]]:
         outputs = cache.rows(*piece).outputs
@@ -281,8 +272,7 @@ def _read_pool(cache: PoolView, choices: Choices) -> _PoolArms:
             None if confidence[0] is None else np.concatenate(confidence)
         )
 
-    predicted, confidences = cache.compute_once("outputs of a surface", read)
-    return _PoolArms(arms, confidences, predicted)
+    return cache.compute_once("outputs of a surface", read)
 
 
 def _observe(metric: Metric, rows: Rows, labels: Array) -> Array:

@@ -43,22 +43,27 @@ def measure_surface(
 ) -> tuple[float, float, float, float]:
     """Root mean squared error, mean error, width and coverage over arms with enough items.
 
-    Labels (N,) are all known. Arms count alike, however many items they have.
+    Labels (N,) are all known. Arms count alike, however many items they have; where the label is an
+    attribute, an arm's items are those with that label.
     """
     surface, data = fit_surface(log, cache, choices, seed=seed)
     values = estimate_arms(surface, data, choices.level)
-    known = cache.compute_once(
+    arms, truth_of_arm = cache.compute_once(
         ("true surface", choices.judged, choices.attributes, choices.attribute_model),
         lambda: find_true_values(cache, choices, truth),
     )
-    enough = data.arms.support >= choices.min_support
-    error = (values.mean - known)[enough]
-    inside = (values.lower <= known + 1e-9) & (known - 1e-9 <= values.upper)
+    place = data.arms.find(arms.codes)
+    # An arm that its labels alone reveal may not be known of yet.
+    enough = (arms.support >= choices.min_support) & (place >= 0)
+    place, known = place[enough], truth_of_arm[enough]
+    error, lower, upper = (each[place] for each in (values.mean, values.lower, values.upper))
+    error = error - known
+    inside = (lower <= known + 1e-9) & (known - 1e-9 <= upper)
     return (
         float(np.sqrt((error**2).mean())),
         float(error.mean()),
-        float((values.upper - values.lower)[enough].mean()),
-        float(inside[enough].mean()),
+        float((upper - lower).mean()),
+        float(inside.mean()),
     )
 
 

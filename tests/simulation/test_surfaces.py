@@ -11,6 +11,7 @@ from pytest import approx
 import activetest as at
 from activetest.cli.app import main
 from activetest.errors import ChoiceError
+from activetest.rounds.surface import find_true_values
 from activetest.simulation.surfaces import measure_surface
 from tests.makers import build_table, play_rounds
 
@@ -84,6 +85,22 @@ def test_the_error_is_over_arms_with_enough_items(folder, pool, key):
     root, bias, _, _ = measure_surface(log, built, choices, truth, seed=1)
     assert root == approx(np.sqrt(np.mean(np.square(errors))))
     assert bias == approx(np.mean(errors))
+
+
+def test_where_the_label_is_an_attribute_items_belong_to_the_arm_of_their_label(folder, pool, key):
+    names = ("sex", "label")
+    built = build_table(folder, pool, name="built", attributes=names)
+    truth = np.array([float(key[id]) for id in pool["id"]])
+    uniform = {"acquisition": "uniform", "attributes": names, "min_support": 1}
+    study = at.Study.create("pool.parquet", "study", seed=1, **SETTINGS | uniform)
+    log = play_rounds(built, truth, (study.choices, ROWS))
+    assert measure_surface(log, built, study.choices, truth, seed=1) == (0, 0, 0, 1)
+    sex, label = built.rows(0, ROWS).codes[:, 0], truth.astype(int)
+    right = built.rows(0, ROWS).outputs.pred == truth
+    arms, values = find_true_values(built, study.choices, truth)
+    assert [tuple(each) for each in arms.codes] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    for code, value in zip(arms.codes, values, strict=True):
+        assert value == approx(right[(sex == code[0]) & (label == code[1])].mean())
 
 
 def test_uniform_draws_belong_to_the_comparison(key):
