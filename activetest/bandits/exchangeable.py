@@ -7,9 +7,17 @@ sources as well.
 import numpy as np
 
 from activetest.bandits.partition import Partition
-from activetest.nouns.log import LABELLED, ArmAllocation, Log, Round, count_usable_draws
+from activetest.nouns.log import (
+    LABELLED,
+    Allocation,
+    ArmAllocation,
+    Log,
+    count_usable_draws,
+    weigh_draws,
+)
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
+from activetest.pool.allocations import keeps_cells
 
 # Uniform draws since the last other label from which on a cell uses them alone.
 _ENOUGH = 10
@@ -48,7 +56,7 @@ def exchangeable_counts(
     the unlabelled rest consists of. Labels of incomplete rounds are not used yet.
     """
     count, complete = len(size), count_usable_draws(log)[0]
-    uniform, weights = _weigh_draws(log, cache, partition)
+    uniform, weights = weigh_draws(log, lambda each: _is_nested(each, partition, cache))
     drawn = len(log.rows)
     labelled = np.concatenate([log.status == LABELLED, log.supplied_status == LABELLED])
     known = labelled.copy()
@@ -96,38 +104,16 @@ def _first_later_draw(time: Array, drawn: int) -> Array:
     return time + (np.arange(len(time)) < drawn)
 
 
-def _weigh_draws(log: Log, cache: PoolView, partition: Partition) -> tuple[Array, Array]:
-    """(D,) whether each draw was uniform inside its cell, and (D,) weights of the others.
-
-    A weight is one over (the draw's probability times the number of items left); else 0.
-    """
-    uniform, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
-    for record in log.history:
-        draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
-        if _is_uniform(record, partition, cache):
-            uniform[draws] = True
-        elif not record.deterministic and record.drawn_from is None:
-            left = record.count[0] - np.arange(draws.stop - draws.start)
-            weights[draws] = 1 / (log.prob[draws] * left)
-    return uniform, weights
-
-
-def _is_uniform(record: Round, partition: Partition, cache: PoolView) -> bool:
-    """Whether a round's draws were uniform inside every cell of the partition.
-
-    Those of some predicted classes alone are not: their labels count as chosen without a draw.
-    """
-    if record.drawn_from is not None:
-        return False
-    if isinstance(record.allocation, ArmAllocation):
+def _is_nested(
+    allocation: Allocation | ArmAllocation, partition: Partition, cache: PoolView
+) -> bool:
+    """Whether an allocation weighted all items of a cell of the partition alike."""
+    crossed, strata = partition.crossed_columns(cache), 1
+    if isinstance(allocation, ArmAllocation):
         computed = cache.roles.get("computed", ())
-        attributes = record.allocation.attributes
-        names = {(name,) if name in computed else name for name in attributes}
-        nested = record.allocation.certain and names <= partition.crossed_columns(cache)
-        return nested or (not record.deterministic and record.choices["floor"] == 1)
-    if record.allocation:
-        drawn = Partition(record.allocation.group, record.allocation.strata)
-        nested = drawn.crossed_columns(cache) <= partition.crossed_columns(cache)
-        return nested or (not record.deterministic and record.choices["floor"] == 1)
-    uniform = record.choices["acquisition"] == "uniform" or record.choices["floor"] == 1
-    return uniform and not record.deterministic
+        names = {(name,) if name in computed else name for name in allocation.attributes}
+        nested = allocation.certain and names <= crossed
+    else:
+        drawn = Partition(allocation.group, allocation.strata)
+        nested, strata = drawn.crossed_columns(cache) <= crossed, drawn.count_strata(cache)
+    return nested and keeps_cells(allocation, cache, strata=strata)

@@ -1,6 +1,6 @@
 """What was drawn and what is known: the log every estimate is made from. Axes as in rows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -235,3 +235,33 @@ def count_usable_draws(log: Log) -> tuple[int, bool]:
     if log.deterministic[:start].all() and not log.deterministic[answered]:
         return answered, answered == start
     return start, True
+
+
+def weigh_draws(
+    log: Log, is_nested: Callable[[Allocation | ArmAllocation], bool]
+) -> tuple[Array, Array]:
+    """(D,) whether each draw was uniform inside its cell, and (D,) weights of the others.
+
+    is_nested says of an allocation whether each cell lies in one of the cells or arms that it
+    weights. A weight is one over (the draw's probability times the number of items left), and 0 for
+    draws without a probability and those of some predicted classes alone.
+    """
+    uniform, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
+    for record in log.history:
+        draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
+        if _is_uniform(record, is_nested):
+            uniform[draws] = True
+        elif not record.deterministic and record.drawn_from is None:
+            left = record.count[0] - np.arange(draws.stop - draws.start)
+            weights[draws] = 1 / (log.prob[draws] * left)
+    return uniform, weights
+
+
+def _is_uniform(record: Round, is_nested: Callable[[Allocation | ArmAllocation], bool]) -> bool:
+    """Whether a round's draws were uniform inside every cell."""
+    if record.drawn_from is not None:
+        return False
+    if record.allocation and is_nested(record.allocation):
+        return True
+    unscored = record.choices["acquisition"] == "uniform" and not record.allocation
+    return not record.deterministic and (unscored or record.choices["floor"] == 1)

@@ -4,6 +4,8 @@ A surface is a function of the log, the choices and the seed: every fit begins a
 report can be made again from the ledger alone.
 """
 
+from collections.abc import Set
+
 import numpy as np
 
 from activetest import catalog
@@ -11,11 +13,19 @@ from activetest.errors import ChoiceError, NotEstimable, PoolError
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.choices import AUTO, Choices
-from activetest.nouns.log import DECLINED, LABELLED, ArmAllocation, Log, Round
+from activetest.nouns.log import (
+    DECLINED,
+    LABELLED,
+    Allocation,
+    ArmAllocation,
+    Log,
+    weigh_draws,
+)
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
 from activetest.parallel import map_reduce, one_blas_thread
+from activetest.pool.allocations import keeps_cells
 from activetest.pool.groups import LABEL, columns_of
 from activetest.rounds.fit import make_generator, observe_statistics
 from activetest.rounds.membership import (
@@ -67,10 +77,10 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
         declined = np.zeros(cache.size, bool)
         declined[positions[status == DECLINED]] = True
     items = positions[known]
-    uncertain = list_uncertain(cache, choices.attributes)
     arms = _find_labelled_arms(cache, choices, items, labels[known])
     predicted, confidence = _read_outputs(cache)
-    certain, weights = _weigh_draws(log, {*choices.attributes} - {*uncertain})
+    names = {*choices.attributes} - {*list_uncertain(cache, choices.attributes)}
+    certain, weights = weigh_draws(log, lambda each: _is_nested(each, names, cache))
     supplied = np.ones(len(log.supplied_rows), bool)
     certain, weights = np.append(certain, supplied), np.append(weights, np.zeros(len(supplied)))
     return SurfaceData(
@@ -283,37 +293,16 @@ def _observe(metric: Metric, rows: Rows, labels: Array) -> Array:
     return np.clip(np.asarray(metric.smooth(values), float), 0, 1)
 
 
-def _weigh_draws(log: Log, attributes: set[str]) -> tuple[Array, Array]:
-    """(D,) whether each draw was uniform inside its arm, and (D,) weights of the others.
+def _is_nested(allocation: Allocation | ArmAllocation, certain: Set[str], cache: PoolView) -> bool:
+    """Whether an allocation weighted all items of an arm alike.
 
-    attributes are those that are certain: draws that depend on others are uniform in no arm.
-    A weight is one over (the draw's probability times the number of items left); else 0.
+    certain are the attributes that are known of every item: of others one may be in several arms.
     """
-    uniform, weights = np.zeros(len(log.rows), bool), np.zeros(len(log.rows))
-    for record in log.history:
-        draws = slice(*np.searchsorted(log.round, [record.number, record.number + 1]))
-        if _is_uniform(record, attributes):
-            uniform[draws] = True
-        elif not record.deterministic and record.drawn_from is None:
-            left = record.count[0] - np.arange(draws.stop - draws.start)
-            weights[draws] = 1 / (log.prob[draws] * left)
-    return uniform, weights
-
-
-def _is_uniform(record: Round, attributes: set[str]) -> bool:
-    """Whether a round's draws were uniform inside every arm."""
-    if record.drawn_from is not None:
-        return False
-    if isinstance(record.allocation, ArmAllocation):
-        nested = {*record.allocation.attributes} <= attributes
-        whole = nested and record.allocation.certain
-        return whole or (not record.deterministic and record.choices["floor"] == 1)
-    if record.allocation:
-        nested = {*columns_of(record.allocation.group)} <= attributes
-        whole = nested and not record.allocation.strata
-        return whole or (not record.deterministic and record.choices["floor"] == 1)
-    uniform = record.choices["acquisition"] == "uniform" or record.choices["floor"] == 1
-    return uniform and not record.deterministic
+    if isinstance(allocation, ArmAllocation):
+        nested = {*allocation.attributes} <= certain and allocation.certain
+    else:
+        nested = {*columns_of(allocation.group)} <= certain and not allocation.strata
+    return nested and keeps_cells(allocation, cache)
 
 
 def _count_labels(arms: Arms, items: Array, certain: Array, weights: Array) -> Array:

@@ -12,6 +12,7 @@ from activetest.nouns.log import PENDING
 from activetest.rounds.fit import find_free_items
 from activetest.sampling import plan
 from activetest.simulation.simulate import answered
+from tests import makers
 from tests.makers import set_status, supply_labels
 
 SIZE = 60
@@ -184,3 +185,21 @@ def test_draws_without_a_floor_speak_for_their_cells_and_picks_for_nothing(
 def test_a_floor_of_one_is_uniform_whatever_is_preferred(pool, truth, play_rounds):
     log = play_rounds((replace(OPTIMAL, floor=1.0), 5), (replace(THOMPSON, floor=1.0), 5))
     assert count_groups(log, pool, CHOICES, group="predicted").arms.exchangeable_counts.sum() == 10
+
+
+def test_draws_inside_other_bins_of_a_number_count_by_weight(tmp_path):
+    columns = {
+        "id": [f"item-{row}" for row in range(90)],
+        **{
+            f"prob_{name}": np.full(90, p) for name, p in (("cat", 0.7), ("dog", 0.2), ("owl", 0.1))
+        },
+    }
+    columns["age"] = np.arange(90)
+    before, after = (
+        makers.build_table(tmp_path, columns, name=name, attributes=(name,))
+        for name in ("age[3]", "age[5]")
+    )
+    chosen = replace(THOMPSON, groups=("age",))
+    log = makers.play_rounds(before, makers.label_items(before), (chosen, 12), (chosen, 12))
+    assert not count_groups(log, before, chosen, group="age").weighted.any()
+    assert count_groups(log, after, chosen, group="age").weighted.any()

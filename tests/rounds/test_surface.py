@@ -148,6 +148,18 @@ def test_a_policy_for_one_of_the_attributes_draws_uniformly_inside_arms(pool, tr
     assert (collect_surface_data(log, pool, other).weights != 1).any()
 
 
+@pytest.mark.parametrize("question", ["surface", "identify"])
+def test_draws_inside_other_bins_of_an_attribute_are_weighted(
+    tmp_path, columns, pool, truth, question
+):
+    between = replace(SURFACE, acquisition="thompson", question=question, groups=("age", "place"))
+    drawn = SURFACE if question == "surface" else between
+    log = play_rounds(pool, truth, (drawn, 12), (drawn, 12))
+    assert collect_surface_data(log, pool, SURFACE).weights == approx(1)
+    other = build_table(tmp_path, columns, name="other", attributes=("place", "age[5]", "rare"))
+    assert (collect_surface_data(log, other, SURFACE).weights != 1).any()
+
+
 def test_a_surface_is_a_function_of_the_log_and_the_seed(pool, truth):
     log = play_rounds(pool, truth, (UNIFORM, 10))
     first, data = fit_surface(log, pool, SURFACE, seed=3)
