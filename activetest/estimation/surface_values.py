@@ -8,6 +8,7 @@ from scipy.special import betaincinv
 
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
+from activetest.parallel import one_blas_thread
 
 # Combinations that are predicted at once.
 _BLOCK = 10_000
@@ -64,7 +65,8 @@ def estimate_absent(surface: Surface, codes: Array, level: float) -> SurfaceValu
     mean, variance = np.empty(len(codes)), np.empty(len(codes))
     for start in range(0, len(codes), _BLOCK):
         part = slice(start, start + _BLOCK)
-        phi, psi = surface.predict(codes[part])
+        with one_blas_thread():
+            phi, psi = surface.predict(codes[part])
         mean[part], variance[part], own = _average_draws(
             phi, psi, np.asarray, lambda phi, psi: phi * (1 - phi) / (psi + 1)
         )
@@ -112,10 +114,7 @@ def _count_items(data: SurfaceData) -> tuple[Array, Array, Array]:
     total = data.membership.T @ np.asarray(data.values, float)
     rest = data.arms.support - known
     if data.declined is not None:
-        # One annotator may have declined what another one answered.
-        unanswerable = data.declined.astype(float)
-        unanswerable[data.items] = 0
-        rest = rest - data.arms.membership.T @ unanswerable
+        rest = rest - data.arms.membership.T @ data.declined.astype(float)
     # Parts of items are in single precision.
     return np.where(rest > _ROUNDING * data.arms.support, rest, 0.0), known, total
 

@@ -120,7 +120,7 @@ class SurfaceData:
     confidence   (N,) float32 probability of each item's predicted class; None without probabilities
     predicted    (N,) int32 code of each item's predicted class
     classes      how many classes there are
-    declined     (N,) bool: items that nobody can label; None without any
+    declined     (N,) bool: items that nobody can label, none of which has one; None without any
     supplied     how many of the labels were supplied without a draw: they count as drawn
     """
 

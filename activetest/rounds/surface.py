@@ -72,11 +72,13 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
     status = np.concatenate([log.status, log.supplied_status])
     labels = np.concatenate([log.labels, log.supplied_labels])
     known = status == LABELLED
+    items = positions[known]
     declined = None
     if (status == DECLINED).any():
         declined = np.zeros(cache.size, bool)
         declined[positions[status == DECLINED]] = True
-    items = positions[known]
+        # One annotator may have declined what another one answered.
+        declined[items] = False
     arms = _find_labelled_arms(cache, choices, items, labels[known])
     predicted, confidence = _read_outputs(cache)
     names = {*choices.attributes} - {*list_uncertain(cache, choices.attributes)}

@@ -1,9 +1,12 @@
 """Values of arms and cells: exact where all is known, and Beta-binomial where it is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import betabinom
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from activetest.estimation.surface_values import (
     SurfaceValues,
@@ -128,15 +131,6 @@ def test_what_is_labelled_wholly_is_exact_also_beside_declined_items_and_uncerta
     np.testing.assert_allclose(found.support, found.known)
 
 
-def test_a_label_of_an_item_that_somebody_declined_counts():
-    declined = np.zeros(100, bool)
-    declined[[0, 1]] = True
-    data = make_data([0], [0], declined=declined)
-    found = estimate_arms(make_surface(np.full((1, 4), 0.5), np.full((1, 4), 9.0)), data, 0.95)
-    assert found.support[0] == 39 and found.known[0] == 1
-    assert found.mean[0] == pytest.approx(38 * 0.5 / 39)
-
-
 def test_what_nobody_can_label_has_no_value():
     data = make_data([], [], declined=np.arange(100) < 40)
     surface = make_surface(np.full((1, 4), 0.5), np.full((1, 4), 9.0))
@@ -168,3 +162,17 @@ def test_combinations_that_never_occur_are_predicted_block_by_block(monkeypatch)
     assert (found.support == 0).all() and (found.known == 0).all()
     monkeypatch.setattr("activetest.estimation.surface_values._BLOCK", 2)
     np.testing.assert_array_equal(read().mean, found.mean)
+
+
+def test_predictions_do_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    seen = []
+
+    def predict(codes: Array) -> tuple[Array, Array]:
+        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return np.full((1, len(codes)), 0.5), np.full((1, len(codes)), 9.0)
+
+    surface = replace(make_surface(np.full((1, 4), 0.5), np.full((1, 4), 9.0)), predict=predict)
+    with threadpool_limits(2, user_api="blas"):
+        estimate_absent(surface, np.array([[0, 2]]), 0.95)
+    assert set(seen) == {1}

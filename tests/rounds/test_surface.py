@@ -120,6 +120,11 @@ def test_declined_items_have_no_label_and_leave_the_support(pool, truth):
     data = collect_surface_data(set_status(log, [2], PENDING), pool, SURFACE)
     assert np.flatnonzero(data.declined).tolist() == sorted(log.rows[:2])
     assert data.items.tolist() == log.rows[3:].tolist()
+    # Another annotator answered one of them.
+    answered = supply_labels(log, log.rows[:1], truth)
+    data = collect_surface_data(set_status(answered, [2], PENDING), pool, SURFACE)
+    assert np.flatnonzero(data.declined).tolist() == [log.rows[1]]
+    assert data.items[-1] == log.rows[0]
 
 
 def test_items_chosen_by_a_score_are_known_and_say_nothing_about_others(pool, truth):
