@@ -8,7 +8,7 @@ from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.log import ArmAllocation, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
-from activetest.nouns.surface import Arms
+from activetest.nouns.surface import Arms, Surface, SurfaceData
 from activetest.pool.hashing import uniforms
 from activetest.rounds.fit import make_generator
 from activetest.rounds.surface import fit_surface
@@ -34,17 +34,10 @@ def allocate_arms(
     """
     surface, data = fit_surface(log, cache, choices, seed=seed)
     arms, membership = data.arms, data.arms.membership
-    declined = np.zeros(cache.size, bool) if data.declined is None else data.declined
-    acquisition = catalog.load("acquisition", choices.acquisition)
     left = np.asarray(membership.T @ free.astype(float))
-    counts = acquisition.ArmCounts(
-        support=arms.support - np.asarray(membership.T @ declined.astype(float)),
-        known=np.asarray(data.membership.sum(axis=0)).ravel(),
-        free=left,
-    )
     rng = make_generator(seed, number, "arms")
     top = choices.selection == Selection.TOP
-    share = acquisition.rank_arms(surface, counts, choices.min_support, count, rng, alone=top)
+    share = _share_draws(surface, data, choices, left, count, rng)
     chosen = np.flatnonzero(share)
     if not len(chosen) and not choices.floor:
         raise NotEstimable(
@@ -74,6 +67,28 @@ def allocate_arms(
         certain=bool((np.diff(membership.indptr) == 1).all()),
     )
     return allocation, by_row
+
+
+def _share_draws(
+    surface: Surface,
+    data: SurfaceData,
+    choices: Choices,
+    left: Array,
+    count: int,
+    rng: np.random.Generator,
+) -> Array:
+    """(A,) share of so many draws that the acquisition gives each arm; left (A,) are free items."""
+    support = data.arms.support
+    if data.declined is not None:
+        support = support - np.asarray(data.arms.membership.T @ data.declined.astype(float))
+    known = np.asarray(data.membership.sum(axis=0)).ravel()
+    acquisition = catalog.load("acquisition", choices.acquisition)
+    counts = acquisition.ArmCounts(support, known, left)
+    alone = choices.selection == Selection.TOP
+    share: Array = acquisition.rank_arms(
+        surface, counts, choices.min_support, count, rng, alone=alone
+    )
+    return share
 
 
 def _order_top(arms: Arms, share: Array, free: Array, ties: Array) -> Array:
