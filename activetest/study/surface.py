@@ -61,9 +61,10 @@ class StudySurface:
         Raises:
             ChoiceError: There is no such attribute or value.
         """
+        read = _read_cell("cell", cell)
         names = self._fitted.attributes.names
-        named = surface_answer.parse_cell(cell, names) if isinstance(cell, str) else dict(cell)
-        return surface_answer.find_cell(self._fitted, named | values)
+        named = surface_answer.parse_cell(read, names) if isinstance(read, str) else read
+        return surface_answer.find_cell(self._fitted, named | _read_values("cell", values))
 
     @property
     def worst(self) -> tuple[SurfaceCell, ...]:
@@ -245,13 +246,7 @@ def open_surface(study: StoredStudy) -> StudySurface:
 def read_cells(name: str, given: Any) -> tuple[str | dict[str, str], ...]:
     """Combinations as texts or {attribute: value}. Raises ChoiceError for anything else."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    cells: list[str | dict[str, str]] = []
-    for each in tuple(given) if several else (given,):
-        if isinstance(each, Mapping):
-            cells.append({read_name(name, key): str(value) for key, value in each.items()})
-        else:
-            cells.append(read_name(name, each))
-    return tuple(cells)
+    return tuple(_read_cell(name, each) for each in (given if several else (given,)))
 
 
 def saving_maps(
@@ -295,6 +290,15 @@ def saving_maps(
 def _count(things: Sized, name: str) -> str:
     """How many there are of something: 1 file, 2 files."""
     return f"{len(things):,} {name}{'s' * (len(things) != 1)}"
+
+
+def _read_cell(name: str, given: Any) -> str | dict[str, str]:
+    """One combination. Raises ChoiceError for what is neither a text nor {attribute: value}."""
+    return _read_values(name, given) if isinstance(given, Mapping) else read_name(name, given)
+
+
+def _read_values(name: str, given: Mapping[Any, Any]) -> dict[str, str]:
+    return {read_name(name, key): str(value) for key, value in given.items()}
 
 
 def check_file(path: str | Path, folder: Path, *, force: bool) -> None:

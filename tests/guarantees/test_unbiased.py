@@ -198,6 +198,19 @@ def test_the_exploration_of_a_surface_leaves_it_unbiased_with_a_floor(
     assert mean == pytest.approx(target, rel=1e-6)
 
 
+def test_exploring_where_the_label_is_an_attribute_leaves_it_unbiased(tmp_path, truth, monkeypatch):
+    """Known labels move items between arms; the chances of others follow the model alone."""
+    monkeypatch.setattr(catalog.load("acquisition", "surface-variance"), "ARMS", 1)
+    table = pq.read_table(write_pool(tmp_path / "plain.parquet", SIZE, seed=3)).to_pydict()
+    built = build_table(tmp_path, table, attributes=("label",))
+    explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
+    choices = replace(CHOICES, **explores, attributes=("label",), groups=("label",), min_support=1)
+    first = plan.prepare_round(Log.empty(), built, choices, seed=1)
+    assert len(set(first.weight.round(9))) > 2 and not first.allocation.certain
+    mean, target = expectation(built, truth, choices, "lure", "error")
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
 # --- several means, and what rounds did not record
 
 

@@ -146,6 +146,10 @@ def test_any_cell_can_be_requested_in_python_and_on_the_command_line(opened, cap
     surface = opened.surface()
     cell = surface.at("race=b,sex=F")
     assert cell == surface.at(sex="F", race="b") == surface.at({"sex": "F"}, race="b")
+    with pytest.raises(at.ChoiceError, match="`cell` is 5"):
+        surface.at(5)
+    with pytest.raises(at.ChoiceError, match="no item has sex=5"):
+        surface.at(sex=5)
     words = ["report", "--study", "study", "--format", "json"]
     assert main([*words, "--at", "race=b,sex=F", "--at", "sex=M,race=c"]) == 0
     found = json.loads(capsys.readouterr().out)["surface"]["cells"]
