@@ -55,6 +55,21 @@ class Attributes:
         }
 
 
+def name_columns(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Of each attribute the heading of its column: attribute_NAME where another one has its name.
+
+    names    of the attributes, all different
+    others   headings of the other columns
+    """
+    found = []
+    for name in names:
+        heading = name
+        while heading in others or (heading != name and heading in names) or heading in found:
+            heading = f"attribute_{heading}"
+        found.append(heading)
+    return found
+
+
 @dataclass(frozen=True)
 class Arms:
     """The combinations that occur in a pool, in lexicographic order.

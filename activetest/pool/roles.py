@@ -20,7 +20,7 @@ NOT_A_FEATURE = re.compile(
 # Before the name of an attribute, in the name of a column with its probabilities.
 ATTRIBUTE_PREFIX = "attr_prob_"
 # A column of numbers, and how many bins it is cut into.
-_BINS = re.compile(r"(.+)\[(\d{1,4})\]")
+_BINS = re.compile(r"(.+)\[(\d{1,9})\]")
 # Columns that may hold weights of items.
 WEIGHT = re.compile(r"(^|_)(weights?|wt|\w*wgt)($|_)", re.I)
 # Columns that pandas makes of an index without a name.

@@ -1,9 +1,10 @@
 """How a surface is put into words and tables, the same in every format that people read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from activetest.nouns.surface import name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
 from activetest.render import _words as words
 from activetest.render._tables import Columns, Table, write_rows
@@ -69,15 +70,17 @@ def list_arms(
     """Complete combinations: a column for each attribute, or one for all."""
     names = [words.plain(name) for name in surface.attributes]
 
-    def write_value(name: str) -> Columns:
-        return {words.plain(name): lambda cell: words.plain(cell.attributes[name])}
+    def write_value(name: str) -> Callable[[SurfaceCell], str]:
+        return lambda cell: words.plain(cell.attributes[name])
 
     columns: Columns = {}
     if joined:
         columns[", ".join(names)] = lambda cell: _join_values(surface, cell)
     else:
-        for name in surface.attributes:
-            columns |= write_value(name)
+        for name, heading in zip(
+            surface.attributes, name_columns(names, tuple(_NUMBERS)), strict=True
+        ):
+            columns[heading] = write_value(name)
     left = tuple(columns)
     columns |= _NUMBERS
     rows = write_rows(columns, cells)

@@ -23,7 +23,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.report import Note, Weight
 from activetest.nouns.rows import Array
-from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
+from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData, name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
 from activetest.pool.groups import JOIN
 from activetest.rounds.surface import find_surface_metric, fit_surface
@@ -96,10 +96,15 @@ class PoolSurface:
 def fit_pool_surface(log: Log, cache: PoolView, choices: Choices, *, seed: int) -> PoolSurface:
     """The surface of a study.
 
-    Raises ChoiceError where the study has no attributes or its metric has no surface, and
-    NotEstimable while there is no label.
+    Raises ChoiceError where the study has no attributes, weighs its items, or has a metric without
+    a surface, and NotEstimable while there is no label.
     """
     check_attributes(choices)
+    if weight := cache.roles.get("weight"):
+        raise ChoiceError(
+            f"a surface counts every item once, and this study weighs items by {weight!r}",
+            "`study.report()` has the weighted number of every single value",
+        )
     metric = find_surface_metric(
         choices.judged, specification.describe_pool(cache.roles, choices.costs, cache)
     )
@@ -265,11 +270,10 @@ def tabulate(fitted: PoolSurface, *, all: bool = False) -> dict[str, Array]:
     for name in ("support", "labels"):
         if (table[name] == np.round(table[name])).all():
             table[name] = table[name].astype(np.int64)
+    columns = name_columns(fitted.attributes.names, tuple(table))
     named = {
-        f"attribute_{name}" if name in table else name: np.array(texts, object)[codes[:, place]]
-        for place, (name, texts) in enumerate(
-            zip(fitted.attributes.names, fitted.attributes.values, strict=True)
-        )
+        column: np.array(texts, object)[codes[:, place]]
+        for place, (column, texts) in enumerate(zip(columns, fitted.attributes.values, strict=True))
     }
     return named | table
 

@@ -14,6 +14,7 @@ from activetest.item_statistics.specification import why_not_bettable
 from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.surface_report import SurfaceCell
+from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting import requirements
 from activetest.reporting.group_notes import describe_group
 from activetest.reporting.notes import describe_group_option
@@ -34,7 +35,7 @@ from activetest.reporting.surface_answer import (
     parse_product,
 )
 from activetest.rounds.fit import make_generator
-from activetest.rounds.surface import find_arms
+from activetest.rounds.surface import find_arms, has_surface
 
 # What is said of a verdict that rests on a surface.
 _BY_SURFACE = (
@@ -285,6 +286,7 @@ def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
         return None
     column, value = requirement.group
     if column in view.cache.group_names:
+        _check_label(view, requirement, column, value)
         return None
     attributes = find_arms(
         view.cache, view.choices.attributes, view.choices.attribute_model
@@ -294,6 +296,19 @@ def _find_cell(view: View, requirement: Requirement) -> dict[str, str] | None:
     except ChoiceError as error:
         problem = f"requirement {requirement.text!r}: {error.problem}"
         raise ChoiceError(problem, error.hint) from error
+
+
+def _check_label(view: View, requirement: Requirement, column: str, value: str) -> None:
+    """Raises ChoiceError for groups of the attribute that is the unknown label itself."""
+    if LABEL not in columns_of(column) or LABEL not in view.cache.roles.get("computed", ()):
+        return
+    raise ChoiceError(
+        f"requirement {requirement.text!r}: the groups of {LABEL!r} are those of the most probable "
+        "class, and not of the true one",
+        f"'recall[{value}]' is the accuracy where the label is {value!r}"
+        if column == LABEL
+        else f"leave {column!r} out of `groups`: the surface has the true classes",
+    )
 
 
 def _check_cell(view: View, requirement: Requirement, metric: Metric, interval: str | None) -> None:
@@ -306,14 +321,23 @@ def _check_cell(view: View, requirement: Requirement, metric: Metric, interval: 
     if interval == ANYTIME:
         raise ChoiceError(
             f"requirement {requirement.text!r}: the interval of a surface holds for one look",
-            "leave out `interval`, or make it a group: "
-            + describe_group_option((requirement.group or ("",))[0], view.cache.group_names),
+            f"leave out `interval`, or {_suggest_group(view, requirement)}",
         )
     if metric.title != view.choices.judged and not is_opposite(metric, view.choices.judged):
         raise ChoiceError(
             f"requirement {requirement.text!r}: the surface is about {view.choices.judged}",
-            f"`study.change(metric={metric.title!r})`",
+            f"`study.change(metric={metric.title!r})`"
+            if has_surface(metric)
+            else _suggest_group(view, requirement),
         )
+
+
+def _suggest_group(view: View, requirement: Requirement) -> str:
+    """How a product of attributes becomes a group, if it can."""
+    product = (requirement.group or ("",))[0]
+    if LABEL in view.cache.roles.get("computed", ()) and LABEL in columns_of(product):
+        return f"a gate on a combination with {LABEL!r} is about the metric of the surface"
+    return f"make it a group: {describe_group_option(product, view.cache.group_names)}"
 
 
 def _name_group(requirement: Requirement) -> dict[str, str] | None:

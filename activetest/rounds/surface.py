@@ -12,7 +12,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable, PoolError
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.choices import AUTO, Choices
+from activetest.nouns.choices import AUTO, Choices, Task
 from activetest.nouns.log import (
     DECLINED,
     LABELLED,
@@ -40,15 +40,25 @@ from activetest.rounds.membership import (
 MOST_ARMS, _MOST_COMBINATIONS = 100_000, 2**62
 
 
+def has_surface(metric: Metric) -> bool:
+    """Whether a metric is the mean of one statistic from 0 to 1, or one minus it."""
+    ratio = metric.ratio
+    plain = ratio is not None and len(metric.statistics) == 1 and ratio[1] == (1.0, 0.0)
+    return plain and metric.lower >= 0 and metric.upper <= 1
+
+
 def find_surface_metric(name: str, facts: Facts) -> Metric:
     """The metric of a surface: the mean of one statistic from 0 to 1, or one minus it.
 
     Raises ChoiceError for any other.
     """
     metric = specification.find_metric(name, facts)
-    ratio = metric.ratio
-    plain = ratio is not None and len(metric.statistics) == 1 and ratio[1] == (1.0, 0.0)
-    if not plain or metric.lower < 0 or metric.upper > 1:
+    if facts.task == Task.REGRESSION:
+        raise ChoiceError(
+            "surfaces are about classifiers, and this pool predicts values",
+            "`study.report()` has the metrics of every single value of an attribute",
+        )
+    if not has_surface(metric):
         raise ChoiceError(
             f"a surface is about the mean of a statistic from 0 to 1, and {metric.title} is none",
             '`metric="accuracy"`, or `metric="error"`',

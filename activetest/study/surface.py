@@ -279,7 +279,9 @@ def saving_maps(
         if not paths:
             return
         if report.surface is None:
-            raise NotEstimable("there is no surface to map yet: no item has a label")
+            raise NotEstimable(
+                "there is no surface to map yet: no item has a label", "`study.next(20)`"
+            )
         better = report.surface.higher_better
         for path, found in zip(paths, report.surface.maps, strict=True):
             heat_map.save(path, heat_map.draw(found, higher_better=better))

@@ -97,6 +97,7 @@ def test_an_attribute_may_be_a_feature_and_a_group_may_not(tmp_path, columns):
         ("sex[4]", ChoiceError, "holds no numbers"),
         ("member[2]", ChoiceError, "holds no numbers"),
         ("age[1]", ChoiceError, "asks for 1 bins"),
+        ("age[10000]", ChoiceError, "asks for 10000 bins"),
         ("agee", PoolError, "no column 'agee'"),
         ("age*sex", ChoiceError, "is a product"),
     ],

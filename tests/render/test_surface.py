@@ -101,6 +101,19 @@ def test_the_short_answer_names_the_worst_and_lists_few(shown, found):
     assert printed.split("best combinations")[1].count("White") == 3
 
 
+def test_an_attribute_that_is_called_like_another_column_is_shown(shown, found):
+    arm = make_cell(0.5, {"estimate": "north", "items": "many"})
+    named = replace(
+        found, attributes={"estimate": 2, "items": 2}, worst=(arm,), best=(arm,), cells=(), maps=()
+    )
+    printed = text.render(replace(shown, surface=named), width=200)
+    rows = printed.split("worst combinations")[1].split("best combinations")[0].splitlines()
+    assert rows[1].split() == [
+        *("attribute_estimate", "attribute_items", "estimate", "interval", "labels", "items")
+    ]
+    assert rows[2].split() == ["north", "many", "0.50", "0.40", "to", "0.60", "3", "50"]
+
+
 def test_of_an_error_the_worst_is_the_highest(found):
     printed = text.surface(replace(found, metric="error", higher_better=False), width=200)
     assert printed.startswith("Error is highest where")

@@ -175,6 +175,14 @@ def test_an_attribute_that_is_called_like_a_column_of_the_table_has_another_name
     assert list(tabulate(make_surface(attributes=attributes)))[:2] == ["sex", "attribute_support"]
 
 
+def test_no_attribute_loses_its_column_to_another_one():
+    attributes = Attributes(("labels", "attribute_labels"), ATTRIBUTES.values)
+    table = tabulate(make_surface(attributes=attributes))
+    assert len(table) == 7
+    assert table["attribute_labels"].tolist() == ["a", "b", "b", "c*d"]
+    assert table["attribute_attribute_labels"].tolist() == ["F", "F", "M", "M"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -81,6 +81,26 @@ def test_without_a_label_there_is_no_surface_and_the_report_says_so(opened):
 # --- gates
 
 
+def test_there_are_no_surfaces_of_weighted_items_and_of_predicted_values(folder):
+    rng = np.random.default_rng(0)
+    columns = {"id": [f"item-{row}" for row in range(50)], "sex": ["F", "M"] * 25}
+    weighted = {"score": rng.uniform(size=50), "weight": rng.uniform(1, 2, size=50)}
+    pq.write_table(pa.table(columns | weighted), folder / "weighted.parquet")
+    pq.write_table(pa.table(columns | {"pred": rng.normal(size=50)}), folder / "values.parquet")
+    for name, settings, problem in (
+        ("weighted", {"weight": "weight"}, "weighs items by 'weight'"),
+        ("values", {"task": "regression"}, "surfaces are about classifiers"),
+    ):
+        study = at.Study.create(f"{name}.parquet", name, attributes=["sex"], seed=1, **settings)
+        study.ingest(dict.fromkeys(study.next(20).ids, 1))
+        assert study.report().surface is None
+        with pytest.raises(at.ChoiceError, match=problem) as refused:
+            study.report(surface=True)
+        assert refused.value.hint.startswith("`study.report()`")
+        with pytest.raises(at.ChoiceError, match=problem):
+            study.surface()
+
+
 def test_a_combination_that_is_no_group_is_decided_by_the_surface(opened):
     required = ["accuracy@sex*race=F*b<=0.5", "accuracy@race*sex=a*M>=0.5", "accuracy@sex=M>=0.1"]
     report = opened.report(require=required)
@@ -131,6 +151,14 @@ def test_an_error_is_one_minus_the_accuracy(opened):
 def test_gates_that_no_surface_decides_are_refused(opened, requirement, settings, problem):
     with pytest.raises(at.ChoiceError, match=problem):
         opened.report(require=requirement, **settings)
+
+
+def test_the_hint_of_a_refused_gate_can_be_followed(opened):
+    with pytest.raises(at.ChoiceError) as refused:
+        opened.report(require="brier@sex*race=F*a<=0.5")
+    assert "groups=['region', 'sex', 'race', 'sex*race']" in refused.value.hint
+    opened.change(groups=["region", "sex", "race", "sex*race"])
+    assert opened.report(require="brier@sex*race=F*a<=0.5").gates[0].method != "surface"
 
 
 def test_a_product_that_is_a_group_of_the_study_keeps_its_own_rule(opened):
@@ -314,3 +342,28 @@ def test_a_study_of_the_label_as_an_attribute_is_exact_in_the_end(folder):
     table = pq.read_table(folder / "pool.parquet").to_pydict()
     cows = [p for id, p in zip(table["id"], table["prob_cow"], strict=True) if key[id] == "cow"]
     assert cell.estimate == cell.lower == cell.upper == pytest.approx(np.mean(np.array(cows) > 0.5))
+
+
+def test_a_gate_on_the_label_is_no_gate_on_the_most_probable_class(folder):
+    key = write_uncertain_pool(folder / "pool.parquet")
+    study = at.Study.create(
+        *("pool.parquet", "study"),
+        attributes=["label", "sex"],
+        question="surface",
+        surface="beta",
+        seed=1,
+    )
+    study.ingest({id: key[id] for id in study.next(50).ids})
+    product = f"label*sex=cow*{study.surface().attributes['sex'][0]}"
+    gate = study.report(require=f"accuracy@{product}>=0.01").gates[0]
+    assert gate.method == "surface"
+    with pytest.raises(at.ChoiceError, match="of the most probable class") as refused:
+        study.report(require="accuracy@label=cow>=0.01")
+    assert "recall[cow]" in refused.value.hint
+    with pytest.raises(at.ChoiceError) as refused:
+        study.report(require=f"brier@{product}<=0.9")
+    assert "the metric of the surface" in refused.value.hint
+    study.change(groups=["label*sex"])
+    with pytest.raises(at.ChoiceError, match="of the most probable class") as refused:
+        study.report(require=f"accuracy@{product}>=0.01")
+    assert "leave 'label*sex' out of `groups`" in refused.value.hint
