@@ -200,11 +200,13 @@ def describe_arms(cache: PoolView, choices: Choices) -> tuple[str, ...]:
         return ()
     arms = find_arms(cache, choices.attributes, choices.attribute_model)
     enough = int((arms.support >= choices.min_support).sum())
-    return (
-        *_describe_uncertain(cache, choices),
+    notice = (
         f"combinations of attributes: {arms.attributes.count_combinations():,}, of which "
-        f"{len(arms):,} occur and {enough:,} have at least {choices.min_support} items",
+        f"{len(arms):,} occur and {enough:,} have at least {choices.min_support:,} items"
     )
+    if not enough:
+        notice += ", as they need to be ranked: name fewer attributes, or lower `min_support`"
+    return (*_describe_uncertain(cache, choices), notice)
 
 
 def _describe_uncertain(cache: PoolView, choices: Choices) -> tuple[str, ...]:

@@ -123,10 +123,14 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
         if choices.target:
             raise ChoiceError("target has no effect without a question", "leave it empty")
         if between:
+            arms = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
+            about = "combinations of attributes" if arms else "groups"
+            of_groups = f"question='{Question.IDENTIFY}', groups=[column]"
+            asked = f"question='{Question.SURFACE}'" if arms else of_groups
             raise ChoiceError(
-                f"acquisition {choices.acquisition!r} chooses between groups, "
+                f"acquisition {choices.acquisition!r} chooses between {about}, "
                 "and the study asks no question about them",
-                f"`question='{Question.IDENTIFY}', groups=[column]`, or `acquisition='optimal'`",
+                f"`{asked}`, or `acquisition='optimal'`",
             )
         return
     if pool["task"] == Task.REGRESSION:

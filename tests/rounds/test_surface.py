@@ -69,6 +69,11 @@ def test_arms_are_the_combinations_that_occur(pool, columns):
         "combinations of attributes: 12, of which 7 occur and 6 have at least 2 items",
     )
     assert describe_arms(pool, replace(SURFACE, attributes=())) == ()
+    (none,) = describe_arms(pool, replace(SURFACE, attributes=("place",), min_support=5000))
+    assert none == (
+        "combinations of attributes: 2, of which 2 occur and 0 have at least 5,000 items, as they "
+        "need to be ranked: name fewer attributes, or lower `min_support`"
+    )
 
 
 def test_draws_inside_arms_count_as_one_and_others_by_weight(pool, truth):

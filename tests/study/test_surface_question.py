@@ -140,7 +140,10 @@ def test_questions_follow_each_other_with_the_acquisition_that_serves_them(begin
         ({"metric": "recall"}, "mean of a statistic from 0 to 1"),
         ({"acquisition": "thompson"}, "chooses between groups"),
         ({"question": "estimate", "acquisition": "surface-variance"}, "explores combinations"),
-        ({"question": None, "acquisition": "surface-variance"}, "asks no question"),
+        (
+            {"question": None, "acquisition": "surface-variance"},
+            "chooses between combinations of attributes, and the study asks no question",
+        ),
         ({"surface": "stackt"}, "no surface is called 'stackt'"),
         ({"surface": "beta[x=1]"}, "has no options"),
         ({"prior": "uniform"}, "has no effect on the question surface"),
