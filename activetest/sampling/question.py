@@ -126,11 +126,11 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
             arms = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
             about = "combinations of attributes" if arms else "groups"
             of_groups = f"question='{Question.IDENTIFY}', groups=[column]"
-            asked = f"question='{Question.SURFACE}'" if arms else of_groups
+            remedy = f"question='{Question.SURFACE}'" if arms else of_groups
             raise ChoiceError(
                 f"acquisition {choices.acquisition!r} chooses between {about}, "
                 "and the study asks no question about them",
-                f"`{asked}`, or `acquisition='optimal'`",
+                f"`{remedy}`, or `acquisition='optimal'`",
             )
         return
     if pool["task"] == Task.REGRESSION:
