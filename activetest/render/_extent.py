@@ -52,6 +52,18 @@ def known(report: Report) -> list[EstimateRow]:
     return [row for row in report.estimates if not early or row.estimate is not None]
 
 
+def groups(report: Report, *, verbose: bool) -> list[EstimateRow]:
+    """The rows of groups.
+
+    Beside a surface, which has a number for each value of an attribute, those alone that have one:
+    attributes may have many values without labels.
+    """
+    rows = [row for row in known(report) if row.group is not None and row.against is None]
+    if verbose or not report.surface:
+        return rows
+    return [row for row in rows if row.estimate is not None and row.lower is not None]
+
+
 def has_matrix(answer: Assessment, *, verbose: bool) -> bool:
     """Whether the confusion matrix is shown with the answer to a question."""
     matrix = answer.confusion
@@ -75,6 +87,9 @@ def left_out(report: Report, more: str) -> str:
             for name, has in tables.items()
             if has(answer, verbose=True) and not has(answer, verbose=False)
         ]
+    lacking = len(groups(report, verbose=True)) - len(groups(report, verbose=False))
+    if lacking:
+        parts.append(f"{lacking:,} group{'s' * (lacking != 1)} with too few labels")
     shown = notes(report, verbose=False)
     hidden = [words.label(note) for note in report.notes if note not in shown]
     for kind in sorted(set(hidden)):

@@ -152,12 +152,13 @@ def tables(report: Report, *, verbose: bool = False) -> list[Table | Matrix]:
     by the same metric: the answer's own table has them.
     """
     first = words.headline(report)
-    rows = [row for row in _extent.known(report) if not is_ranked(report.assessment, row)]
     kinds = {
         "": _extent.overall(report, verbose=verbose),
-        "differences": [row for row in rows if row.against is not None],
-        "groups": [row for row in rows if row.group is not None and row.against is None],
+        "differences": [row for row in _extent.known(report) if row.against is not None],
+        "groups": _extent.groups(report, verbose=verbose),
     }
+    for kind in ("differences", "groups"):
+        kinds[kind] = [row for row in kinds[kind] if not is_ranked(report.assessment, row)]
     # A name that says nothing new is left out.
     usual = "" if verbose or report.estimators or first is None else first.estimator
     found: list[Table | Matrix] = []

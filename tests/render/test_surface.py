@@ -199,3 +199,22 @@ def test_parts_of_items_are_counted_in_parts(found):
     part = make_cell(0.5, {"race": "Black", "job": "Private"}, items=12.345, labels=0.25)
     printed = text.surface(replace(found, worst=(part,)), width=200)
     assert "0.2 labels there" in printed and "12.3" in printed
+
+
+def test_values_of_attributes_with_too_few_labels_are_counted_and_not_listed(report, row, found):
+    groups = [
+        row(group={"ink": "much"}, headline=False),
+        row(
+            group={"ink": "little"},
+            headline=False,
+            quantity=Quantity(None, None, None, 0.95, "none"),
+            reason="too few labels (2 of 10)",
+        ),
+    ]
+    plain = report(row(headline=True), *groups)
+    with_surface = replace(plain, surface=found)
+    assert "ink=little" in text.render(plain)
+    short = text.render(with_surface)
+    assert "ink=much" in short and "ink=little" not in short
+    assert "1 group with too few labels" in " ".join(short.split())
+    assert "ink=little" in text.render(with_surface, verbose=True)
