@@ -328,6 +328,8 @@ def test_a_number_that_was_named_is_answered_although_it_is_the_usual_one(study,
 def test_an_interrupt_while_the_program_starts_is_quiet():
     code = (
         "import signal, sys\n"
+        # Jobs in the background ignore interrupts, and their children do.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, *more):\n"
         "        if name == 'typer': signal.raise_signal(signal.SIGINT)\n"

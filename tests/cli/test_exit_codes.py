@@ -111,6 +111,8 @@ def test_a_signal_ends_the_program_by_itself(study, sent):
     process = subprocess.Popen(
         [*PROGRAM, "ingest", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
+        # Under nohup it would be ignored.
+        preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL),  # noqa: PLW1509 no threads
     )  # fmt: skip
     process.send_signal(sent)
     assert process.communicate()[1] == ""

@@ -300,7 +300,7 @@ def test_signature_and_docstring_name_every_setting(call):
 def test_the_signature_of_simulate_names_what_it_takes():
     parameters = inspect.signature(at.simulate).parameters
     assert {"surrogate", "power", "floor"} <= set(parameters) and "budget" not in parameters
-    assert "Default: optimal and uniform." in inspect.getdoc(at.simulate)
+    assert "Default: optimal and uniform;" in inspect.getdoc(at.simulate)
 
 
 def test_names_inside_a_method_are_none_of_its_arguments(face):
