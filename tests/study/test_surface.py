@@ -209,16 +209,16 @@ def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_f
         raise AssertionError("a surface is fitted")
 
     Path("mine.csv").write_text("mine")
-    monkeypatch.setattr(surface_answer, "fit_pool_surface", refuse)
-    for path, problem in (
-        ("mine.csv", "is there already"),
-        ("study/surface.csv", "inside the study"),
-        ("surface.xlsx", "is neither .csv nor .parquet"),
-    ):
-        with pytest.raises(at.ActivetestError, match=problem):
-            opened.surface(path=path)
+    with monkeypatch.context() as patched:
+        patched.setattr(surface_answer, "fit_pool_surface", refuse)
+        for path, problem in (
+            ("mine.csv", "is there already"),
+            ("study/surface.csv", "inside the study"),
+            ("surface.xlsx", "is neither .csv nor .parquet"),
+        ):
+            with pytest.raises(at.ActivetestError, match=problem):
+                opened.surface(path=path)
     assert Path("mine.csv").read_text() == "mine"
-    monkeypatch.undo()
     opened.surface(path="mine.csv", force=True)
     assert Path("mine.csv").read_text().startswith("sex,race,")
     assert main(["export", "--study", "study", "--all"]) == 2
@@ -299,15 +299,15 @@ def write_uncertain_pool(file: Path) -> dict[str, str]:
     return {f"item-{row}": ("cow", "dog")[label] for row, label in enumerate(labels)}
 
 
-def test_a_study_of_uncertain_attributes_spreads_its_labels_and_reports(folder):
+def create_uncertain_study(folder: Path, attributes: list[str]) -> tuple[at.Study, dict[str, str]]:
+    """A study of the surface over these attributes of that pool, and the labels."""
     key = write_uncertain_pool(folder / "pool.parquet")
-    study = at.Study.create(
-        *("pool.parquet", "study"),
-        attributes=["sex", "race"],
-        question="surface",
-        surface="beta",
-        seed=1,
-    )
+    settings = {"question": "surface", "surface": "beta", "seed": 1}
+    return at.Study.create("pool.parquet", "study", attributes=attributes, **settings), key
+
+
+def test_a_study_of_uncertain_attributes_spreads_its_labels_and_reports(folder):
+    study, key = create_uncertain_study(folder, ["sex", "race"])
     assert any("by the model full; 40 items" in notice for notice in study.setup.notices)
     for _ in range(2):
         study.ingest({id: key[id] for id in study.next(60).ids})
@@ -326,14 +326,7 @@ def test_a_study_of_uncertain_attributes_spreads_its_labels_and_reports(folder):
 
 
 def test_a_study_of_the_label_as_an_attribute_is_exact_in_the_end(folder):
-    key = write_uncertain_pool(folder / "pool.parquet")
-    study = at.Study.create(
-        *("pool.parquet", "study"),
-        attributes=["label", "sex"],
-        question="surface",
-        surface="beta",
-        seed=1,
-    )
+    study, key = create_uncertain_study(folder, ["label", "sex"])
     study.ingest({id: key[id] for id in study.next(100).ids})
     first = study.report(at={"label": "cow"}).surface.cells[0]
     assert first.lower < first.estimate < first.upper
@@ -345,14 +338,7 @@ def test_a_study_of_the_label_as_an_attribute_is_exact_in_the_end(folder):
 
 
 def test_a_gate_on_the_label_is_no_gate_on_the_most_probable_class(folder):
-    key = write_uncertain_pool(folder / "pool.parquet")
-    study = at.Study.create(
-        *("pool.parquet", "study"),
-        attributes=["label", "sex"],
-        question="surface",
-        surface="beta",
-        seed=1,
-    )
+    study, key = create_uncertain_study(folder, ["label", "sex"])
     study.ingest({id: key[id] for id in study.next(50).ids})
     product = f"label*sex=cow*{study.surface().attributes['sex'][0]}"
     gate = study.report(require=f"accuracy@{product}>=0.01").gates[0]
