@@ -144,6 +144,17 @@ def one_blas_thread() -> Iterator[None]:
                 library.set_num_threads(threads)
 
 
+@contextmanager
+def one_torch_thread(torch: Any) -> Iterator[None]:
+    """The module torch uses one thread in the block: what it sums depends on their number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def processors() -> int:
     """Processors this process may use."""
     if hasattr(os, "sched_getaffinity"):

@@ -9,8 +9,7 @@ Randomness comes from the given numpy Generator alone: it draws the first parame
 a torch.Generator of our own, so that torch's global state is neither read nor written.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
+from activetest.parallel import one_torch_thread
 from activetest.surfaces._likelihoods import (
     log_bernoulli,
     log_beta_binomial,
@@ -112,7 +112,7 @@ def fit_surface(
     # Only alpha-beta has no link.
     chosen = {"link": "", **chosen, **options}
     torch = load_torch(method.name)
-    with _one_thread(torch):
+    with one_torch_thread(torch):
         return _fit_surface(torch, method, data, rng, earlier, chosen)
 
 
@@ -127,17 +127,6 @@ def load_torch(name: str) -> ModuleType:
             "then: pip install 'activetest[neural]'; or choose the surface 'stacked'",
         ) from error
     return torch
-
-
-@contextmanager
-def _one_thread(torch: Any) -> Iterator[None]:
-    """Torch uses one thread in the block: what it sums depends on their number."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _fit_surface(
@@ -186,7 +175,7 @@ def _fit_surface(
     found = {name: tensor.numpy() for name, tensor in parameters.items()}
 
     def predict_all(codes: Array) -> tuple[Array, Array, Array]:
-        with _one_thread(torch):
+        with one_torch_thread(torch):
             each = encode_arms(arms.attributes, codes, options["inputs"])
             return _predict(torch, method, options["link"], found, each, draws, seeds[1])
 

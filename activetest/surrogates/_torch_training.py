@@ -4,8 +4,7 @@ Randomness comes from the given numpy Generator alone: it draws the first weight
 torch.Generator of our own, so that torch's global state is neither read nor written.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
@@ -15,6 +14,7 @@ import numpy as np
 
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
+from activetest.parallel import one_torch_thread
 from activetest.surrogates._network import Network
 from activetest.surrogates._network_members import LOG_VARIANCES, fit_temperature
 
@@ -153,19 +153,8 @@ def train_networks(
               samples of the weights; the loss is the mean over them
     penalty   (parameters) -> scalar, added to the mean loss of a row
     """
-    with _one_thread(torch):
+    with one_torch_thread(torch):
         return _train_networks(torch, data, start, forward, rng, penalty, decay)
-
-
-@contextmanager
-def _one_thread(torch: Any) -> Iterator[None]:
-    """Torch uses one thread in the block: what it sums depends on their number."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _train_networks(
