@@ -1,6 +1,7 @@
 """The surface of a study as Python sees it: any cell, the extremes, and all of it as a table."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from functools import cached_property
 from math import isnan
 from os import PathLike
 from pathlib import Path
@@ -93,6 +94,10 @@ class StudySurface:
         >>> summary.combinations, summary.occurring
         (30, 30)
         """
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> SurfaceReport:
         return surface_answer.describe_surface(self._fitted, detailed=True)
 
     def to_frame(self, kind: str = "pandas", *, all: bool = False) -> Any:
