@@ -250,7 +250,8 @@ class ColumnChoices:
     )  # fmt: skip
     attributes: tuple[str, ...] = declare(
         "Columns whose combinations the surface is about; each is a group column, too. A column of "
-        "numbers with more than 12 values is cut into 5 bins of equal counts, age[4] into 4.",
+        "numbers with more than 12 values is cut into 5 bins of equal counts, age[4] into 4. "
+        "An empty name removes them all.",
         Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", default="none",
         completes="columns",
     )  # fmt: skip

@@ -12,6 +12,8 @@ from activetest.render._tables import Columns, Table, write_rows
 # Rows of the short answer, values of one attribute that a table shows, and parts that a line names.
 _WORST, _BEST = 5, 3
 _MOST_VALUES, _MOST_PARTS = 8, 6
+# The method of a number where every item has a label.
+_EXACT = "exact"
 # What a map shows where the pool has no item.
 EMPTY = "."
 # Under a map.
@@ -57,7 +59,7 @@ def tables(surface: SurfaceReport, *, verbose: bool = False, joined: bool = Fals
     extremes = ((worst, "worst combinations"), (best, "best combinations"))
     for cells, what in extremes:
         if cells:
-            title = f"{words.plain(surface.metric)}, {what}{_describe_level(surface)}"
+            title = f"{words.plain(surface.metric)}, {what}{_describe_level(surface, cells)}"
             found.append(list_arms(surface, cells, title, joined=joined))
     if whole:
         found.append(_list_effects(surface, verbose=verbose))
@@ -211,7 +213,8 @@ def _list_cells(surface: SurfaceReport, *, joined: bool) -> Table:
     if all(not row[-1] for row in rows):
         columns.pop("note")
         rows = tuple(row[:-1] for row in rows)
-    title = f"{words.plain(surface.metric)}, combinations requested{_describe_level(surface)}"
+    level = _describe_level(surface, surface.cells)
+    title = f"{words.plain(surface.metric)}, combinations requested{level}"
     return Table(title, tuple(columns), rows, left=("combination", "note"), named="combination")
 
 
@@ -237,7 +240,7 @@ def _list_effects(surface: SurfaceReport, *, verbose: bool) -> Table:
         "attribute": lambda cell: words.named(dict(cell.attributes)),
         **_NUMBERS,
     }
-    title = f"{words.plain(surface.metric)} by each attribute{_describe_level(surface)}"
+    title = f"{words.plain(surface.metric)} by each attribute{_describe_level(surface, shown)}"
     if hidden:
         others = "1 better value is" if hidden == 1 else f"{hidden:,} better values are"
         title += f"; {others} left out (JSON has all)"
@@ -274,14 +277,23 @@ def _describe_cell(surface: SurfaceReport, cell: SurfaceCell) -> str:
 
 def _describe_certainty(cell: SurfaceCell) -> str:
     """The interval in brackets, and what it rests on."""
-    if cell.method == "exact":
+    if cell.method == _EXACT:
         return "exact: every item has a label"
     labels = "1 label" if cell.n_labeled == 1 else f"{_count(cell.n_labeled)} labels"
     return f"{words.percent(cell.level)} credible: {words.interval(cell)}; {labels} there"
 
 
-def _describe_level(surface: SurfaceReport) -> str:
+def _describe_level(surface: SurfaceReport, cells: Sequence[SurfaceCell]) -> str:
+    """What the intervals of a table are; cells are its rows."""
+    if are_exact(cells):
+        return ", exact"
     return f", {words.percent(surface.level)} credible intervals"
+
+
+def are_exact(cells: Sequence[SurfaceCell]) -> bool:
+    """Whether every item of these cells has a label, but for cells without a number."""
+    methods = {cell.method for cell in cells if cell.estimate is not None}
+    return methods == {_EXACT}
 
 
 def _title(surface: SurfaceReport) -> str:

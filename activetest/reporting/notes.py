@@ -12,9 +12,12 @@ from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, METHODS, Log
+from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
+from activetest.pool.groups import LABEL, columns_of
 from activetest.reporting.missing_notes import note_missing
 from activetest.reporting.rows import HEADLINE
+from activetest.rounds.membership import list_uncertain
 from activetest.sampling.question import chooses_between
 
 # Fewer labels of the rarer outcome than this, or a larger share of the weights, are worth a note.
@@ -118,6 +121,30 @@ def note_kinds(kind: str, compared: Sequence[str], rows: Sequence[EstimateRow]) 
         text = (
             f"The intervals of {', '.join(own)} hold for one look at best, and only if the "
             "surrogate is right: no model-based interval is anytime-valid."
+        )
+        notes.append(Note(text))
+    return notes
+
+
+def note_uncertain_groups(cache: PoolView, rows: Sequence[EstimateRow]) -> list[Note]:
+    """In which group an item stands whose value of an attribute is not known."""
+    shown = (name for row in rows for group in row.group or () for name in columns_of(group))
+    uncertain = list_uncertain(cache, tuple(dict.fromkeys(shown)))
+    notes = []
+    if LABEL in uncertain:
+        uncertain.remove(LABEL)
+        text = (
+            f"The groups of {LABEL} hold the items for which the model finds a class most "
+            "probable, also where the label is known: they are those of its predictions. The "
+            "surface (`study.report(surface=True)`) goes by the labels, and so does the recall of "
+            "a class."
+        )
+        notes.append(Note(text))
+    if uncertain:
+        text = (
+            f"The values of {', '.join(uncertain)} are not known for every item: an item is in the "
+            "group of its known value, else of its most probable one. The surface "
+            "(`study.report(surface=True)`) weighs values by their probability."
         )
         notes.append(Note(text))
     return notes

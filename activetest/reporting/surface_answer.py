@@ -373,15 +373,19 @@ def is_opposite(metric: Metric, other: str) -> bool:
 def write_notes(fitted: PoolSurface) -> list[Note]:
     """What to know before believing a surface."""
     small = len(fitted.arms) - len(fitted.order)
-    notes = [
-        Note(
-            "Numbers of combinations come from a model of the surface: a combination with few "
-            "labels is predicted from others with the same attribute values, and its interval "
-            "holds if the model is right. It holds for one look.",
-            Weight.LIMITED,
-        )
-    ]
-    supplied = fitted.data.supplied
+    notes = (
+        []
+        if _is_known(fitted)
+        else [
+            Note(
+                "Numbers of combinations come from a model of the surface: a combination with few "
+                "labels is predicted from others with the same attribute values, and its interval "
+                "holds if the model is right. It holds for one look.",
+                Weight.LIMITED,
+            )
+        ]
+    )
+    supplied = 0 if _is_known(fitted) else fitted.data.supplied
     if supplied:
         labels = "1 label" if supplied == 1 else f"{supplied:,} labels"
         notes.append(
@@ -401,6 +405,11 @@ def write_notes(fitted: PoolSurface) -> list[Note]:
             )
         )
     return notes
+
+
+def _is_known(fitted: PoolSurface) -> bool:
+    """Whether every item has a label, so that no number comes from a model."""
+    return bool(np.isclose(fitted.values.support, fitted.values.known, rtol=1e-6, atol=0).all())
 
 
 def _estimate(

@@ -94,7 +94,9 @@ def describe_question(choices: Choices) -> str:
         which = "worst group" if choices.worst == 1 else f"{choices.worst} worst groups"
         return f"identify the {which} of {choices.groups[0]} by {by}"
     if choices.question == Question.SURFACE:
-        return f"estimate {by} at every combination of {', '.join(choices.attributes)}"
+        *others, last = choices.attributes
+        names = f"{', '.join(others)} and {last}" if others else last
+        return f"estimate {by} at every combination of {names}"
     if choices.question == Question.COMPARE:
         first, second = choices.compare
         return f"compare {first} and {second} of {choices.groups[0]} by {by}, rope {choices.rope:g}"
@@ -138,12 +140,7 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
             "questions are about groups of a classifier, and this pool predicts values",
             "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
         )
-    for name in ("weight", "price"):
-        if pool.get(name):
-            raise ChoiceError(
-                f"questions about groups count labels: they know no `{name}`",
-                "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
-            )
+    _check_counting(choices, pool)
     if choices.question == Question.SURFACE:
         _check_surface(choices, pool)
         return
@@ -161,6 +158,23 @@ def check_question(choices: Choices, pool: Mapping[str, Any]) -> None:
         _check_between(choices)
 
 
+def _check_counting(choices: Choices, pool: Mapping[str, Any]) -> None:
+    """Raises ChoiceError for weights and prices: questions count items and labels."""
+    for name, counted in (("weight", "items"), ("price", "labels")):
+        if not pool.get(name):
+            continue
+        if choices.question == Question.SURFACE:
+            raise ChoiceError(
+                f"a surface counts all {counted} alike, and knows no `{name}`",
+                "leave `question` out: `study.report()` has the metrics of every single value of "
+                "an attribute",
+            )
+        raise ChoiceError(
+            f"questions about groups count labels: they know no `{name}`",
+            "leave `question` out: `study.report(groups=[column])` gives metrics of groups",
+        )
+
+
 def usual_acquisition(question: str | None) -> str:
     """The acquisition of a question where the user names none."""
     if question is None:
@@ -174,7 +188,7 @@ def _check_surface(choices: Choices, pool: Mapping[str, Any]) -> None:
         raise ChoiceError(
             f"the question {Question.SURFACE} is about combinations of attributes, and there are "
             "none",
-            "`attributes=[column, column]`",
+            "`attributes=[column, column]`; `question='none'` drops the question",
         )
     for name, question in _BELONGS_TO.items():
         if getattr(choices, name) != getattr(Choices, name):

@@ -88,6 +88,9 @@ def _read_value(name: str, value: Any, simulated: bool) -> Any:
     if declaration.takes_several(simulated=simulated):
         single = isinstance(value, str) or not isinstance(value, Iterable)
         values = tuple(_read_one(name, each) for each in ((value,) if single else value))
+        if values == ("",) and name in _MAY_BE_EMPTY:
+            # As an empty name removes a column of weights or prices.
+            return ()
         if not values and name not in _MAY_BE_EMPTY:
             raise ChoiceError(f"`{name}` is empty", "name at least one, or leave it out")
         return values

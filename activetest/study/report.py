@@ -130,7 +130,10 @@ def report(
     estimates += rows.estimate_groups(view, tabled, columns, kind, simultaneous=simultaneous)
     estimates += rows.estimate_differences(view, tabled, compared, simultaneous=simultaneous)
     estimates = rows.mark_one_look(estimates, kind)
-    notes += about.note_kinds(kind, compared, estimates)
+    notes += (
+        *about.note_kinds(kind, compared, estimates),
+        *about.note_uncertain_groups(cache, estimates),
+    )
     fitted = _Surface(study, log, cache)
     described, about_surface = fitted.describe(at, maps, detailed=surface)
     judged = verdicts.judge_requirements(

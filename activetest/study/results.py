@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from activetest.nouns import report as nouns
-from activetest.nouns.choices import Choices, Refit, Selection
+from activetest.nouns.choices import Choices, Question, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
@@ -401,7 +401,9 @@ def _describe_draws(choices: Choices) -> str:
     line += "".join(f", {words}" for words in _describe_unusual(choices))
     if choices.question:
         parts = (describe_question(choices), describe_prior(choices), f"floor {choices.floor:g}")
-        line += f"; question: {', '.join(filter(None, parts))}"
+        # Attributes are a list of their own.
+        between = "; " if choices.question == Question.SURFACE else ", "
+        line += f"; question: {between.join(filter(None, parts))}"
         if choices.also:
             line += f"; groups are judged by {choices.judged} alone"
     return line

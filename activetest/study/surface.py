@@ -315,8 +315,11 @@ def check_file(path: str | Path, folder: Path, *, force: bool) -> None:
 
 
 def check_format(path: str | Path) -> str:
-    """The ending of a file: .csv or .parquet. Raises ChoiceError for another one."""
-    ending = Path(path).suffix.lower()
+    """The ending of a file: .csv or .parquet.
+
+    Raises ChoiceError for another one, StorageError for what is no path.
+    """
+    ending = read_path("path", path, StorageError).suffix.lower()
     if ending not in FORMATS:
         raise ChoiceError(
             f"{path} is neither .csv nor .parquet", "name the file for example surface.csv"

@@ -225,6 +225,25 @@ def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_f
     assert main(["export", "--study", "study", "--surface", "--rescue"]) == 2
 
 
+@pytest.mark.parametrize("path", [3, None, b"surface.csv"])
+def test_what_is_no_path_is_refused(opened, path):
+    with pytest.raises(at.StorageError, match="`path` is .*") as refused:
+        opened.surface().save(path)
+    assert refused.value.hint.startswith("it must be a path")
+
+
+def test_numbers_are_called_exact_where_every_item_has_a_label(opened):
+    opened.ingest(opened.key)
+    report = opened.report(surface=True, at={"sex": "F"}, maps="sex*race")
+    said = text.render(report)
+    assert "exact: every item has a label" in said and "worst combinations, exact" in said
+    assert "accuracy by each attribute, exact" in said and "requested, exact" in said
+    assert "credible" not in said.split("Accuracy is lowest")[1].split("accuracy by group")[0]
+    assert all("come from a model" not in note.text for note in report.notes)
+    picture = opened.surface().to_svg("sex", "race")
+    assert "exact: every item has a label" in picture and "credible" not in picture
+
+
 def test_values_that_a_spreadsheet_would_run_are_neutral_in_csv(folder):
     rows = {"id": [f"i{row}" for row in range(20)], "score": [0.2, 0.8] * 10}
     rows["kind"] = ["=1+1", "x"] * 10
@@ -335,6 +354,19 @@ def test_a_study_of_the_label_as_an_attribute_is_exact_in_the_end(folder):
     table = pq.read_table(folder / "pool.parquet").to_pydict()
     cows = [p for id, p in zip(table["id"], table["prob_cow"], strict=True) if key[id] == "cow"]
     assert cell.estimate == cell.lower == cell.upper == pytest.approx(np.mean(np.array(cows) > 0.5))
+
+
+def test_a_report_says_in_which_group_an_item_of_uncertain_value_stands(folder):
+    study, key = create_uncertain_study(folder, ["label", "sex"])
+    study.ingest({id: key[id] for id in study.next(50).ids})
+    texts = [note.text for note in study.report().notes]
+    assert any("groups of label hold the items for which the model" in each for each in texts)
+    assert not any("not known for every item" in each for each in texts)
+    study.change(attributes=["sex", "race"])
+    texts = [note.text for note in study.report().notes]
+    assert any("race are not known for every item" in each for each in texts)
+    study.change(attributes=["sex"])
+    assert not any("known for every item" in note.text for note in study.report().notes)
 
 
 def test_a_gate_on_the_label_is_no_gate_on_the_most_probable_class(folder):

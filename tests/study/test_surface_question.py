@@ -81,7 +81,7 @@ def test_init_says_which_bins_and_combinations_there_are(begin):
     assert "combinations of attributes: 6, of which 6 occur and 6 have at least 5 items\n" in said
     assert re.search(
         "^draws: surface-variance for accuracy, surrogate agreement; question: estimate accuracy "
-        "at every combination of sex, age, floor 0.1$",
+        "at every combination of sex and age; floor 0.1$",
         said,
         re.MULTILINE,
     )
@@ -103,6 +103,22 @@ def test_attributes_can_be_named_without_a_question_and_changed_later(begin, key
     made = study.choices
     assert (made.attributes, made.groups, made.acquisition) == ((), (), "optimal")
     assert study.report().headline.estimate is not None
+
+
+def test_an_empty_name_clears_attributes_and_groups_on_the_command_line(begin, key, capsys):
+    study = begin()
+    study.change(groups=["sex", "race"])
+    label(study, key, 10)
+    assert main(["init", "--study", "study", "--attributes", ""]) == 2
+    assert "--question none" in capsys.readouterr().err
+    assert main(["init", "--study", "study", "--attributes", "", "--question", "none"]) == 0
+    now = at.Study.open("study")
+    assert (now.choices.attributes, now.choices.groups) == ((), ("race",))
+    assert main(["init", "--study", "study", "--group", ""]) == 0
+    assert at.Study.open("study").choices.groups == ()
+    assert now.status().counts.labelled == 10
+    # Of several names an empty one is a mistake.
+    assert main(["init", "--study", "study", "--attributes", "sex,"]) == 2
 
 
 def test_bins_stay_until_attributes_are_named_again(begin, columns, key):
@@ -149,8 +165,8 @@ def test_questions_follow_each_other_with_the_acquisition_that_serves_them(begin
         ({"prior": "uniform"}, "has no effect on the question surface"),
         ({"compare": "F,M"}, "has no effect on the question surface"),
         ({"power": 2.0}, "no scores"),
-        ({"weight": "traffic"}, "know no `weight`"),
-        ({"price": "traffic"}, "know no `price`"),
+        ({"weight": "traffic"}, "alike, and knows no `weight`"),
+        ({"price": "traffic"}, "alike, and knows no `price`"),
         ({"min_support": 0}, "min_support is 0"),
     ],
 )
@@ -251,7 +267,7 @@ def test_the_top_rows_of_arms_have_no_probabilities(begin, key):
 
 def test_status_says_what_next_explores(begin):
     assert begin().status().sentence == (
-        "next draws from 80 items to estimate accuracy at every combination of sex, age: "
+        "next draws from 80 items to estimate accuracy at every combination of sex and age: "
         "surface-variance, surrogate agreement"
     )
 
@@ -293,7 +309,7 @@ def test_the_loop_on_the_command_line(folder, columns, key, capsys, label_file):
     assert "The model is right on" in capsys.readouterr().out
     assert main(["status"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "every combination of sex, race, age: surface-variance" in said
+    assert "every combination of sex, race and age: surface-variance" in said
     assert main(["init", "--attributes", "sex[3]"]) == 2
     assert "holds no numbers" in capsys.readouterr().err
     assert main(["init", "--surface", "betta"]) == 2

@@ -203,11 +203,11 @@ def _title(found: SurfaceMap) -> str:
 
 def _subtitle(found: SurfaceMap) -> str:
     """What the small numbers are."""
+    columns = f"columns: {words.plain(found.second)}"
+    if _surface.are_exact([cell for row in found.cells for cell in row]):
+        return f"{columns}; exact: every item has a label"
     level = found.cells[0][0].level
-    return (
-        f"columns: {words.plain(found.second)}; under each number its "
-        f"{words.percent(level)} credible interval"
-    )
+    return f"{columns}; under each number its {words.percent(level)} credible interval"
 
 
 def _describe(found: SurfaceMap) -> str:
