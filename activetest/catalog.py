@@ -23,6 +23,8 @@ there without importing the file.
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate
+    NEEDS_KINDS         an acquisition that is given which outcomes each metric tells apart
+    RIGHT_OR_WRONG      a surrogate that only says whether the prediction is right, not the class
     CHOOSES_GROUPS      it chooses between groups, not between items
     NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items

@@ -7,15 +7,16 @@ without replacement.
 
 import numpy as np
 
+from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs, moments
 from activetest.nouns.rows import Array
 
 SIMULATION_ONLY = True
 
 
-def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
     """(R,) root of the expected square of the linearised statistics: losses minus the risk."""
-    del rng
+    del aims
     mean, variance = moments(beliefs)
     values: Array = np.sqrt(np.maximum((mean**2 + variance).sum(axis=0), 0.0))
     return values

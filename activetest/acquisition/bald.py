@@ -8,15 +8,19 @@ mean over members of the entropy of pi_e.
 import numpy as np
 from scipy.special import xlogy
 
+from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array
 
 NEEDS_MEMBERS = True
 
+# What rounding leaves of no disagreement, in nats.
+_ROUNDING = 1e-14
 
-def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+
+def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
     """(R,) mutual information in nats; the members are beliefs.draws (K, R, C)."""
-    del rng
+    del aims
     values: Array = disagreement(beliefs.known_draws).sum(axis=1)
     return values
 
@@ -24,9 +28,10 @@ def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
 def disagreement(draws: Array) -> Array:
     """(R, C) each outcome's part: mean of p log p over members (K, R, C), minus that of the mean.
 
-    At least zero, for p log p is convex. Where p is 0, p log p is 0.
+    At least zero, for p log p is convex, and exactly zero where all members agree. Where p is 0,
+    p log p is 0.
     """
+    draws = draws.astype(float, copy=False)
     mean = draws.mean(axis=0)
-    # Only rounding can make it negative.
-    values: Array = np.maximum(xlogy(draws, draws).mean(axis=0) - xlogy(mean, mean), 0)
-    return values
+    values: Array = xlogy(draws, draws).mean(axis=0) - xlogy(mean, mean)
+    return np.where(values > _ROUNDING, values, 0.0)

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from activetest.nouns.aims import Aims
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array
 
 
-def score(beliefs: Beliefs, rng: np.random.Generator | None = None) -> Array:
+def score(beliefs: Beliefs, aims: Aims | None = None) -> Array:
     """(R,) one for every row."""
-    del rng
+    del aims
     return np.ones(len(beliefs.probs))

@@ -22,7 +22,6 @@ from activetest.nouns.surrogate import Surrogate
 from activetest.parallel import map_reduce
 from activetest.rounds import race
 from activetest.rounds.fit import find_predicted_as, list_known_before, restore_surrogate
-from activetest.rounds.objectives import linearise_objective
 from activetest.rounds.scores import make_scorer
 from activetest.rounds.surface import weigh_rows
 from activetest.rounds.weighted import find_counted
@@ -175,7 +174,6 @@ class _ReplayedRound:
             if each.allocation
             else make_scorer(self.surrogate, self.choices, seed=seed, number=each.number)
         )
-        self.linearised = tuple(map(linearise_objective, each.objectives))
         self.totals = np.array([objective.total for objective in each.objectives])
         self.peaks = np.array([objective.peak for objective in each.objectives])
         counted = find_counted(cache)
@@ -258,7 +256,7 @@ class _ReplayedRound:
                 )
             return np.where(free, row_weights(allocation, rows, self.cache), 0.0)
         assert self.scorer is not None
-        scores = self.scorer(rows, self.linearised)
+        scores = self.scorer(rows, self.round.objectives)
         scores = np.where(free, race.sharpen_scores(scores, self.peaks, self.choices.power), 0.0)
         weight = race.blend_scores(scores, free, self.choices.floor, self.totals, self.count)
         return weight if rows.rate is None else weight * rows.rate

@@ -64,6 +64,21 @@ def curve(
     return values
 
 
+def curve_hit(
+    code: int,
+    scores: Sequence[float],
+    others: Sequence[float],
+    hits: Sequence[float],
+    outputs: Outputs,
+    labels: Array | None,
+) -> Array:
+    """(R, K) 1.0 where the label is the curve's class; the parameters are those of curve."""
+    del scores, others, hits
+    return np.broadcast_to(
+        codes(outputs, labels) == code, (len(outputs.pred), codes(outputs, labels).shape[1])
+    ).astype(float)
+
+
 def tp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:
     """(R,) tp when the prediction is right, and when it is wrong."""
     called = outputs.pred == code

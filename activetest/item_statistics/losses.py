@@ -37,9 +37,19 @@ def zero_one_by_correctness(outputs: Outputs) -> tuple[Array, Array]:
     return np.zeros(len(outputs.pred), bool), np.ones(len(outputs.pred), bool)
 
 
+def label_probability(outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) the probability of the label."""
+    return _take_at_labels(outputs.known_probs, labels)
+
+
+def floored_probability(outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) the probability of the label; below 1e-12 it counts as 1e-12."""
+    return np.maximum(label_probability(outputs, labels), LOG_LOSS_FLOOR)
+
+
 def log_loss(outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) negative log-probability of the label, in nats; below 1e-12 it counts as 1e-12."""
-    return -np.log(np.maximum(_take_at_labels(outputs.known_probs, labels), LOG_LOSS_FLOOR))
+    return -np.log(floored_probability(outputs, labels))
 
 
 def brier(outputs: Outputs, labels: Array | None) -> Array:
@@ -48,9 +58,7 @@ def brier(outputs: Outputs, labels: Array | None) -> Array:
     In [0, 2]: Brier 1950.
     """
     values: Array = (
-        1
-        + (outputs.known_probs**2).sum(axis=1)[:, None]
-        - 2 * _take_at_labels(outputs.known_probs, labels)
+        1 + (outputs.known_probs**2).sum(axis=1)[:, None] - 2 * label_probability(outputs, labels)
     )
     return values
 

@@ -6,7 +6,7 @@ statistics under these names, so a name means the same for ever. Classes are nam
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -24,8 +24,10 @@ class Statistic:
     value          value(outputs, labels (R, K)) -> (R, K); labels None: every class, K = C
     lower, upper   range of the value; infinite where it has no useful bound
     cells          outputs matter through the predicted class alone
-    sides          sides(outputs) -> (R,) value when right, and when wrong; only where it matters
-                   just whether the prediction is the label
+    by_correctness by_correctness(outputs) -> (R,) value when right, and when wrong; only where it
+                   matters just whether the prediction is the label
+    counted        counted(outputs, labels) -> as value: what of the label the value is a function
+                   of, where comparing that is more exact than comparing values; None: the value
     """
 
     name: str
@@ -34,6 +36,7 @@ class Statistic:
     upper: float = 1.0
     cells: bool = False
     by_correctness: Callable[[Outputs], tuple[Array, Array]] | None = None
+    counted: Callable[[Outputs, Array | None], Array] | None = None
 
     def table(self, outputs: Outputs, classes: int) -> Array:
         """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""
@@ -44,6 +47,12 @@ class Statistic:
         return self.value(
             outputs, np.broadcast_to(np.arange(classes), (len(outputs.pred), classes))
         )
+
+    def count(self, outputs: Outputs, classes: int) -> Array:
+        """(R, C) numbers that are equal for two classes where an item adds the same under both."""
+        if self.counted is None:
+            return self.table(outputs, classes)
+        return replace(self, value=self.counted).table(outputs, classes)
 
     def range_by_row(self, outputs: Outputs, classes: int) -> Array:
         """(2, R) smallest and largest value of every row."""
@@ -101,6 +110,7 @@ def _make(
     *,
     cells: bool = False,
     by_correctness: Callable[..., tuple[Array, Array]] | None = None,
+    counted: Callable[..., Array] | None = None,
 ) -> Maker:
     """Makes statistics of a function that takes its parameters first, all with these bounds."""
     return lambda name, *parameters: Statistic(
@@ -110,6 +120,7 @@ def _make(
         upper,
         cells,
         partial(by_correctness, *parameters) if by_correctness else None,
+        partial(counted, *parameters) if counted else None,
     )
 
 
@@ -122,8 +133,8 @@ def _cost(name: str, costs: list[list[float]]) -> Statistic:
 _INFINITE = np.inf
 _MAKERS: dict[str, Maker] = {
     "zero_one": _make(losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness),
-    "log_loss": _make(losses.log_loss, upper=_INFINITE),
-    "brier": _make(losses.brier, upper=2.0),
+    "log_loss": _make(losses.log_loss, upper=_INFINITE, counted=losses.floored_probability),
+    "brier": _make(losses.brier, upper=2.0, counted=losses.label_probability),
     "missed_top": _make(losses.missed_top),
     "tp": _make(counts.tp, cells=True, by_correctness=counts.tp_by_correctness),
     "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness),
@@ -143,5 +154,5 @@ _MAKERS: dict[str, Maker] = {
     "pinball": _make(losses.pinball, upper=_INFINITE),
     "nll": _make(losses.nll, -_INFINITE, _INFINITE),
     "inside": _make(losses.inside),
-    "curve": _make(counts.curve, -_INFINITE, _INFINITE),
+    "curve": _make(counts.curve, -_INFINITE, _INFINITE, counted=counts.curve_hit),
 }

@@ -16,12 +16,14 @@ class Beliefs:
     outcome_variance  (T, R, C) variance of that value inside an outcome; None where an outcome
                       determines the value
     draws             (K, R, C) the members' probabilities, or None where they are not needed
+    of_classes        whether the outcomes are the classes, in code order
     """
 
     probs: Array
     outcome_values: Array
     outcome_variance: Array | None = None
     draws: Array | None = None
+    of_classes: bool = False
 
     @property
     def known_draws(self) -> Array:

@@ -58,7 +58,12 @@ def find_drawn_classes(
 
 def linearise_objective(objective: Objective) -> Statistic:
     """The weighted sum of an objective, as one statistic."""
-    return combine_statistics([statistic(name) for name in objective.statistics], objective.weights)
+    return combine_statistics(find_statistics(objective), objective.weights)
+
+
+def find_statistics(objective: Objective) -> tuple[Statistic, ...]:
+    """(d,) the statistics of an objective."""
+    return tuple(map(statistic, objective.statistics))
 
 
 def find_objectives(

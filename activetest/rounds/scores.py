@@ -1,15 +1,21 @@
 """Scores of rows: the acquisition, applied to what the surrogate believes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from inspect import signature
 
 import numpy as np
 
 from activetest import catalog
-from activetest.item_statistics.statistic import Statistic
+from activetest.errors import ChoiceError
+from activetest.item_statistics.kinds import find_kinds
+from activetest.nouns.aims import Aims
+from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.choices import Choices
+from activetest.nouns.log import Objective
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.rounds.fit import make_generator
+from activetest.rounds.objectives import find_statistics, linearise_objective
 
 # Members that acquisitions which need them are shown, and numbers at a time that they make.
 _MEMBERS, _NUMBERS = 100, 2**20
@@ -17,34 +23,85 @@ _MEMBERS, _NUMBERS = 100, 2**20
 
 def make_scorer(
     surrogate: Surrogate, choices: Choices, *, seed: int, number: int
-) -> Callable[[Rows, tuple[Statistic, ...]], Array]:
-    """score(rows, linearised) -> (A, R) for a round: one line per objective.
+) -> Callable[[Rows, Sequence[Objective]], Array]:
+    """score(rows, objectives) -> (A, R) for a round: one line per objective.
 
     Scores are those of the items themselves, without their weights: see rounds.weighted. A row's
-    scores do not depend on other rows: they can be computed again, in other chunks.
+    scores do not depend on other rows: they can be computed again, in other chunks. An acquisition
+    that needs the kinds of outcomes scores rows for all objectives together: then all lines are
+    alike, and what mixes them leaves them as they are. Raises ChoiceError where it cannot use what
+    the surrogate believes.
     """
-    acquisition = catalog.load("acquisition", choices.acquisition)
+    name = choices.acquisition
+    needs_members, needs_kinds = (
+        catalog.fact("acquisition", name, fact) for fact in ("NEEDS_MEMBERS", "NEEDS_KINDS")
+    )
+    apply = _find_score(name)
     members = (
         surrogate.draw_members(_MEMBERS, make_generator(seed, number, "members"))
-        if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
+        if needs_members
         else None
     )
+    known = {"members": members} if needs_members else {}
 
-    def score(rows: Rows, linearised: tuple[Statistic, ...]) -> Array:
-        rows = rows.unweighted
-        if members is None:
-            strips = [rows]
-            known = {}
-        else:
-            outcomes = 15 if rows.outputs.probs is None else rows.outputs.probs.shape[1]
-            strip = max(_NUMBERS // (_MEMBERS * outcomes), 1)
-            starts = range(0, max(len(rows.index), 1), strip)
-            strips = [rows[start : start + strip] for start in starts]
-            known = {"members": members}
-        scores = [
-            [acquisition.score(surrogate.beliefs(strip, (each,), **known)) for strip in strips]
-            for each in linearised
-        ]
-        return np.stack([np.concatenate(parts) for parts in scores])
+    def score_alone(rows: Rows, objective: Objective) -> Array:
+        beliefs = surrogate.beliefs(rows, (linearise_objective(objective),), **known)
+        return apply(beliefs, Aims(rows.outputs.pred))
+
+    def score_together(rows: Rows, objectives: Sequence[Objective]) -> Array:
+        beliefs = surrogate.beliefs(rows, (linearise_objective(objectives[0]),), **known)
+        if not beliefs.of_classes:
+            raise explain_no_classes(choices)
+        classes = beliefs.probs.shape[1]
+        kinds = [find_kinds(find_statistics(each), rows.outputs, classes) for each in objectives]
+        return apply(beliefs, Aims(rows.outputs.pred, np.stack(kinds)))
+
+    def score(rows: Rows, objectives: Sequence[Objective]) -> Array:
+        strips = _cut(rows.unweighted) if needs_members else [rows.unweighted]
+        if needs_kinds:
+            line = np.concatenate([score_together(strip, objectives) for strip in strips])
+            return np.broadcast_to(line, (len(objectives), len(line)))
+        lines = [[score_alone(strip, each) for strip in strips] for each in objectives]
+        return np.stack([np.concatenate(parts) for parts in lines])
 
     return score
+
+
+def explain_no_classes(choices: Choices) -> ChoiceError:
+    """Why an acquisition that asks which class a label will be cannot use the surrogate."""
+    return ChoiceError(
+        f"{choices.acquisition} asks which class a label will be, and the surrogate "
+        f"{choices.surrogate!r} only says whether the prediction is right",
+        'choose one that learns classes, such as `surrogate="mc-dropout"` or '
+        '`surrogate="forest"`, or `acquisition="bald"`',
+    )
+
+
+def _find_score(name: str) -> Callable[[Beliefs, Aims], Array]:
+    """The score of an acquisition; of another package also score(beliefs), without aims.
+
+    Raises ChoiceError for a function that cannot be called either way.
+    """
+    found: Callable[..., Array] = catalog.load("acquisition", name).score
+    for arguments in ({"aims": None}, {}):
+        try:
+            signature(found).bind(None, **arguments)
+        except TypeError:
+            continue
+        return (
+            (lambda beliefs, aims: found(beliefs, aims=aims))
+            if arguments
+            else (lambda beliefs, aims: found(beliefs))
+        )
+    raise ChoiceError(
+        f"the acquisition {name!r} cannot be called: score{signature(found)}",
+        "its module must have `score(beliefs, aims)`, or `score(beliefs)`",
+    )
+
+
+def _cut(rows: Rows) -> list[Rows]:
+    """The rows in strips, whose members' probabilities fit in memory."""
+    outcomes = 15 if rows.outputs.probs is None else rows.outputs.probs.shape[1]
+    strip = max(_NUMBERS // (_MEMBERS * outcomes), 1)
+    starts = range(0, max(len(rows.index), 1), strip)
+    return [rows[start : start + strip] for start in starts]

@@ -21,6 +21,7 @@ from activetest.nouns.choices import (
     Task,
     with_present_names,
 )
+from activetest.rounds.scores import explain_no_classes
 from activetest.sampling.question import check_question
 
 # Beyond this, powers of small scores would be lost.
@@ -158,6 +159,10 @@ def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: boo
             f"{choices.acquisition} compares members, and the surrogate 'model' has one",
             "choose a surrogate with members that differ",
         )
+    if catalog.fact("acquisition", choices.acquisition, "NEEDS_KINDS") and catalog.fact(
+        "surrogates", choices.surrogate, "RIGHT_OR_WRONG"
+    ):
+        raise explain_no_classes(choices)
 
 
 def _to_tuples(value: Any) -> Any:

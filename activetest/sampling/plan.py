@@ -10,7 +10,7 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Choices, Selection
 from activetest.nouns.log import Allocation, ArmAllocation, Log, Objective, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
@@ -93,7 +93,7 @@ def plan_round(
     that is at hand. Raises NotEstimable when nothing is left to draw.
     """
     state = prepare_round(log, cache, choices, seed=seed, count=count, surrogate=surrogate)
-    choose = race.take_top if choices.selection == "top" else race.draw_by_race
+    choose = race.take_top if state.choices.selection == "top" else race.draw_by_race
     drawn = choose(cache.hashes, state.weight, count, seed=seed, stream=state.number)
     return record_round(state, drawn, cache)
 
@@ -129,14 +129,16 @@ def prepare_round(
     explores = catalog.fact("acquisition", choices.acquisition, "CHOOSES_ARMS")
     between = chooses_between(choices.acquisition)
     score = None if between else make_scorer(surrogate, choices, seed=seed, number=number)
-    linearised = tuple(map(linearise_objective, objectives))
 
     def on_piece(piece: tuple[int, int]) -> tuple[Array, list[Array]]:
         start, stop = piece
         rows, here = cache.rows(start, stop), free[start:stop]
         terms = [*(mean * here for mean in surrogate.expected(rows, statistics)), here]
-        return sum_by_group(cache, rows.codes, terms), [score(rows, linearised)] if score else []
+        return sum_by_group(cache, rows.codes, terms), [score(rows, objectives)] if score else []
 
+    source = (
+        (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(list_labelled(log)[0]))
+    )
     sums, scores = map_reduce(
         cache.chunks(), on_piece, lambda left, right: (left[0] + right[0], left[1] + right[1])
     )
@@ -150,14 +152,14 @@ def prepare_round(
             log, cache, choices, seed=seed, number=number, count=count
         )
     else:
+        scored = np.hstack(scores)
+        if catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS"):
+            choices = _check_members(scored[:, drawable], choices, labels=source[1])
         drawn = len(log.rows)
         choices, objectives, weight = _weigh_by_scores(
-            np.hstack(scores), cache, surrogate, choices, objectives, drawable, drawn=drawn
+            scored, cache, surrogate, choices, objectives, drawable, drawn=drawn
         )
     rows = np.rint(sums[:, -1]).astype(np.int64)
-    source = (
-        (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(list_labelled(log)[0]))
-    )
     return RoundState(
         number,
         choices,
@@ -182,6 +184,24 @@ def _explain_nothing_left(choices: Choices) -> NotEstimable:
     )
 
 
+def _check_members(scores: Array, choices: Choices, *, labels: int) -> Choices:
+    """The choices that a round with these scores (A, R) of its members can be drawn with.
+
+    Where the surrogate has learned from no label and all its members agree, items are drawn
+    uniformly at random, whatever the choices say, and the round records that it was. Raises
+    ChoiceError where members agree in spite of labels.
+    """
+    if scores.any():
+        return choices
+    if labels:
+        raise ChoiceError(
+            f"all members of the surrogate {choices.surrogate!r} agree about every item: "
+            f"{choices.acquisition} has nothing to go by",
+            "choose a surrogate with members that differ, or `acquisition='optimal'`",
+        )
+    return replace(choices, selection=Selection.DRAW.value, floor=1.0)
+
+
 def _weigh_by_scores(
     scores: Array,
     cache: PoolView,
@@ -197,13 +217,6 @@ def _weigh_by_scores(
     scores (A, N) of the acquisition for every objective, free (N,) the rows that can be drawn.
     Raises ChoiceError as prepare_round does.
     """
-    needs_members = catalog.fact("acquisition", choices.acquisition, "NEEDS_MEMBERS")
-    if needs_members and not scores[:, free].any():
-        raise ChoiceError(
-            f"all members of the surrogate {choices.surrogate!r} agree about every item: "
-            f"{choices.acquisition} has nothing to go by",
-            "choose a surrogate with members that differ, or `acquisition='optimal'`",
-        )
     peaks = np.ones(len(scores))
     if choices.power != 1:
         peaks = scores.max(axis=1, where=free, initial=0.0)

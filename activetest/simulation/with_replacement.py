@@ -131,9 +131,8 @@ def _draw_probabilities(
     Active Testing, eq. (15)-(17); the risk is what the surrogate expects of the pool.
     """
     free = find_free_items(log, cache.size)
-    linearised = tuple(
-        map(linearise_objective, find_objectives(log, cache, surrogate, choices, free))
-    )
+    objectives = find_objectives(log, cache, surrogate, choices, free)
+    linearised = tuple(map(linearise_objective, objectives))
 
     def expected(chunk: tuple[int, int]) -> Array:
         return surrogate.expected(cache.rows(*chunk), linearised).sum(axis=1, dtype=float)
@@ -146,8 +145,8 @@ def _draw_probabilities(
 
     def score_chunk(chunk: tuple[int, int]) -> list[Array]:
         rows = cache.rows(*chunk)
-        pairs = zip(scores, linearised, strict=True)
-        return [np.concatenate([score(rows, (statistic,)) for score, statistic in pairs])]
+        pairs = zip(scores, objectives, strict=True)
+        return [np.concatenate([score(rows, (objective,)) for score, objective in pairs])]
 
     weights = np.hstack(map_reduce(cache.chunks(), score_chunk, add))
     weights = race.sharpen_scores(weights, weights.max(axis=1), choices.power)

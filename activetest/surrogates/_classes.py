@@ -96,4 +96,4 @@ def class_beliefs(
 ) -> Beliefs:
     """Outcomes are the classes: probs (R, C), outcome_values (T, R, C)."""
     outcome_values = np.stack([each.table(rows.outputs, probs.shape[1]) for each in statistics])
-    return Beliefs(probs.astype(float), outcome_values, draws=draws)
+    return Beliefs(probs.astype(float), outcome_values, draws=draws, of_classes=True)

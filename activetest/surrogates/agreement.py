@@ -24,6 +24,7 @@ from activetest.nouns.training import TrainingSet
 from activetest.surrogates._logistic import average_posterior, sigmoid
 
 TASK = "classification"
+RIGHT_OR_WRONG = True
 
 # Prior standard deviations that are averaged: of the confidence's slope (mean 1) and the intercept,
 # and of the features (mean 0), in half decades from almost fixed to almost free.

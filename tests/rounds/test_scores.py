@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics.statistic import statistic
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import Log
+from activetest.nouns.log import Log, Objective
 from activetest.rounds.fit import fit_surrogate, make_generator
 from activetest.rounds.scores import make_scorer
 from activetest.sampling import plan
@@ -24,7 +23,7 @@ def scores(pool, choices: Choices, index=slice(None)) -> np.ndarray:
     """The scores of some rows in the first round."""
     surrogate = fit_surrogate(Log.empty(), pool, choices, rng=make_generator(1, 1, "fit"))
     score = make_scorer(surrogate, choices, seed=1, number=1)
-    return score(pool.rows(0, SIZE)[index], (statistic("log_loss"),))[0]
+    return score(pool.rows(0, SIZE)[index], (Objective(("log_loss",), (1.0,), 0.0),))[0]
 
 
 @pytest.mark.parametrize("acquisition", ["xwed", "bald", "optimal"])
@@ -54,6 +53,19 @@ def test_the_top_scores_of_what_is_left_come_next(pool):
     assert sorted([*log.rows, *drawn.rows]) == list(range(SIZE))
 
 
-def test_members_that_never_differ_cannot_be_compared(pool):
+def test_members_that_never_differ_cannot_be_compared_once_there_are_labels(pool):
+    choices = replace(CHOICES, surrogate="model")
+    first = plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
+    log = answered(Log.empty(), first, np.zeros(SIZE))
     with pytest.raises(ChoiceError, match="all members of the surrogate 'model' agree"):
-        plan.prepare_round(Log.empty(), pool, replace(CHOICES, surrogate="model"), seed=1)
+        plan.prepare_round(log, pool, choices, seed=1)
+
+
+@pytest.mark.parametrize("selection", ["draw", "top"])
+def test_without_any_label_and_members_that_agree_items_are_drawn_at_random(pool, selection):
+    choices = replace(CHOICES, surrogate="model", selection=selection)
+    drawn = plan.plan_round(Log.empty(), pool, choices, seed=1, count=5)
+    np.testing.assert_allclose(drawn.prob, 1 / (SIZE - np.arange(5)))
+    assert (drawn.choices["selection"], drawn.choices["floor"]) == ("draw", 1.0)
+    other = plan.plan_round(Log.empty(), pool, choices, seed=2, count=5)
+    assert set(other.rows) != set(drawn.rows)
