@@ -13,6 +13,7 @@ import numpy as np
 from activetest.cache.build import VERSION, build_into, compute_fingerprint
 from activetest.cache.checked import CheckedArray, Manifest, announce_rebuild, mark_damaged
 from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN, Part
+from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheDamaged, PoolChanged
 from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingRows
@@ -172,6 +173,16 @@ class Cache:
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
+
+    def compute_stored(
+        self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
+    ) -> Mapping[str, Array]:
+        """What compute() returned for this origin, in this process or an earlier one.
+
+        name    of the result, of which the last one is kept
+        origin  what it follows from, JSON-ready
+        """
+        return keep_result(self.folder, name, origin, compute)
 
     def matches(self, pool: Pool) -> bool:
         """Whether the pool's files and the roles of its columns are those it was built from."""
@@ -346,7 +357,7 @@ def list_damage(folder: str | Path) -> list[str] | None:
     Every block is read. A cache of another version is none.
     """
     folder, damaged = Path(folder), []
-    for name in ("", FEATURES, TRAIN, EXTERNAL):
+    for name in ("", FEATURES, TRAIN, EXTERNAL, *list_results(folder)):
         try:
             cache = Part(folder / name) if name else Manifest.read(folder, VERSION)
             arrays = cache.arrays if isinstance(cache, Part) else cache.open_arrays()

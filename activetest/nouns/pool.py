@@ -74,3 +74,13 @@ class PoolView(Protocol):
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What compute() returned the first time it was called for this key."""
         ...
+
+    def compute_stored(
+        self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
+    ) -> Mapping[str, Array]:
+        """What compute() returned for this origin, in this process or an earlier one.
+
+        name    of the result, of which the last one is kept
+        origin  what it follows from, JSON-ready
+        """
+        ...

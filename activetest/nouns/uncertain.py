@@ -4,9 +4,11 @@ Axes, besides those in rows: N items, K attributes, U of which are uncertain, V 
 them, C combinations of the uncertain ones, B combinations of the others that occur (contexts).
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from math import prod
 
 import numpy as np
@@ -108,6 +110,15 @@ class UncertainAttributes:
         codes = [self.probs[position].argmax(axis=1) for position in self.uncertain]
         return np.asarray(np.ravel_multi_index(tuple(codes), sizes))
 
+    def compute_digest(self) -> str:
+        """Hexadecimal: equal where all of this is equal."""
+        digest = blake2b(digest_size=16)
+        named = [self.attributes.names, self.attributes.values, sorted(self.probs)]
+        digest.update(json.dumps([named, self.known.shape]).encode())
+        for values in (self.known, *(self.probs[position] for position in self.uncertain)):
+            digest.update(np.ascontiguousarray(values).data)
+        return digest.hexdigest()
+
     def read_logs(self, rows: Array) -> list[Array]:
         """(R, V) logarithms of the probabilities of each uncertain attribute, at least 1e-6."""
         return [
@@ -145,6 +156,16 @@ class JointModel:
 
     temperatures: Array
     potential: Array | None = None
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, Array]) -> "JointModel":
+        """The model that to_arrays has written."""
+        return JointModel(arrays["temperatures"], arrays.get("potential"))
+
+    def to_arrays(self) -> dict[str, Array]:
+        """{name: values} of all that it is."""
+        found = {"temperatures": self.temperatures}
+        return found if self.potential is None else found | {"potential": self.potential}
 
     def score(self, data: UncertainAttributes, rows: Array) -> Array:
         """(R, C) log P(a | x) + log Z(x) of these items."""

@@ -14,6 +14,7 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import AUTO
+from activetest.nouns.log import METHODS
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes
@@ -53,16 +54,27 @@ def fit_attributes(
 ) -> FittedAttributes:
     """What the pool says of attributes, and the attribute model of this name fitted to it.
 
+    A model that has learned is kept in the cache, for as long as attributes are the same.
     codes (N, K) are those of certain attributes, and anything of the others. Raises UnknownMethod
     for a model that does not exist, and as its fit does.
     """
     data = _read_attributes(cache, attributes, codes)
     name = choose_model(model, data)
+
+    def fit() -> dict[str, Array]:
+        # The pool alone decides: the study's seed is for its draws.
+        with one_blas_thread():
+            joint: JointModel = method.fit(data, rng=np.random.default_rng(0))
+        return joint.to_arrays()
+
     method = catalog.load("attribute_models", name)
-    # The pool alone decides: the study's seed is for its draws.
-    with one_blas_thread():
-        joint: JointModel = method.fit(data, rng=np.random.default_rng(0))
-    return FittedAttributes(data, joint, name)
+    if catalog.fact("attribute_models", name, "NEEDS_GOLD"):
+        # Only what learns takes time.
+        origin = [name, METHODS, data.compute_digest()]
+        found = cache.compute_stored("attribute-model", origin, fit)
+    else:
+        found = fit()
+    return FittedAttributes(data, JointModel.of_arrays(found), name)
 
 
 def choose_model(model: str, data: UncertainAttributes) -> str:

@@ -1,11 +1,14 @@
 """Shares of items for arms."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from activetest import catalog
+from activetest.attribute_models import full
+from activetest.cache import cache
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.nouns.surface import Attributes, SurfaceData
@@ -112,6 +115,46 @@ def test_a_pool_with_known_values_is_spread_by_the_full_model(tmp_path):
     raw = find_arms(pool, ("sex", "race"), "raw").membership.toarray()
     np.testing.assert_allclose(raw[50][raw[50] > 0].sum(), 1, rtol=1e-5)
     assert np.abs(raw - shares).max() > 0.02
+
+
+def test_a_model_that_has_learned_is_kept_for_as_long_as_attributes_are_the_same(
+    tmp_path, monkeypatch
+):
+    columns, fitted = make_columns(40), []
+    learn = full.fit
+
+    def fit(data, *, rng):
+        fitted.append(len(data.known))
+        return learn(data, rng=rng)
+
+    monkeypatch.setattr(full, "fit", fit)
+    names = ("sex", "race")
+    pool = build_table(tmp_path, columns, attributes=names)
+    first = find_arms(pool, names)
+    second = find_arms(cache.open_cache(pool.folder), names)
+    assert len(fitted) == 1
+    np.testing.assert_array_equal(first.membership.toarray(), second.membership.toarray())
+    # Another model, then that one again: the last one is kept.
+    find_arms(cache.open_cache(pool.folder), names, "temperature")
+    find_arms(cache.open_cache(pool.folder), names)
+    assert len(fitted) == 2
+
+    def find_others(name: str) -> None:
+        other = build_table(tmp_path, columns, name=name, attributes=names)
+        shutil.copytree(pool.folder / "results", other.folder / "results")
+        find_arms(other, names)
+
+    find_others("same")
+    assert len(fitted) == 2
+    # Other probabilities, or another known value, and it learns again.
+    columns["attr_prob_race_a"], columns["attr_prob_race_b"] = (
+        columns[f"attr_prob_race_{name}"] for name in "ba"
+    )
+    find_others("probabilities")
+    assert len(fitted) == 3
+    columns["race"][0] = "abc"["abc".index(columns["race"][0]) - 1]
+    find_others("value")
+    assert len(fitted) == 4
 
 
 def test_without_enough_known_values_probabilities_stay_as_they_are_and_it_is_said(tmp_path):

@@ -1,0 +1,83 @@
+"""Results that a cache keeps: computed once for what they follow from, and checked."""
+
+import numpy as np
+import pytest
+
+from activetest.cache.cache import list_damage
+from activetest.cache.results import keep_result, list_results
+from activetest.errors import CacheRebuilt
+from tests.makers import build_pool
+
+VALUES = {"first": np.arange(6.0).reshape(2, 3), "second": np.array([3, 1], np.int32)}
+
+
+class Counting:
+    """What computes VALUES, and how often it did."""
+
+    calls = 0
+
+    def __call__(self) -> dict:
+        self.calls += 1
+        return VALUES
+
+
+@pytest.fixture
+def compute() -> Counting:
+    return Counting()
+
+
+def check(found: dict) -> None:
+    assert found.keys() == VALUES.keys()
+    for name, values in VALUES.items():
+        np.testing.assert_array_equal(found[name], values)
+        assert found[name].dtype == values.dtype
+
+
+def test_a_result_is_computed_once_for_what_it_follows_from(tmp_path, compute):
+    for _ in range(3):
+        check(keep_result(tmp_path, "model", ["full", 3, "ab"], compute))
+    assert compute.calls == 1
+    check(keep_result(tmp_path, "model", ["full", 4, "ab"], compute))
+    check(keep_result(tmp_path, "model", ["full", 3, "ab"], compute))
+    assert compute.calls == 3
+    check(keep_result(tmp_path, "other", ["full", 3, "ab"], compute))
+    assert compute.calls == 4
+    assert list_results(tmp_path) == ["results/model", "results/other"]
+
+
+def test_a_result_may_be_changed_by_whoever_reads_it(tmp_path, compute):
+    keep_result(tmp_path, "model", 1, compute)
+    keep_result(tmp_path, "model", 1, compute)["first"][:] = 0
+    check(keep_result(tmp_path, "model", 1, compute))
+    assert compute.calls == 1
+
+
+@pytest.mark.parametrize("name", ["first.npy", "first.sums", "manifest.json"])
+def test_a_damaged_result_is_computed_again_and_the_user_is_told(tmp_path, compute, name):
+    keep_result(tmp_path, "model", 1, compute)
+    file = tmp_path / "results" / "model" / name
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    with pytest.warns(CacheRebuilt, match="built again"):
+        check(keep_result(tmp_path, "model", 1, compute))
+    check(keep_result(tmp_path, "model", 1, compute))
+    assert compute.calls == 2
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path, compute):
+    (tmp_path / "results").write_text("no folder")
+    for _ in range(2):
+        check(keep_result(tmp_path, "model", 1, compute))
+    assert compute.calls == 2 and list_results(tmp_path) == []
+
+
+def test_damage_of_a_result_is_listed_with_that_of_the_cache(tmp_path, compute):
+    cache = build_pool(tmp_path, 30)
+    folder = cache.folder
+    assert list_damage(folder) == []
+    check(cache.compute_stored("model", 1, compute))
+    file = folder / "results" / "model" / "second.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    (found,) = list_damage(folder)
+    assert "second" in found
