@@ -20,6 +20,8 @@ there without importing the file.
     TITLE               what a metric is called in a sentence, where its name is not that; {} stands
                         for its argument, and what is in brackets is left out without one
     NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
+    AUGMENTS            it can learn from features and labels alone, and from items of the pool
+                        with the model's labels: see nouns.choices.Augmentation
     USES_OTHER_MODELS   it sees what other models say, if there are any
     NEEDS_OTHER_MODELS  it cannot do without them
     NEEDS_MEMBERS       it compares the members of a surrogate

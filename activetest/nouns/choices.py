@@ -65,6 +65,14 @@ class AnnotatorMethod(StrEnum):
     DAWID_SKENE = "dawid-skene"
 
 
+class Augmentation(StrEnum):
+    """What surrogates learn from the model about items without a label."""
+
+    OUTPUTS = "outputs"
+    AGREEMENT = "agreement"
+    NONE = "none"
+
+
 class Refit(StrEnum):
     """When the surrogate learns again; a whole number of new labels is possible too."""
 
@@ -352,6 +360,13 @@ class Choices:
         "CSV with the costs of mistakes, for the metric cost: a row for each predicted class, a "
         "column for each true class.",
         Section.AIM, rule="square or none", metavar="FILE",
+    )  # fmt: skip
+    augment: str = declare(
+        "What surrogates that learn from features learn beside labels: the model's outputs, which "
+        "are inputs, too, unless there are training rows (outputs); predictions of items where "
+        "the model is probably right (agreement); or nothing (none).",
+        Section.ADVANCED, value=Augmentation.OUTPUTS.value, rule="one of the values",
+        values=tuple(Augmentation),
     )  # fmt: skip
     refit: str = declare(
         "When the surrogate learns again: every round, after K new labels, or when there are twice "

@@ -1,8 +1,13 @@
 """What a surrogate may learn from. Axes as in rows."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from activetest.nouns.choices import Augmentation
 from activetest.nouns.rows import Array, Rows
+
+if TYPE_CHECKING:
+    from activetest.nouns.pool import PoolView
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,9 @@ class TrainingSet:
     train        labelled rows from elsewhere, or None
     background   some rows of the pool, evenly spaced: the black box's predictions for them stand
                  in for training rows; None where the surrogate does not need them
+    augment      see nouns.choices.Augmentation
+    pool         all items, of which some are learned with the black box's labels; needed for
+                 augment "agreement" alone
     """
 
     rows: Rows
@@ -40,3 +48,10 @@ class TrainingSet:
     scale: float = 1.0
     train: TrainingRows | None = None
     background: Rows | None = None
+    augment: str = Augmentation.OUTPUTS.value
+    pool: "PoolView | None" = None
+
+    @property
+    def uses_outputs(self) -> bool:
+        """Whether surrogates of features start from the black box's outputs."""
+        return self.train is None and self.augment == Augmentation.OUTPUTS

@@ -17,6 +17,8 @@ from activetest.nouns.training import TrainingSet
 from activetest.parallel import one_blas_thread
 from activetest.rounds.weighted import find_counted, weigh_surrogate
 
+# Choices with another value of which a surrogate is fitted again.
+_OF_FITS = ("surrogate", "refit", "augment")
 # Rows of the pool that stand in for training rows.
 _BACKGROUND_ROWS = 1000
 
@@ -63,7 +65,8 @@ def find_reusable_round(
     if choices.refit == "every" or not log.history or choices.surrogate in unavailable:
         return None
     last = log.history[-1]
-    if (last.choices["surrogate"], last.choices.get("refit")) != (choices.surrogate, choices.refit):
+    then = Choices.from_record(last.choices)
+    if any(getattr(then, name) != getattr(choices, name) for name in _OF_FITS):
         return None
     return (
         None if is_refit_due(choices.refit, last.fit_labels, len(list_labelled(log)[0])) else last
@@ -116,7 +119,7 @@ def fit_surrogate(
         len(cache.classes),
         scale,
         *(
-            (cache.train, _take_background(cache))
+            (cache.train, _take_background(cache), choices.augment, cache)
             if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
             else ()
         ),

@@ -33,6 +33,11 @@ class WeightedSurrogate:
         """A short remark about the surrogate for the report, if it has one."""
         return getattr(self.surrogate, "note", None)
 
+    @property
+    def augmented(self) -> Array | None:
+        """(n,) pool positions of the items whose predicted label it learned; None for nothing."""
+        return getattr(self.surrogate, "augmented", None)
+
     def params(self) -> dict[str, Any]:
         """The parameters of the surrogate."""
         return self.surrogate.params()

@@ -13,6 +13,7 @@ from activetest.item_statistics import specification
 from activetest.nouns.arguments import LARGEST, show
 from activetest.nouns.choices import (
     AnnotatorMethod,
+    Augmentation,
     Choices,
     Interval,
     Question,
@@ -67,6 +68,7 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
             "`price=column`",
         )
     _check_names(choices, pool)
+    _check_augmentation(choices, pool)
     _check_acquisition(choices, pool, simulated)
     check_question(choices, pool)
     return choices
@@ -125,6 +127,24 @@ def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
                 f"{name!r} is not a group of this study",
                 f"`study.change(groups={[name]!r})`",
             )
+
+
+def _check_augmentation(choices: Choices, pool: Mapping[str, Any]) -> None:
+    if choices.augment == Augmentation.OUTPUTS:
+        return
+    if not catalog.fact("surrogates", choices.surrogate, "AUGMENTS"):
+        users = ", ".join(catalog.having("surrogates", "AUGMENTS"))
+        raise ChoiceError(
+            f"`augment={choices.augment!r}` changes nothing for surrogate "
+            f"{choices.surrogate!r}, which does not learn from features alone",
+            f"choose from {users}, or leave `augment={Augmentation.OUTPUTS.value!r}`",
+        )
+    if choices.augment == Augmentation.AGREEMENT and pool["task"] == Task.REGRESSION:
+        raise ChoiceError(
+            "a predicted value is never just right, so none can be learned by agreement",
+            f"use `augment={Augmentation.NONE.value!r}`, or leave "
+            f"`augment={Augmentation.OUTPUTS.value!r}`",
+        )
 
 
 def _check_acquisition(choices: Choices, pool: Mapping[str, Any], simulated: bool) -> None:

@@ -82,10 +82,12 @@ def strategies(
     """One choice for every way to draw that these make, each once; common is what all share.
 
     Equal scores and choices between groups have no top and no power, the order of scores no power,
-    and draws with replacement no top. Without a floor every acquisition has its usual one. Raises
+    and draws with replacement no top. Surrogates that cannot be augmented are not, where others
+    can. Without a floor every acquisition has its usual one. Raises
     ChoiceError or UnknownMethod for what makes no sense in a pool with these roles.
     """
     found: dict[Choices, None] = {}
+    augmented = [name for name in surrogates if catalog.fact("surrogates", name, "AUGMENTS")]
     for surrogate, acquisition, selection, power in product(
         surrogates, acquisitions, selections, powers
     ):
@@ -101,6 +103,9 @@ def strategies(
             "selection": Selection.DRAW.value if drawn else selection,
             "power": 1.0 if unscored or top else power,
         }
+        if augmented and surrogate not in augmented:
+            # It is compared with the others, for which that choice is.
+            choices.pop("augment", None)
         found[check_choices(choices, roles, simulated=True)] = None
     return tuple(found)
 

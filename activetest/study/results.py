@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from activetest.nouns import report as nouns
-from activetest.nouns.choices import Choices, Question, Refit, Selection
+from activetest.nouns.choices import Augmentation, Choices, Question, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
 
@@ -422,6 +422,10 @@ def _describe_aim(choices: Choices, *, priced: bool) -> Iterator[str]:
 
 def _describe_unusual(choices: Choices) -> Iterator[str]:
     """Choices about draws that are not the defaults, in words."""
+    if choices.augment == Augmentation.AGREEMENT:
+        yield "augmented by agreement"
+    elif choices.augment == Augmentation.NONE:
+        yield "not augmented"
     if choices.refit == Refit.DOUBLING:
         yield "refit doubling"
     elif choices.refit != Refit.EVERY:

@@ -1,6 +1,7 @@
 """Ensembles whose members give every class a probability."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -39,9 +40,13 @@ class Ensemble:
 
     last keeps the latest rows of each thread and their probabilities, since rounds evaluate the
     same rows twice and members may be slow.
+
+    augmented   (n,) pool positions, in order, of the items whose predicted label members learned;
+                None unless the training was augmented, see _augmentation
     """
 
     members: Members
+    augmented: Array | None = field(default=None, compare=False)
     last: threading.local = field(default_factory=threading.local, compare=False, repr=False)
 
     @property
@@ -50,8 +55,11 @@ class Ensemble:
         return getattr(self.members, "note", None)
 
     def params(self) -> dict[str, Any]:
-        """The parameters of the members."""
-        return self.members.params()
+        """The parameters of the members, and the augmented items as bits: see pack_positions."""
+        params = self.members.params()
+        if self.augmented is None:
+            return params
+        return params | {"augmented": pack_positions(self.augmented)}
 
     def beliefs(
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
@@ -89,6 +97,20 @@ class Ensemble:
             self.last.probs = self.members.probs(rows)
             self.last.rows = rows
         return self.last.probs
+
+
+def pack_positions(positions: Array) -> Array:
+    """(B,) uint8: a bit for each position up to the last, True at these positions (n,)."""
+    chosen = np.zeros(positions.max(initial=-1) + 1, bool)
+    chosen[positions] = True
+    return np.packbits(chosen)
+
+
+def unpack_positions(params: Mapping[str, Any]) -> Array | None:
+    """(n,) the augmented items that parameters hold, in order; None where they hold none."""
+    if "augmented" not in params:
+        return None
+    return np.flatnonzero(np.unpackbits(np.asarray(params["augmented"], np.uint8)))
 
 
 def class_beliefs(

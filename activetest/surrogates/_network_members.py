@@ -8,7 +8,7 @@ import numpy as np
 
 from activetest.nouns.rows import Array, Rows
 from activetest.surrogates._black_box import softmax
-from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
 from activetest.surrogates._network import Network
@@ -30,7 +30,7 @@ def make_ensemble(params: Mapping[str, Any], network: Network) -> Ensemble | Gau
     device.
     """
     if params["classes"]:
-        return Ensemble(ClassNetworks(params, network))
+        return Ensemble(ClassNetworks(params, network), unpack_positions(params))
     return GaussianEnsemble(ValueNetworks(params, network))
 
 

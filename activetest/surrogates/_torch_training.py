@@ -15,6 +15,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.parallel import one_torch_thread
+from activetest.surrogates._classes import pack_positions
 from activetest.surrogates._network import Network
 from activetest.surrogates._network_members import LOG_VARIANCES, fit_temperature
 
@@ -108,13 +109,13 @@ class TrainedNetworks:
     device: str
 
 
-def load_torch(name: str) -> ModuleType:
+def load_torch(method: str) -> ModuleType:
     """The module torch. Raises ChoiceError, with what to install, if there is none."""
     try:
         import torch
     except ImportError as error:
         raise ChoiceError(
-            f"the surrogate '{name}' trains networks, and PyTorch is not installed",
+            f"{method} trains networks, and PyTorch is not installed",
             hint="install PyTorch's CPU build first (see its install page), "
             "then: pip install 'activetest[neural]'",
         ) from error
@@ -229,28 +230,38 @@ def _negative_log_likelihood(torch: Any, outputs: Any, targets: Any, classes: in
 
 
 def collect_params(
-    data: NetworkData, trained: TrainedNetworks, names: tuple[str, ...], *, outputs: bool
+    data: NetworkData,
+    trained: TrainedNetworks,
+    names: tuple[str, ...],
+    *,
+    outputs: bool,
+    augmented: Array | None = None,
 ) -> dict[str, Any]:
     """Parameters of an ensemble of networks, and how its inputs are standardised.
 
-    names     of the arrays of a layer; the layer's number is appended
-    outputs   whether the black box's outputs are among the inputs
+    names       of the arrays of a layer; the layer's number is appended
+    outputs     whether the black box's outputs are among the inputs
+    augmented   (n,) pool positions of the items whose predicted label they learned, or None
     """
     arrays = {
         f"{names[n % len(names)]}_{n // len(names)}": array
         for n, array in enumerate(trained.parameters)
     }
-    return arrays | {
-        "center": data.center,
-        "scale": data.scale,
-        "level": data.level,
-        "spread": data.spread,
-        "classes": data.classes,
-        "outputs": outputs,
-        "temperature": 1.0,
-        "epochs": trained.epochs,
-        "device": trained.device,
-    }
+    return (
+        arrays
+        | {
+            "center": data.center,
+            "scale": data.scale,
+            "level": data.level,
+            "spread": data.spread,
+            "classes": data.classes,
+            "outputs": outputs,
+            "temperature": 1.0,
+            "epochs": trained.epochs,
+            "device": trained.device,
+        }
+        | ({} if augmented is None else {"augmented": pack_positions(augmented)})
+    )
 
 
 def calibrate_temperature(

@@ -15,9 +15,9 @@ import numpy as np
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
 from activetest.surrogates._gaussian import GaussianEnsemble
-from activetest.surrogates._inputs import prepare_training_data
 from activetest.surrogates._network import Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
+from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
     collect_params,
@@ -26,8 +26,10 @@ from activetest.surrogates._torch_training import (
     prepare_network_data,
     train_networks,
 )
+from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
+AUGMENTS = True
 
 _MEMBERS, _HIDDEN = 5, (128, 128)
 _NAMES = ("weights", "bias")
@@ -38,8 +40,10 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
     Raises ChoiceError if PyTorch is not installed.
     """
-    torch = load_torch("ensemble")
+    torch = load_torch("the surrogate 'ensemble'")
     training_rows = prepare_training_data(training, rng=rng)
+    if not len(training_rows.labels):
+        return believe_nothing(training, training_rows.augmented, _MEMBERS)
     data = prepare_network_data(
         training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
     )
@@ -47,7 +51,13 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
         training_rows.inputs.shape[1], _HIDDEN, data.outputs, _MEMBERS, rng=rng
     )
     trained = train_networks(torch, data, start, partial(_forward, torch), rng=rng)
-    params = collect_params(data, trained, _NAMES, outputs=training_rows.outputs)
+    params = collect_params(
+        data,
+        trained,
+        _NAMES,
+        outputs=training_rows.outputs,
+        augmented=training_rows.augmented,
+    )
     return restore(
         calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
     )
@@ -55,6 +65,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
+    if knows_nothing(params):
+        return restore_nothing(params)
     return make_ensemble(params, _make_networks(params))
 
 

@@ -14,11 +14,14 @@ import numpy as np
 
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
-from activetest.surrogates._inputs import TrainingData, input_columns, prepare_training_data
+from activetest.surrogates._inputs import input_columns
+from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
+from activetest.surrogates._training_data import TrainingData, prepare_training_data
 
 NEEDS_FEATURES = True
+AUGMENTS = True
 
 _TREES = 100
 _MOST_ROWS = 20_000
@@ -42,6 +45,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     data = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
+    if not len(data.labels):
+        return believe_nothing(training, data.augmented, _TREES)
     total = data.weights.sum()
     kind = RandomForestClassifier if training.classes else RandomForestRegressor
     # Background rows weigh little: a leaf needs as many of them as make one label.
@@ -54,7 +59,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     trees = [each.tree_ for each in grown.estimators_]
     if training.classes:
         values = _class_probs(trees, grown.classes_, data, training.classes)
-        return Ensemble(ClassTrees(*_nodes(trees), values, data.outputs))
+        return Ensemble(ClassTrees(*_nodes(trees), values, data.outputs), data.augmented)
     values = _means_and_variances(trees, total, RESIDUAL_VARIANCE_SHARE * training.scale**2)
     return GaussianEnsemble(ValueTrees(*_nodes(trees), values, data.outputs))
 
@@ -228,12 +233,15 @@ class ValueTrees(Trees):
 
 def restore(params: dict) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
+    if knows_nothing(params):
+        return restore_nothing(params)
     kinds = {"starts": np.int64, "threshold": float, "values": np.float32}
     names = ("starts", "left", "right", "feature", "threshold", "values")
     arrays = {name: np.asarray(params[name], kinds.get(name, np.int32)) for name in names}
     width, outputs = int(params["width"]), bool(params["outputs"])
     if params["classes"]:
-        return Ensemble(ClassTrees(width=width, outputs=outputs, **arrays))
+        members = ClassTrees(width=width, outputs=outputs, **arrays)
+        return Ensemble(members, unpack_positions(params))
     return GaussianEnsemble(ValueTrees(width=width, outputs=outputs, **arrays))
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
-from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
-from activetest.surrogates._inputs import TrainingData, input_columns, prepare_training_data
+from activetest.surrogates._inputs import input_columns
 from activetest.surrogates._matern import (
     Kernel,
     Paths,
@@ -25,9 +25,12 @@ from activetest.surrogates._matern import (
     fit_kernel,
     restore_paths,
 )
+from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._thinning import evenly_spaced
+from activetest.surrogates._training_data import TrainingData, prepare_training_data
 
 NEEDS_FEATURES = True
+AUGMENTS = True
 
 _MOST_ROWS, _KERNEL_ROWS = 1_500, 300
 _MEMBERS = 64
@@ -48,8 +51,10 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     Raises ChoiceError for training rows without features.
     """
     data, start = _prepare_data(training, rng)
+    if not data.outputs and not len(data.labels):
+        return believe_nothing(training, data.augmented, _MEMBERS)
     if training.classes:
-        return Ensemble(_fit_classes(data, start, training.classes, rng))
+        return Ensemble(_fit_classes(data, start, training.classes, rng), data.augmented)
     return GaussianEnsemble(_fit_values(data, training, rng))
 
 
@@ -142,10 +147,13 @@ class ValuePaths:
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
+    if knows_nothing(params):
+        return restore_nothing(params)
     paths, outputs = restore_paths(params), bool(params["outputs"])
     if "noise" not in params:
         centers = np.asarray(params["center"], float)
-        return Ensemble(ClassPaths(paths, centers, float(params["sharpness"]), outputs))
+        members = ClassPaths(paths, centers, float(params["sharpness"]), outputs)
+        return Ensemble(members, unpack_positions(params))
     center, scale, noise = (float(params[name]) for name in ("center", "scale", "noise"))
     return GaussianEnsemble(ValuePaths(paths, center, scale, noise, outputs))
 
@@ -158,7 +166,7 @@ def _prepare_data(
     count = np.count_nonzero(usable)
     # Every class has its own matrix to factorise.
     most = int(_MOST_ROWS * min(1, 10 / max(training.classes, 1)) ** (1 / 3))
-    if training.train is not None:
+    if not training.uses_outputs:
         return prepare_training_data(training, rng=rng, most=most), None
     # The prior is the black box itself, so that no background sample is needed.
     kept = np.flatnonzero(usable)[evenly_spaced(int(count), most)]

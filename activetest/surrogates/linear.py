@@ -17,11 +17,14 @@ from scipy.optimize import minimize
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._black_box import fit_sharpness, log_probs, log_sum_exp, softmax
-from activetest.surrogates._classes import Ensemble
+from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
-from activetest.surrogates._inputs import input_columns, prepare_training_data
+from activetest.surrogates._inputs import input_columns
+from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
+from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
+AUGMENTS = True
 
 # Prior standard deviations of the contribution of all inputs to a logit or, for values, to the
 # prediction in units of the noise: the evidence selects one.
@@ -43,8 +46,10 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
     Raises ChoiceError for training rows without features.
     """
-    design, labels, offset = _prepare_data(training, rng)
-    outputs = training.train is None
+    design, labels, offset, augmented = _prepare_data(training, rng)
+    outputs = training.uses_outputs
+    if not outputs and not len(labels):
+        return believe_nothing(training, augmented, _MEMBERS)
     if not training.classes:
         return GaussianEnsemble(_fit_ridge(design, labels, training, rng))
     subset = slice(None, None, -(-len(labels) // _FEW_ROWS) or 1)
@@ -67,7 +72,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
         design, _class_probs(design, offset, mode), precision, _MEMBERS // 2, rng
     )
     members = np.concatenate([mode + deviations, mode - deviations]).astype(np.float32, order="C")
-    return Ensemble(Logistic(members, sharpness, outputs))
+    return Ensemble(Logistic(members, sharpness, outputs), augmented)
 
 
 @dataclass(frozen=True)
@@ -160,10 +165,13 @@ class Ridge:
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
+    if knows_nothing(params):
+        return restore_nothing(params)
     outputs = bool(params["outputs"])
     if params["classes"]:
         weights = np.asarray(params["weights"], np.float32)
-        return Ensemble(Logistic(weights, float(params["sharpness"]), outputs))
+        members = Logistic(weights, float(params["sharpness"]), outputs)
+        return Ensemble(members, unpack_positions(params))
     names = ("mode", "factor", "weights", "noise")
     arrays = {name: np.asarray(params[name], float) for name in names}
     shape, rate, center = (float(params[name]) for name in ("shape", "rate", "center"))
@@ -171,17 +179,20 @@ def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     return GaussianEnsemble(ridge)
 
 
-def _prepare_data(training: TrainingSet, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """(M, D) design, (M,) labels and the (M, C) or () offset of the predictions."""
+def _prepare_data(
+    training: TrainingSet, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array | None]:
+    """(M, D) design, (M,) labels, (M, C) or () offset of the predictions; the augmented items."""
     usable = training.labels >= 0 if training.classes else np.ones(len(training.labels), bool)
-    if training.train is None:
+    if training.uses_outputs:
         # The prior is the black box itself, so that no background sample is needed.
         rows, labels = training.rows[usable], training.labels[usable]
         offset = log_probs(rows, training.classes) if training.classes else rows.outputs.pred
         design = _design_columns(rows, True).astype(float)
-        return design, labels.astype(int) if training.classes else labels - offset, offset
+        return design, labels.astype(int) if training.classes else labels - offset, offset, None
     data = prepare_training_data(training, rng=rng, most=_MOST_ROWS)
-    return _add_intercept(data.inputs).astype(float), data.labels, np.zeros(())
+    design = _add_intercept(data.inputs).astype(float)
+    return design, data.labels, np.zeros(()), data.augmented
 
 
 def _design_columns(rows: Rows, outputs: bool) -> Array:

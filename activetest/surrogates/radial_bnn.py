@@ -22,9 +22,9 @@ from activetest.nouns.rows import Array
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
 from activetest.surrogates._gaussian import GaussianEnsemble
-from activetest.surrogates._inputs import prepare_training_data
 from activetest.surrogates._network import Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
+from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._torch_training import (
     calibrate_temperature,
     collect_params,
@@ -33,8 +33,10 @@ from activetest.surrogates._torch_training import (
     prepare_network_data,
     train_networks,
 )
+from activetest.surrogates._training_data import prepare_training_data
 
 NEEDS_FEATURES = True
+AUGMENTS = True
 
 _HIDDEN = (64, 64)
 _TRAINING_SAMPLES, _SAMPLES = 8, 100
@@ -51,8 +53,10 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
     Raises ChoiceError if PyTorch is not installed.
     """
-    torch = load_torch("radial-bnn")
+    torch = load_torch("the surrogate 'radial-bnn'")
     training_rows = prepare_training_data(training, rng=rng)
+    if not len(training_rows.labels):
+        return believe_nothing(training, training_rows.augmented, _SAMPLES)
     data = prepare_network_data(
         training_rows.inputs, training_rows.labels, training_rows.weights, training.classes, rng=rng
     )
@@ -61,7 +65,13 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     trained = train_networks(
         torch, data, start, partial(_forward, torch), rng=rng, penalty=penalty, decay=0.0
     )
-    params = collect_params(data, trained, _NAMES, outputs=training_rows.outputs)
+    params = collect_params(
+        data,
+        trained,
+        _NAMES,
+        outputs=training_rows.outputs,
+        augmented=training_rows.augmented,
+    )
     params["seed"] = int(rng.integers(2**32))
     return restore(
         calibrate_temperature(params, _make_networks(params), data, training_rows.inputs)
@@ -70,6 +80,8 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
 
 def restore(params: dict[str, Any]) -> Ensemble | GaussianEnsemble:
     """The surrogate that params() described."""
+    if knows_nothing(params):
+        return restore_nothing(params)
     return make_ensemble(params, _make_networks(params))
 
 

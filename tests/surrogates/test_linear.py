@@ -173,7 +173,7 @@ def test_the_posterior_of_values_is_the_textbooks(value_pool):
     pool = value_pool(40)
     training = pool.training(40)
     members = fitted(training).members
-    design, labels, _ = linear._prepare_data(training, np.random.default_rng(1))
+    design, labels, *_ = linear._prepare_data(training, np.random.default_rng(1))
     guess = 0.25 * training.scale**2
     best = None
     for width in linear._WIDTHS:

@@ -16,7 +16,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.rows import Rows
 from activetest.nouns.training import TrainingRows
-from activetest.surrogates._inputs import prepare_training_data
+from activetest.surrogates._training_data import prepare_training_data
 
 torch = pytest.importorskip("torch")
 
