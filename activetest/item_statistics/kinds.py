@@ -3,11 +3,19 @@
 ALT-MAS (eq. 4 to 7) asks which labels of one item, all other items held fixed, give a metric equal
 values. A metric is a map of sums of item statistics, such as tp and fp of a class, so labels for
 which the item adds the same to every sum give it the same value, whatever the other items are.
-Other labels give it another value, or none (0/0), except where two fractions happen to be equal.
-Counts decide, not values of the metric, for three reasons. Such coincidences depend on the other
-items' labels, which are not known. They are exceptions: the recall of a class whose other items
-were all found is 1, and stays 1 with one more that was found. And two values that are equal as
-fractions need not be equal as floating-point numbers, nor the other way round.
+Other labels give it another value, or none (0/0), except where two fractions happen to be equal:
+
+- recall of a class, where this item is found as all others of the class are, or missed as all are;
+  F-scores, where it is missed and no item of the class is found; specificity likewise
+- kappa, where two classes are predicted equally often; Matthews correlation, where all items are
+  predicted as one class
+- averages of rates, areas under curves and classwise calibration, where changes cancel
+- weighted recall, which is the accuracy unless labels are of classes that the pool does not have
+
+tests/item_statistics/test_kinds.py counts them over all small pools. Counts decide, and not values
+of the metric, because most of these cases depend on the labels of other items, few of which are
+known, and end with the next label; and because values that are equal as fractions need not be equal
+as floating-point numbers, nor the other way round.
 
 So accuracy and macro-precision tell the predicted class from all others, precision of a class does
 so for items predicted as it and else tells nothing, recall and F1 of a class tell that class from
