@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from activetest import atomic, overwrite
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError, StorageError
 from activetest.labels import files, values
 from activetest.labels.annotators import resolve_answers
-from activetest.ledger.ledger import Answer, LedgerMoved, Record
+from activetest.ledger.ledger import Answer, Draw, LedgerMoved, Record
 from activetest.nouns.arguments import read_path
 from activetest.nouns.log import PENDING
 from activetest.parallel import one_blas_thread
@@ -54,7 +56,7 @@ def next_batch(
     check_request(study, count, show)
     while True:
         record = study.ledger.record()
-        waiting = _find_pending(record)
+        waiting = _list_pending(record)
         if waiting and not new:
             # Whoever did not name a number wants to see what is pending.
             named = None if count == USUAL_COUNT else count
@@ -123,14 +125,14 @@ def check_request(
         study.open_pool().show([], show)
 
 
-def _find_pending(record: Record) -> list[tuple[int, str]]:
-    """(round, id) of the draws without an answer, in order."""
+def _list_pending(record: Record) -> list[Draw]:
+    """The draws without an answer, in order."""
     known = resolve_answers(record.answers)
-    return [(draw.round, draw.id) for draw in record.draws if draw.id not in known]
+    return [draw for draw in record.draws if draw.id not in known]
 
 
-def _draw_items(study: StoredStudy, record: Record, count: int) -> list[tuple[int, str]]:
-    """(round, id) of new items, recorded. Raises LedgerMoved when the record is out of date."""
+def _draw_items(study: StoredStudy, record: Record, count: int) -> list[Draw]:
+    """New draws, recorded. Raises LedgerMoved when the record is out of date."""
     atomic.remove_leftovers(study.folder)
     cache = study.cache()
     study.check_auxiliary(cache)
@@ -141,28 +143,31 @@ def _draw_items(study: StoredStudy, record: Record, count: int) -> list[tuple[in
     drawn = plan_round(log, cache, study.choices, seed=study.seed, count=min(count, left))
     ids = cache.ids(drawn.rows)
     study.ledger.record_round(drawn, ids, revision=record.revision)
-    return [(drawn.number, id) for id in ids]
+    probs = [None if np.isnan(prob) else float(prob) for prob in drawn.prob]
+    return [Draw(drawn.number, *each) for each in zip(ids, probs, strict=True)]
 
 
 def _fill_batch(
     study: StoredStudy,
-    items: list[tuple[int, str]],
+    items: list[Draw],
     show: Sequence[str],
     *,
     repeated: bool,
     requested: int | None,
 ) -> Batch:
-    """The batch of (round, id) items, with the columns to show."""
-    ids = [id for _, id in items]
+    """The batch of these draws, with the columns to show."""
+    ids = [draw.id for draw in items]
     rows: list[dict[str, Any]] = [{"id": id, "label": ""} for id in ids]
     if show and ids:
         shown = study.open_pool().show(find_items(ids, study.cache(auxiliary=False)), show)
         for column, values in shown.items():
             for row, value in zip(rows, values, strict=True):
                 row[column] = value
-    last = max((number for number, _ in items), default=None)
+    last = max((draw.round for draw in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
-    deterministic = study.choices.selection == "top"
+    # A new round may have drawn at random whatever the choices say: see sampling.plan.
+    drawn = not repeated and any(draw.prob is not None for draw in items)
+    deterministic = study.choices.selection == "top" and not drawn
     return Batch(last, rows, repeated, columns, deterministic, study, requested)
 
 

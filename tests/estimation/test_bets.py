@@ -196,6 +196,16 @@ def test_draws_that_chose_between_groups(pool, truth, name, value, group):
     assert len(study.bets(metric_of(pool, name), group, value).value) == 8
 
 
+@pytest.mark.parametrize("interval", ["fixed", "anytime"])
+def test_draws_by_the_sum_over_several_metrics(pool, truth, interval):
+    """Weights are computed again from the kinds of labels, which rounds do not record."""
+    aims = {"metric": "error", "also": ("recall[dog]", "f1[dog]"), "surrogate": "linear"}
+    choices = replace(ERROR, **aims, acquisition="metric-information", interval=interval)
+    study = Study(pool, truth, choices).draw(3).bring(1).draw(3)
+    assert len({each.total for each in study.log.history[-1].objectives}) == 1
+    check(study, metric_of(pool, "error"), 0, 0.5)
+
+
 def test_bets_on_a_study_that_explores_a_surface(pool, truth):
     """The weights of its rounds are computed again from the arms that they keep."""
     explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}

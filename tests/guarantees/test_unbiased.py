@@ -174,6 +174,14 @@ def test_a_group_is_unbiased_from_the_same_draws(pool, truth, estimator, group):
     assert mean == pytest.approx(target, rel=1e-6)
 
 
+def test_draws_by_the_information_about_several_metrics_leave_it_unbiased(pool, truth):
+    aims = {"also": ("recall[dog]", "precision[owl]"), "surrogate": "linear"}
+    choices = replace(CHOICES, **aims, acquisition="metric-information")
+    assert len(set(plan.prepare_round(Log.empty(), pool, choices, seed=1).weight.round(9))) > 3
+    mean, target = expectation(pool, truth, choices, "doubly-robust", "error", batches=(1, 2))
+    assert mean == pytest.approx(target, rel=1e-6)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("group", [0, 1])
 def test_a_choice_between_groups_leaves_it_unbiased_with_a_floor(pool, truth, estimator, group):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log, Objective
@@ -69,3 +70,48 @@ def test_without_any_label_and_members_that_agree_items_are_drawn_at_random(pool
     assert (drawn.choices["selection"], drawn.choices["floor"]) == ("draw", 1.0)
     other = plan.plan_round(Log.empty(), pool, choices, seed=2, count=5)
     assert set(other.rows) != set(drawn.rows)
+
+
+def test_a_surrogate_that_only_says_right_or_wrong_is_refused_for_metric_information(pool):
+    choices = replace(CHOICES, acquisition="metric-information")
+    with pytest.raises(ChoiceError, match="asks which class a label will be") as refused:
+        plan.prepare_round(Log.empty(), pool, choices, seed=1)
+    assert "mc-dropout" in refused.value.hint
+
+
+def test_metric_information_is_the_plain_sum_over_the_metrics_not_a_mixture_of_scaled_ones(pool):
+    names = ("recall[dog]", "precision[owl]")
+    aimless = replace(CHOICES, surrogate="linear", metrics=names, floor=0.0)
+
+    def scores_for(metric: str, *also: str) -> np.ndarray:
+        """What the probabilities are in proportion to, from the recorded sum of squares."""
+        choices = replace(aimless, acquisition="metric-information", metric=metric, also=also)
+        frozen = plan.prepare_round(Log.empty(), pool, choices, seed=1)
+        totals = {each.total for each in frozen.objectives}
+        assert len(totals) == 1
+        return frozen.weight * np.sqrt(totals.pop() / (frozen.weight**2).sum())
+
+    first, second = map(scores_for, names)
+    assert not np.isclose((first**2).sum(), (second**2).sum(), rtol=0.2)
+    np.testing.assert_allclose(scores_for(*names), first + second, atol=1e-8)
+
+
+@pytest.mark.parametrize("parameters", ["beliefs", "beliefs, rng=None", "beliefs, aims"])
+def test_acquisitions_of_other_packages_may_leave_out_what_they_are_scored_for(
+    pool, parameters, monkeypatch
+):
+    """The interface had no aims once, and a generator that was never given."""
+    found: dict = {}
+    exec(f"def score({parameters}):\n    return beliefs.probs[:, 0]", found)
+    monkeypatch.setattr(catalog.load("acquisition", "entropy"), "score", found["score"])
+    choices = replace(CHOICES, acquisition="entropy", surrogate="model")
+    assert scores(pool, choices).tolist() == pool.rows(0, SIZE).outputs.probs[:, 0].tolist()
+
+
+def test_acquisitions_that_want_something_else_are_refused(pool, monkeypatch):
+    def score(beliefs, rng):
+        raise AssertionError("nobody can call it")
+
+    monkeypatch.setattr(catalog.load("acquisition", "entropy"), "score", score)
+    with pytest.raises(ChoiceError, match=r"'entropy' cannot be called: score\(beliefs, rng\)"):
+        scores(pool, replace(CHOICES, acquisition="entropy", surrogate="model"))

@@ -4,11 +4,14 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from activetest.errors import ChoiceError
 from activetest.render import json as as_json
 from activetest.render import markdown, text
 from activetest.study.ingest import ingest
+from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.report import report
 from activetest.study.status import status
@@ -51,6 +54,29 @@ def test_next_picks_the_same_items_again_until_they_are_answered(study):
     )
     study.update(replace(study.choices, selection="draw"))
     assert next_batch(study, 2, new=True).summary() == "round 2: 2 items drawn"
+
+
+def test_the_first_items_are_drawn_at_random_where_members_agree_before_any_label(
+    folder, write_pool, label_file
+):
+    """One other model is one member, which agrees with itself."""
+    table = pq.read_table(write_pool(folder / "pool.parquet", 40))
+    names = {f"prob_{name}": f"surrogate_prob_judge_{name}" for name in CLASSES}
+    for name, other in names.items():
+        table = table.append_column(other, table[name])
+    pq.write_table(table, folder / "pool.parquet")
+    members = {"surrogate": "external", "acquisition": "metric-information", "selection": "top"}
+    init("pool.parquet", seed=1, metric=("error", "recall[dog]"), **members)
+    study = StoredStudy.open()
+    batch = next_batch(study, 3)
+    assert batch.summary() == "round 1: 3 items drawn"
+    probs = [draw.prob for draw in study.ledger.record().draws]
+    assert probs == pytest.approx([1 / 40, 1 / 39, 1 / 38])
+    ingest(study, label_file(*(f"{id},cat" for id in batch.ids)))
+    found = report(study).estimates
+    assert {row.n_labeled for row in found if row.estimator == "doubly-robust"} == {3}
+    with pytest.raises(ChoiceError, match="all members of the surrogate 'external' agree"):
+        next_batch(study, 3)
 
 
 def test_status_counts_picks_apart(study, buy, label_file):
