@@ -1,7 +1,7 @@
 """What learned surrogates cost, a label against a loop of one by one, and many rounds.
 
     python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--rounds 900]
-        [--repeats 3]
+        [--information 10000] [--repeats 3]
 
 First, `next --n 10` with forest and ensemble on FOLDER/pool-ROWS-lists.parquet (made unless it is
 there; see loop.py), against one scan of its columns and the bare prediction of such a model over
@@ -11,6 +11,10 @@ a process of its own.
 Then, on SMALL rows with a forest, processor seconds per label for selecting and estimating: a loop
 that fits, predicts, draws and estimates after every label, as reference implementations do, against
 rounds of 10, rounds of 1, and rounds of 10 with a surrogate that is refitted when labels doubled.
+
+Third, on INFORMATION rows with mc-dropout and 21 metrics (accuracy, precision and recall of each of
+ten classes), seconds for the scores of `metric-information` and of `bald`, beyond those for the
+predictions of the 50 networks alone.
 
 Last, on the sample pool, processor seconds of commands after many rounds of one item against those
 after 10 rounds, in turns, each a process of its own; and what a round takes in the ledger.
@@ -26,6 +30,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -41,12 +47,13 @@ _COMMANDS = ("status", "report --format json", "next --new -n 1")
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--small", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=900)
+    parser.add_argument("--information", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--surrogate", default="forest,ensemble")
     options = parser.parse_args()
@@ -55,6 +62,8 @@ def main() -> None:
         million(pool_of(folder, options.rows), folder, options)
     if options.small:
         by_label(pool_of(folder, options.small), folder, options)
+    if options.information:
+        by_information(pool_of(folder, options.information), folder, options)
     if options.rounds:
         many_rounds(folder, options)
 
@@ -246,6 +255,51 @@ def in_rounds(made, truth: np.ndarray, choices, batch: int) -> float:
         view = build_view(log, made, choices, [metric], seed=0, own_view=False)
         view.interval(view.value(metric, "doubly-robust"), choices.level)
     return (time.process_time() - began) / labels
+
+
+def by_information(pool: Path, folder: Path, options: argparse.Namespace) -> None:
+    """One row per acquisition: its scores for 21 metrics, and the networks' predictions in them."""
+    from activetest.cache import auxiliary, cache
+    from activetest.nouns.log import Log
+    from activetest.pool.pool import Pool
+    from activetest.rounds import scores
+    from activetest.rounds.fit import find_free_items, fit_surrogate, make_generator
+    from activetest.rounds.objectives import find_objectives
+    from activetest.sampling import plan
+    from activetest.sampling.choices import check_choices
+    from activetest.simulation.simulate import answered
+
+    truth = loop._labels(pool).astype(float)
+    looked = Pool.open(str(pool))
+    rates = [f"{rate}[{code}]" for rate in ("precision", "recall") for code in range(loop.CLASSES)]
+    entries = {"metric": "accuracy", "also": rates, "metrics": ["accuracy", *rates]}
+    entries |= {"surrogate": "mc-dropout", "augment": "none", "acquisition": "metric-information"}
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        made = auxiliary.attach_auxiliary(
+            cache.build_cache(looked, Path(place) / "cache"), looked, ["mc-dropout"]
+        )
+        roles = looked.schema.to_dict() | {"uri": looked.uri}
+        choices = check_choices(entries, roles, where="benchmark")
+        first = plan.plan_round(Log.empty(), made, choices, seed=0, count=_KNOWN)
+        log = answered(Log.empty(), first, truth)
+        learned = fit_surrogate(log, made, choices, rng=make_generator(0, 2, "fit"))
+        free = find_free_items(log, made.size)
+        objectives = find_objectives(log, made, learned, choices, free)
+        rows = made.rows(0, made.size)
+        which = np.unique(learned.draw_members(scores._MEMBERS, make_generator(0, 2, "members")))
+
+        def passes() -> None:
+            for strip in scores._cut(rows):
+                learned.members.draws(strip, which)
+
+        print(f"\n| {made.size:,} items, {len(objectives)} metrics | all | passes | beyond them |")
+        print("|---|---|---|---|")
+        for name, aims in (("metric-information", objectives), ("bald", objectives[:1])):
+            chosen = replace(choices, acquisition=name)
+            score = scores.make_scorer(learned, chosen, seed=0, number=2)
+            bare = _median(passes, options.repeats)
+            whole = _median(partial(score, rows, aims), options.repeats)
+            print(f"| {name} | {whole:.2f} s | {bare:.2f} s | {whole - bare:.2f} s |", flush=True)
 
 
 def many_rounds(folder: Path, options: argparse.Namespace) -> None:
