@@ -32,6 +32,7 @@ there without importing the file.
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
     SIMULATION_ONLY     no study can use it, for example because it draws with replacement
     MODEL_BASED         an estimator that believes the surrogate about items without a label
+    NEEDS_PASSES        a model-based estimator that looks at every pass of the surrogate
     REMOVES_BIAS        an interval whose file also has remove_bias(estimate) -> value
     REPORTS_ONLY        a format that shows reports, and neither a status nor a simulation
     NEEDS_GATES         a format that shows requirements alone
@@ -42,7 +43,7 @@ A method with options states them as {name: default} in OPTIONS at the head of i
 them as keyword arguments. What users choose stands in brackets behind its name, as in
 beta-gp-slp[supervision=printed;steps=500]. A default that is a whole number takes whole numbers
 from 1 up, another number takes numbers from 0 up, and a tuple takes one of its words, the first
-where nothing is said.
+where nothing is said. The argument of an option with hyphens has underscores.
 """
 
 import ast
@@ -142,10 +143,16 @@ def fact(family: str, name: str, fact: str) -> Any:
     return _facts(_module(family, name)).get(fact)
 
 
+def bare_name(text: str) -> str:
+    """The name of a method, without the options in the brackets behind it."""
+    return text.partition("[")[0].strip()
+
+
 def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
     """A method's name, and the values of the options in the brackets behind it.
 
-    Only the options that the text names; `load(family, name)` takes the name. Raises UnknownMethod
+    Only the options that the text names, as keyword arguments; `load(family, name)` takes the name.
+    Raises UnknownMethod
     when the family has no such method, ChoiceError for brackets that do not match, and for an
     option or a value that the method does not take.
     """
@@ -175,7 +182,7 @@ def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
                 f"the {_NOUNS[family]} {name!r} does not take {part!r}",
                 f"write {_describe(option, offered[option])}",
             )
-    return name, chosen
+    return name, {option.replace("-", "_"): value for option, value in chosen.items()}
 
 
 def _read_value(default: Any, text: str) -> Any:

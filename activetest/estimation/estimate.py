@@ -15,15 +15,20 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import NotEstimable
 from activetest.estimation.delta_method import divide_by_answered, linearise_metric
-from activetest.estimation.known_items import include_known, restrict_to_open
+from activetest.estimation.known_items import (
+    find_unknown,
+    include_known,
+    measure_items,
+    restrict_to_open,
+)
+from activetest.estimation.passes import average_passes
 from activetest.estimation.samples import Evidence
 from activetest.item_statistics.metric import Metric, take_mean
 from activetest.nouns.estimate import Estimate, Interval, Sample
-from activetest.nouns.log import PENDING
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
-from activetest.rounds.fit import find_free_items, make_generator
+from activetest.rounds.fit import make_generator
 from activetest.rounds.weighted import find_counted
 
 if TYPE_CHECKING:
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
 
 # Members of the surrogate behind a posterior interval, and rows of the pool they are asked about.
 _MEMBERS, _MEMBER_ROWS = 200, 5_000
+# Passes that show a spread.
+_FEWEST_PASSES = 2
 # The method of an interval whose only doubt is about missing answers.
 WORST_CASE = "worst-case"
 
@@ -130,9 +137,7 @@ def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputat
     rows, spread evenly over the unknown ones, and scaled up.
     """
     log, statistics, surrogate = evidence.log, evidence.statistics, evidence.surrogate
-    free = find_free_items(log, cache.size)
-    free[log.rows[log.status == PENDING]] = True
-    free[log.supplied_rows[log.supplied_status == PENDING]] = True
+    free = find_unknown(log, cache.size)
     counted = find_counted(cache)
     rest = np.flatnonzero(free if counted is None else free & counted)
 
@@ -148,18 +153,13 @@ def impute_unknown(evidence: Evidence, cache: PoolView, *, seed: int) -> Imputat
     subset = rest[:: max(1, len(rest) // _MEMBER_ROWS)]
     if len(subset):
         sums, variances = surrogate.totals(cache.take(subset), members, statistics)
-        scale = _measure(cache, rest) / _measure(cache, subset)
+        scale = measure_items(cache, rest) / measure_items(cache, subset)
         posterior += (sums - sums.mean(axis=0)) * scale
         posterior += np.sqrt(np.maximum(variances, 0) * scale) * rng.standard_normal(
             posterior.shape
         )
     names = tuple(each.name for each in statistics)
-    return Imputation(mean, posterior, _measure(cache, rest), names)
-
-
-def _measure(cache: PoolView, rows: Array) -> float:
-    """The number of rows, or the sum of their weights."""
-    return cache.take(rows).mass.sum() if cache.roles.get("weight") else len(rows)
+    return Imputation(mean, posterior, measure_items(cache, rest), names)
 
 
 def add_imputation(sample: Sample, metric: Metric, imputation: Imputation) -> Sample:
@@ -181,7 +181,9 @@ def estimate_metric(sample: Sample, metric: Metric, estimator: str) -> Value:
 
     Raises NotEstimable, with the reason, where there is none.
     """
-    return evaluate_metric(catalog.load("estimators", estimator).estimate(sample), sample, metric)
+    name, options = catalog.split_options("estimators", estimator)
+    means = catalog.load("estimators", name).estimate(sample, **options)
+    return evaluate_metric(means, sample, metric)
 
 
 def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
@@ -189,8 +191,11 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
 
     A metric of one mean keeps that mean, and its interval goes through the metric's map; one of
     several is linearised where they are. Means over answerable items are ratios, linearised too.
-    Raises NotEstimable where the metric is undefined or no answerable item is in sight.
+    An average over draws is that of the metric's own values. Raises NotEstimable where the metric
+    is undefined or no answerable item is in sight.
     """
+    if means.ignores_labels:
+        sample = replace(sample, possible=None)
     single = len(metric.statistics) == 1
     smooth = take_mean if single else metric.smooth
     bounds = (
@@ -198,12 +203,20 @@ def evaluate_metric(means: Estimate, sample: Sample, metric: Metric) -> Value:
         if single
         else (metric.lower, metric.upper)
     )
-    estimate = linearise_metric(means, sample, divide_by_answered(metric, smooth, sample), bounds)
+    ratio = divide_by_answered(metric, smooth, sample)
+    if means.averaged:
+        estimate = average_passes(means, ratio, bounds)
+    else:
+        estimate = linearise_metric(means, sample, ratio, bounds)
     possible = sample.possible or (metric.lower, metric.upper)
     if sample.possible and possible[0] == possible[1]:
         estimate = _fix_value(estimate, possible[0])
     transform = metric.smooth if single else take_mean
-    number = float(np.clip(transform(np.clip(estimate.mean, *estimate.limits)), *possible))
+    if estimate.averaged and estimate.draws is not None:
+        # One by one, also where the metric is a map of one mean.
+        number = float(np.clip(transform(estimate.draws), *possible).mean())
+    else:
+        number = float(np.clip(transform(np.clip(estimate.mean, *estimate.limits)), *possible))
     own = metric.interval
     if own and means.draws is None and catalog.fact("intervals", own, "REMOVES_BIAS"):
         # What estimation errors alone add to such a sum is subtracted.
@@ -239,6 +252,11 @@ def build_interval(
     if estimate.draws is not None and value.metric.interval is not None and not estimate.exact:
         # What a posterior adds to such sums it adds to the truth as well.
         raise NotEstimable("no valid posterior interval for this metric", "read doubly-robust")
+    if estimate.averaged and estimate.draws is not None and len(estimate.draws) < _FEWEST_PASSES:
+        raise NotEstimable(
+            "no spread: the surrogate has a single pass in which the metric exists",
+            '`study.change(surrogate="mc-dropout")`',
+        )
     if estimate.draws is not None:
         name, about = "credible", estimate
     elif value.metric.interval is not None:

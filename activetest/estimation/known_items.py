@@ -1,4 +1,4 @@
-"""Intervals where much is known: for the mean of what was open, and from there to the whole.
+"""What is not known of a pool, and intervals where much is: for the mean of what was open.
 
 Items that are known before the first draw that counts add nothing to the doubt, and neither their
 labels nor their number belong into an effective sample size or a count of rare events.
@@ -7,6 +7,23 @@ labels nor their number belong into an effective sample size or a count of rare 
 from dataclasses import replace
 
 from activetest.nouns.estimate import Estimate, Interval
+from activetest.nouns.log import PENDING, Log
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array
+from activetest.rounds.fit import find_free_items
+
+
+def find_unknown(log: Log, size: int) -> Array:
+    """(N,) True where an item has no answer yet, drawn or not; declined items have one."""
+    unknown = find_free_items(log, size)
+    unknown[log.rows[log.status == PENDING]] = True
+    unknown[log.supplied_rows[log.supplied_status == PENDING]] = True
+    return unknown
+
+
+def measure_items(cache: PoolView, rows: Array) -> float:
+    """The number of the items at these positions, or the sum of their weights."""
+    return float(cache.take(rows).mass.sum()) if cache.roles.get("weight") else len(rows)
 
 
 def restrict_to_open(estimate: Estimate) -> Estimate:

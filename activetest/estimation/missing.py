@@ -10,7 +10,7 @@ lack one, which and how probable they were, and what the first round's surrogate
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -106,7 +106,7 @@ class Filled:
 
 def can_fill(estimator: str) -> bool:
     """Whether an estimator says how much a label weighs in it."""
-    return hasattr(catalog.load("estimators", estimator), "label_weights")
+    return hasattr(catalog.load("estimators", catalog.bare_name(estimator)), "label_weights")
 
 
 def fill_missing(
@@ -129,10 +129,11 @@ def estimate_with_missing(filled: Filled, estimator: str) -> Value:
 
     Raises NotEstimable where there is no value.
     """
-    method = catalog.load("estimators", estimator)
+    name, options = catalog.split_options("estimators", estimator)
+    method = catalog.load("estimators", name)
     guess = filled.guess
     for _ in range(_PASSES):
-        guess = _take_guess(filled, guess, method.estimate)
+        guess = _take_guess(filled, guess, partial(method.estimate, **options))
     sample = filled.complete(guess, labelled=False)
     value = estimate_metric(sample, filled.metric, estimator)
     found = [_find_worst(filled, value, sample, guess, method, up=up) for up in (False, True)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
 from activetest.estimation.estimate import Imputation, Value
 from activetest.estimation.missing import Filled, can_fill, estimate_with_missing, fill_missing
+from activetest.estimation.passes import Passes, add_passes, check_passes, sum_passes
 from activetest.estimation.population import (
     Population,
     generalise_difference,
@@ -38,7 +40,7 @@ class View:
     """A log, seen by the choices of a study.
 
     evidence     collected for the metrics
-    imputation   the surrogate's own view of the rest; None where it is not needed
+    own_view     whether the surrogate's beliefs about the rest of the pool are to be had
     metrics      {title: the metric}, curves linearised around what is known of the whole pool
     filled       what fill_missing found so far, by metric and group
     population   what the pool is a sample of, where values are about that; None for the pool itself
@@ -49,7 +51,7 @@ class View:
     choices: Choices
     seed: int
     evidence: Evidence
-    imputation: Imputation | None
+    own_view: bool
     metrics: dict[str, Metric]
     filled: dict[tuple[str, str], Filled | None] = field(default_factory=dict)
     population: Population | None = None
@@ -92,13 +94,30 @@ class View:
                 return estimate_with_missing(filled.of_group(group), estimator), filled.evidence
         sample = samples.build_sample(evidence, refined, group)
         if is_model_based(estimator):
-            if not whole or self.imputation is None:
+            if not whole or not self.own_view:
                 raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
-            sample = estimate.add_imputation(sample, refined, self.imputation)
+            sample = self._add_beliefs(sample, metric, refined, estimator)
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
             self._refuse_missing_items(refined, len(sample.prob))
             self._refuse_waiting_draws(len(sample.prob))
         return estimate.estimate_metric(sample, refined, estimator), evidence
+
+    def _add_beliefs(
+        self, sample: Sample, metric: Metric, refined: Metric, estimator: str
+    ) -> Sample:
+        """The sample of the whole pool with what a model-based estimator needs of the surrogate."""
+        if catalog.fact("estimators", catalog.bare_name(estimator), "NEEDS_PASSES"):
+            check_passes(metric, self.cache)
+            return add_passes(sample, metric, self._passes)
+        return estimate.add_imputation(sample, refined, self._imputation)
+
+    @cached_property
+    def _passes(self) -> Passes:
+        return sum_passes(self.evidence, self.cache, seed=self.seed)
+
+    @cached_property
+    def _imputation(self) -> Imputation:
+        return estimate.impute_unknown(self.evidence, self.cache, seed=self.seed)
 
     def difference(
         self, first: Value, second: Value, groups: tuple[Group, Group], level: float
@@ -230,7 +249,7 @@ def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:
 
 def is_model_based(estimator: str) -> bool:
     """Whether an estimator believes the surrogate about the items without a label."""
-    return bool(catalog.fact("estimators", estimator, "MODEL_BASED"))
+    return bool(catalog.fact("estimators", catalog.bare_name(estimator), "MODEL_BASED"))
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:
@@ -258,7 +277,7 @@ def build_view(
     surrogate: Surrogate | None = None,
     population: Population | None = None,
 ) -> View:
-    """The view of these metrics; own_view adds the surrogate's beliefs about the rest of the pool.
+    """The view of these metrics; own_view allows for estimates that rest on the surrogate alone.
 
     surrogate is what rounds.fit.get_surrogate gives, where that is at hand. population is what
     values are about, where that is not this pool.
@@ -270,8 +289,7 @@ def build_view(
     evidence = samples.collect_evidence(
         log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
     )
-    imputation = estimate.impute_unknown(evidence, cache, seed=seed) if own_view else None
-    return View(log, cache, choices, seed, evidence, imputation, refined, population=population)
+    return View(log, cache, choices, seed, evidence, own_view, refined, population=population)
 
 
 def linearise_curve(

@@ -1,4 +1,4 @@
-"""Quantiles of the posterior of a model-based estimate: as right as the surrogate is."""
+"""Quantiles of what the members of a surrogate say: as right as the surrogate is."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ from activetest.nouns.estimate import Estimate, Interval
 def interval(estimate: Estimate, level: float) -> Interval:
     """Equal-tailed credible interval for one mean (d = 1), from the surrogate's members.
 
-    Kossen 2022; ALT-MAS, eq. (3).
+    The posterior of an active surrogate estimate (Kossen 2022), with labels drawn. For ALT-MAS the
+    values of the metric in single passes, whose mean is its eq. (3); the paper has no interval.
     """
     if estimate.draws is None:
         raise ValueError("this estimate has no posterior draws")

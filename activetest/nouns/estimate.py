@@ -9,6 +9,23 @@ from activetest.nouns.rows import Array
 
 
 @dataclass(frozen=True)
+class PassSums:
+    """Sums of statistics in each of the K passes of a surrogate, which labels items by itself.
+
+    In a pass every item has the class that is the most probable one in it.
+
+    unknown    (K, d) sums over the unknown
+    augmented  (K, d) the same, where items of which the surrogate learned the box's label as theirs
+               have that label
+    known      (K, d) sums over the items with a label, with the class of the pass
+    """
+
+    unknown: Array
+    augmented: Array
+    known: Array
+
+
+@dataclass(frozen=True)
 class Sample:
     """The answered draws of a log and what was predictable before each, for one metric and group.
 
@@ -38,6 +55,7 @@ class Sample:
                   replacement, which are weighed by their own probabilities
     surrogate     (d,) the surrogate's sum over the unknown, now; None where it is not needed
     posterior     (K, d) members' sums over the unknown, labels drawn; None where not needed
+    passes        members' sums with the most probable labels; None where not needed
     replaced      items were drawn with replacement, which only simulations do
     remaining     (M,) items of the whole pool that could be drawn, or the sum of their weights;
                   None: as left
@@ -75,6 +93,7 @@ class Sample:
     label_variance: Callable[[Array], float]
     surrogate: Array | None = None
     posterior: Array | None = None
+    passes: PassSums | None = None
     replaced: bool = False
     spread: Callable[[Array, Array], float] | None = None
     remaining: Array | None = None
@@ -118,6 +137,8 @@ class Estimate:
     inside           (M,) 1.0 where the draw fell into the group and could be answered;
                      model-based: empty
     draws            (K, d) posterior draws of the mean; None for design-based estimates
+    averaged         a metric is the mean of its values over the draws; else that of the mean
+    ignores_labels   what is known binds no value, as labels are not part of it
     exact            everything is known: the mean is the truth
 
     Known only once a metric was made of the means (d = 1):
@@ -136,6 +157,7 @@ class Estimate:
     heaviest                 how many times less likely than a uniform draw the least likely draw
                              was; 1.0 for uniform draws
     floor                    lowest floor of the draws, as in Sample
+    undefined                number of draws without a value, because the metric is 0/0 there
     known                    part of the mean that was known before the first draw; 0.0 for a mean
                              over answerable items and for functions of several means
     open_share               share of the items that was not known before it; 1.0 for these
@@ -152,6 +174,8 @@ class Estimate:
     limits: Array
     inside: Array
     draws: Array | None = None
+    averaged: bool = False
+    ignores_labels: bool = False
     exact: bool = False
     model_variance: float = 0.0
     one_draw: float = np.nan
@@ -162,6 +186,7 @@ class Estimate:
     uniform_count: float = np.inf
     heaviest: float = 1.0
     floor: float = 1.0
+    undefined: int = 0
     known: float = 0.0
     open_share: float = 1.0
     open_items: float = np.inf

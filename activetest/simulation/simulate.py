@@ -145,7 +145,7 @@ def simulate(
             f"there is no interval {interval!r}", catalog.nearest(interval, tuple(Interval))
         )
     for name in estimators:
-        catalog.load("estimators", name)
+        catalog.split_options("estimators", name)
     # Before the pool is opened: what is wrong with choices alone is known at once.
     of_groups = choices_of_groups(given, grouped="groups" in given.columns)
     grouped = bool(of_groups) and of_groups["question"] != Question.SURFACE

@@ -269,8 +269,8 @@ def _check_arguments(
 ) -> None:
     """Raises UnknownMethod or ChoiceError for what no study has."""
     for name in estimators:
-        catalog.load("estimators", name)
-        if catalog.fact("estimators", name, "SIMULATION_ONLY"):
+        bare, _ = catalog.split_options("estimators", name)
+        if catalog.fact("estimators", bare, "SIMULATION_ONLY"):
             raise ChoiceError(
                 f"the estimator {name!r} is for simulations only",
                 f"choose from {', '.join(_list_estimators())}",
