@@ -10,8 +10,8 @@ from activetest.nouns.rows import Array
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
-# when the same log leads to other numbers.
-METHODS = 3
+# when the same log leads to other numbers; the last time only where mc-dropout was the surrogate.
+METHODS, _METHODS_OF_ALL = 4, 3
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -122,6 +122,16 @@ class Round:
     def serves(self, classes: frozenset[int] | None) -> bool:
         """Whether all items predicted as these classes could be drawn; None are all classes."""
         return self.drawn_from is None or (classes is not None and classes <= {*self.drawn_from})
+
+    @property
+    def outdated(self) -> bool:
+        """Whether its version computed numbers by other methods, whatever the surrogate."""
+        return self.methods < _METHODS_OF_ALL
+
+    @property
+    def refitted(self) -> bool:
+        """Whether its surrogate, fitted to the same labels, would be another one today."""
+        return self.methods < METHODS and self.choices["surrogate"] == "mc-dropout"
 
     @property
     def deterministic(self) -> bool:

@@ -11,7 +11,7 @@ from activetest.labels import annotators
 from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
 from activetest.nouns.estimate import RARE
-from activetest.nouns.log import DECLINED, LABELLED, METHODS, Log
+from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.report import EstimateRow, Gate, Note, Weight
 from activetest.pool.groups import LABEL, columns_of
@@ -188,19 +188,31 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
 
 def _describe_older_rounds(log: Log) -> list[Note]:
     """That rounds were drawn by an earlier version, which computed other numbers from them."""
-    older = [each.number for each in log.history if each.methods < METHODS]
-    if not older:
-        return []
-    rounds = f"Round {older[0]} was"
-    if len(older) > 1:
-        # Versions follow each other, and so do their rounds.
-        rounds = f"Rounds {older[0]} to {older[-1]} were"
-    text = (
-        f"{rounds} drawn by an earlier version of activetest. What was drawn and labelled counts "
-        "as it did, but intervals and labels saved are computed by newer methods, so numbers may "
-        "differ from those that the earlier version reported: see the page on intervals."
-    )
-    return [Note(text, Weight.LIMITED)]
+    notes = []
+    if older := [each.number for each in log.history if each.outdated]:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest. What was drawn "
+            "and labelled counts as it did, but intervals and labels saved are computed by newer "
+            "methods, so numbers may differ from those that the earlier version reported: see the "
+            "page on intervals."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    if older := [each.number for each in log.history if each.refitted]:
+        text = (
+            f"{_describe_rounds(older)} drawn with mc-dropout of an earlier version of activetest, "
+            "which learned some of the model's predictions as labels. It does so with "
+            '`study.change(augment="agreement")` alone now, so numbers that rest on it may differ '
+            "from those that the earlier version reported: see the page on methods."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    return notes
+
+
+def _describe_rounds(numbers: Sequence[int]) -> str:
+    """The first to the last of these rounds, and a verb: versions and rounds follow each other."""
+    if len(numbers) == 1:
+        return f"Round {numbers[0]} was"
+    return f"Rounds {numbers[0]} to {numbers[-1]} were"
 
 
 def _describe_deterministic(log: Log, drawn: int) -> list[Note]:

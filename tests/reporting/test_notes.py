@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,7 +13,7 @@ from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import build_view
 from activetest.item_statistics.specification import describe_pool, find_metric
 from activetest.ledger.ledger import Answer
-from activetest.nouns.log import LABELLED
+from activetest.nouns.log import LABELLED, METHODS, Round
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow, Note, Weight, sort_notes
 from activetest.reporting import notes
@@ -441,14 +442,24 @@ def test_how_to_add_a_group_names_those_there_are():
 
 
 def test_rounds_of_earlier_versions_are_named():
-    def older(*methods) -> str:
-        history = [SimpleNamespace(number=k, methods=each) for k, each in enumerate(methods, 1)]
+    def older(*methods, surrogate: str = "agreement") -> str:
+        empty = np.empty(0)
+        history = [
+            Round(k, empty, empty, {"surrogate": surrogate}, {}, (), (), empty, empty, empty, (),
+                  methods=each)
+            for k, each in enumerate(methods, 1)
+        ]  # fmt: skip
         return texts_of(notes._describe_older_rounds(SimpleNamespace(history=history)))
 
-    now = notes.METHODS
-    assert older() == older(now, now) == ""
-    assert older(now - 1, now).startswith("Round 1 was drawn by an earlier version")
-    assert older(now - 1, now - 1, now).startswith("Rounds 1 to 2 were drawn by an earlier")
+    now = METHODS
+    assert older() == older(now, now) == older(now, now, surrogate="mc-dropout") == ""
+    assert older(1, now).startswith("Round 1 was drawn by an earlier version")
+    assert older(1, 2, now).startswith("Rounds 1 to 2 were drawn by an earlier")
+    # Since the methods before the present ones, only mc-dropout has changed.
+    assert older(now - 1, now) == ""
+    changed = older(now - 1, now, surrogate="mc-dropout")
+    assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
+    assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
 
 
 def test_without_an_estimate_there_is_no_rarer_side():
