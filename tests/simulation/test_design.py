@@ -1,0 +1,24 @@
+"""Which strategies a simulation compares."""
+
+import pytest
+
+from activetest.errors import ChoiceError
+from activetest.simulation.design import strategies
+
+ROLES = {"task": "classification", "kind": "prob-columns"}
+COMMON = {"metric": "accuracy", "metrics": ("accuracy",), "augment": "none"}
+
+
+def augmentations(*surrogates: str) -> dict[str, str]:
+    ways = {"acquisitions": ("optimal",), "selections": ("draw",), "powers": (1.0,)}
+    found = strategies(COMMON, ROLES, surrogates=surrogates, **ways)
+    return {each.surrogate: each.augment for each in found}
+
+
+def test_surrogates_that_take_no_augmentation_are_compared_as_they_are():
+    assert augmentations("agreement", "forest") == {"agreement": "outputs", "forest": "none"}
+
+
+def test_an_augmentation_that_no_surrogate_takes_is_refused():
+    with pytest.raises(ChoiceError, match="changes nothing for surrogate 'agreement'"):
+        augmentations("agreement", "model")
