@@ -164,9 +164,13 @@ def test_without_a_wrong_validation_item_all_pass_that_are_as_confident_as_one(c
 
 
 def test_items_where_the_box_was_wrong_are_left_out_all_over_the_pool(class_pool):
-    """A box that is wrong wherever the first feature is positive; labels are of the first items."""
+    """A box that is wrong wherever the first feature is positive; labels are of the first items.
+
+    Features of any unit are standardised.
+    """
     pytest.importorskip("torch")
     pool = class_pool()
+    pool.rows = replace(pool.rows, features=pool.rows.features * np.float32([1000, 0.001]))
     training = known(pool, 150)
     training = with_right(training, training.rows.features[:, 0] <= 0)
     found = chosen(training)
