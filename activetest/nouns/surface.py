@@ -137,6 +137,8 @@ class SurfaceData:
     classes      how many classes there are
     declined     (N,) bool: items that nobody can label, none of which has one; None without any
     supplied     how many of the labels were supplied without a draw: they count as drawn
+    doubt        how many of the labels are expected to be wrong, as far as annotators show it; the
+                 surface takes them as they are
     """
 
     arms: Arms
@@ -148,6 +150,7 @@ class SurfaceData:
     classes: int
     declined: Array | None = None
     supplied: int = 0
+    doubt: float = 0.0
 
     @cached_property
     def membership(self) -> "csr_matrix":

@@ -395,6 +395,15 @@ def write_notes(fitted: PoolSurface) -> list[Note]:
                 Weight.LIMITED,
             )
         )
+    if round(fitted.data.doubt, 1) > 0:
+        notes.append(
+            Note(
+                "The surface takes each label as its most probable class (Dawid-Skene): about "
+                f"{fitted.data.doubt:.1f} of {len(fitted.data.items):,} labels are expected to be "
+                "wrong, which its intervals do not include.",
+                Weight.LIMITED,
+            )
+        )
     if small:
         them = "1 combination" if small == 1 else f"{small:,} combinations"
         have = "has" if small == 1 else "have"

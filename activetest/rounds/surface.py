@@ -105,6 +105,7 @@ def collect_surface_data(log: Log, cache: PoolView, choices: Choices) -> Surface
         classes=len(cache.classes),
         declined=declined,
         supplied=int((log.supplied_status == LABELLED).sum()),
+        doubt=_count_doubtful(log, labels[known], known),
     )
 
 
@@ -305,6 +306,16 @@ def _observe(metric: Metric, rows: Rows, labels: Array) -> Array:
         return np.empty(0)
     values = observe_statistics(rows, labels, metric.statistics)
     return np.clip(np.asarray(metric.smooth(values), float), 0, 1)
+
+
+def _count_doubtful(log: Log, labels: Array, known: Array) -> float:
+    """How many of the labels (n,) are wrong by the probabilities that annotators give classes."""
+    if log.soft is None or log.supplied_soft is None:
+        return 0.0
+    soft = np.concatenate([log.soft, log.supplied_soft])[known]
+    # What is missing to 1 is outside of the classes.
+    soft = np.column_stack([soft, 1 - soft.sum(axis=1)])
+    return float(np.clip(1 - soft[np.arange(len(labels)), labels.astype(int)], 0, 1).sum())
 
 
 def _is_nested(allocation: Allocation | ArmAllocation, certain: Set[str], cache: PoolView) -> bool:

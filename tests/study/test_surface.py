@@ -1,6 +1,7 @@
 """Surfaces of studies: reports, gates, tables and pictures, from the labels that there are."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -242,6 +243,26 @@ def test_numbers_are_called_exact_where_every_item_has_a_label(opened):
     assert all("come from a model" not in note.text for note in report.notes)
     picture = opened.surface().to_svg("sex", "race")
     assert "exact: every item has a label" in picture and "credible" not in picture
+
+
+def test_the_doubt_of_annotators_is_said(opened):
+    opened.change(annotators="dawid-skene")
+    labelled = list(opened.export().to_frame("pyarrow")["id"].to_pylist())
+    assert len(labelled) == 60
+    for annotator, every in (("b", 3), ("c", 4)):
+        rows = [
+            {"id": id, "label": opened.key[id] ^ (place % every == 0), "annotator": annotator}
+            for place, id in enumerate(labelled)
+        ]
+        opened.ingest(rows)
+    report = opened.report()
+    (said,) = (note.text for note in report.notes if "The surface takes each label" in note.text)
+    # As many as the report says of all labels.
+    expected = next(note.text for note in report.notes if "are expected to be wrong" in note.text)
+    count = re.search(r"about (\d+\.\d) of 60 labels", expected)[1]
+    assert float(count) > 0 and f"about {count} of 60 labels are expected to be wrong" in said
+    opened.change(annotators="majority")
+    assert all("The surface takes" not in note.text for note in opened.report().notes)
 
 
 def test_values_that_a_spreadsheet_would_run_are_neutral_in_csv(folder):
