@@ -28,6 +28,7 @@ there without importing the file.
     NEEDS_KINDS         an acquisition that is given which outcomes each metric tells apart
     RIGHT_OR_WRONG      a surrogate that only says whether the prediction is right, not the class
     CHOOSES_GROUPS      it chooses between groups, not between items
+    CONTINUES           whether a surface can be fitted from the state of an earlier fit
     NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
     SIMULATION_ONLY     no study can use it, for example because it draws with replacement

@@ -48,6 +48,7 @@ class Cache:
     parts         names of the auxiliary data that is attached: see auxiliary
     unavailable   {surrogate: why, as a plain sentence}: those of past rounds whose auxiliary data
                   is gone or has changed, so that they cannot predict again
+    keeps_results  whether what compute_stored computes is kept in the folder
     reopen        opens this cache anew, with its parts, and builds again what is damaged; None
                   where nobody knows how
     """
@@ -75,6 +76,8 @@ class Cache:
         if Manifest.read(folder, VERSION).text != manifest.text:
             raise ValueError("another process has replaced the cache")
         self._computed: dict[Hashable, Any] = {}
+        self._results: dict[str, tuple[Any, Mapping[str, Array]]] = {}
+        self.keeps_results = False
         self.reopen: Callable[[], Cache] | None = None
         self._mending = RLock()
 
@@ -177,12 +180,19 @@ class Cache:
     def compute_stored(
         self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
     ) -> Mapping[str, Array]:
-        """What compute() returned for this origin, in this process or an earlier one.
+        """What compute() returned for this origin: the last time, if that was for the same.
 
-        name    of the result, of which the last one is kept
+        name    of the result
         origin  what it follows from, JSON-ready
+
+        In the cache of a study results are kept for later processes, too.
         """
-        return keep_result(self.folder, name, origin, compute)
+        if self._results.get(name, (None,))[0] != origin:
+            found = (
+                keep_result(self.folder, name, origin, compute) if self.keeps_results else compute()
+            )
+            self._results[name] = origin, found
+        return self._results[name][1]
 
     def matches(self, pool: Pool) -> bool:
         """Whether the pool's files and the roles of its columns are those it was built from."""
@@ -324,7 +334,8 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
 
 
 def _reopening(cache: Cache, pool: Pool) -> Cache:
-    """The cache, which builds itself again from the pool where it is damaged."""
+    """The cache, which builds itself again from the pool where it is damaged, and keeps results."""
+    cache.keeps_results = True
     cache.reopen = lambda: ensure_cache(pool, cache.folder, expected=cache.fingerprint)
     return cache
 

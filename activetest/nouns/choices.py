@@ -370,7 +370,7 @@ class Choices:
     )  # fmt: skip
     refit: str = declare(
         "When the surrogate learns again: every round, after K new labels, or when there are twice "
-        "as many labels as it knew.",
+        "as many labels as it knew. A surface is fitted anew as often, and continued in between.",
         Section.ADVANCED, value=Refit.EVERY.value, rule="schedule", metavar="every|K|doubling",
         values=tuple(Refit),
     )  # fmt: skip

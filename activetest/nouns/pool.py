@@ -78,9 +78,9 @@ class PoolView(Protocol):
     def compute_stored(
         self, name: str, origin: Any, compute: Callable[[], Mapping[str, Array]]
     ) -> Mapping[str, Array]:
-        """What compute() returned for this origin, in this process or an earlier one.
+        """What compute() returned for this origin: the last time, if that was for the same.
 
-        name    of the result, of which the last one is kept
+        name    of the result
         origin  what it follows from, JSON-ready
         """
         ...

@@ -5,11 +5,13 @@ A arms that occur in the pool, K attributes, M combinations that are asked about
 from what is believed.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -169,6 +171,19 @@ class SurfaceData:
         total = self.weights.sum()
         return float(self.weights @ self.values / total) if total > 0 else 0.5
 
+    def compute_digest(self) -> str:
+        """Hexadecimal: equal where all of this is equal."""
+        digest = blake2b(digest_size=16)
+        attributes, membership = self.arms.attributes, self.arms.membership
+        digest.update(json.dumps([attributes.names, attributes.values, self.classes]).encode())
+        shares = (membership.indptr, membership.indices, membership.data)
+        pool = (self.arms.codes, *shares, self.confidence, self.predicted, self.declined)
+        for values in (self.items, self.values, self.weights, *pool):
+            if values is not None:
+                digest.update(np.ascontiguousarray(values).data)
+            digest.update(b";")
+        return digest.hexdigest()
+
     def select(self, chosen: Array) -> "SurfaceData":
         """The same pool with these labels (a mask or positions) alone."""
         return replace(
@@ -193,7 +208,7 @@ class Surface:
     predict   from combinations (M, K), whether they occur or not, to their phi (S, M) and psi
               (S or 1, M); those of an arm that occurs are what its attributes alone say
     parts     what it is made of: {name: share}; empty where that is one thing
-    state     what a later fit can begin with
+    state     arrays that a later fit can begin with
     """
 
     method: str
@@ -202,7 +217,7 @@ class Surface:
     psi: Array
     predict: Callable[[Array], tuple[Array, Array]]
     parts: Mapping[str, float] = field(default_factory=dict)
-    state: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Array] = field(default_factory=dict)
 
     @cached_property
     def variance(self) -> Array:
@@ -218,7 +233,11 @@ class SurfaceModule(Protocol):
     """
 
     def fit(
-        self, data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None = None
+        self,
+        data: SurfaceData,
+        *,
+        rng: np.random.Generator,
+        earlier: Mapping[str, Array] | None = None,
     ) -> Surface:
         """The surface of the data; from the state of an earlier fit of the same method, if any."""
         ...

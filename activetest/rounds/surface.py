@@ -1,10 +1,11 @@
 """The surface of a study: its arms, the labels it is fitted to, and the fit.
 
-A surface is a function of the log, the choices and the seed: every fit begins anew, so that a
-report can be made again from the ledger alone.
+A surface is a function of the log, the choices and the seed, so that a report can be made again
+from the ledger alone. A fit begins anew, or, between the refits that `refit` schedules, with the
+state of a fit to the labels of the last one, whether it was kept or has to be computed again.
 """
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable, PoolError
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Facts, Metric
-from activetest.nouns.choices import AUTO, Choices, Task
+from activetest.nouns.choices import AUTO, Choices, Refit, Task
 from activetest.nouns.log import (
     DECLINED,
     LABELLED,
+    METHODS,
     Allocation,
     ArmAllocation,
     Log,
@@ -131,10 +133,37 @@ def fit_surface(
     """
     data = collect_surface_data(log, cache, choices)
     name, options = catalog.split_options("surfaces", choices.surface)
-    rng = make_generator(seed, len(log.history) + 1, "surface")
+    method = catalog.load("surfaces", name)
+
+    def fit_state(first: SurfaceData, count: int) -> Mapping[str, Array]:
+        begun: Surface = method.fit(first, rng=make_generator(seed, count, "refit"), **options)
+        return begun.state
+
+    rng, earlier = make_generator(seed, len(log.history) + 1, "surface"), None
     with one_blas_thread():
-        surface: Surface = catalog.load("surfaces", name).fit(data, rng=rng, **options)
+        count = count_refit_labels(choices.refit, len(data.items))
+        if 0 < count < len(data.items) and catalog.fact("surfaces", name, "CONTINUES"):
+            # By the round that asked for them, or knew them first.
+            known = np.concatenate([log.status, log.supplied_status]) == LABELLED
+            since = np.concatenate([log.round, log.supplied_round])[known]
+            first = data.select(np.argsort(since, kind="stable")[:count])
+            origin = [choices.surface, seed, METHODS, first.compute_digest()]
+            earlier = cache.compute_stored("surface", origin, lambda: fit_state(first, count))
+        surface: Surface = method.fit(data, rng=rng, earlier=earlier, **options)
     return surface, data
+
+
+def count_refit_labels(refit: str, labels: int) -> int:
+    """Of so many labels, those that there were when a surface was last due to be fitted anew.
+
+    A surface has no rounds of its own: it is due at every multiple of a number of labels, or at
+    every power of two.
+    """
+    if refit == Refit.EVERY:
+        return labels
+    if refit == Refit.DOUBLING:
+        return 1 << (labels.bit_length() - 1) if labels else 0
+    return labels - labels % int(refit)
 
 
 def find_arms(cache: PoolView, attributes: tuple[str, ...], model: str = AUTO) -> Arms:

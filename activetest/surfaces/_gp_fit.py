@@ -9,8 +9,10 @@ Randomness comes from the given numpy Generator alone: it draws the first parame
 a torch.Generator of our own, so that torch's global state is neither read nor written.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from types import ModuleType
 from typing import Any
 
@@ -68,6 +70,8 @@ _DRAWS, _MOST_NUMBERS, _FEWEST_DRAWS = 200, 20_000_000, 50
 _CHUNK = 4096
 # How close phi comes to 0 and 1, and the least psi, alpha and beta.
 _MARGIN, _LEAST = 1e-5, 1e-3
+# What in a state says which model its parameters are of.
+_MODEL = "model"
 # psi of a method without one: an arm's accuracy is phi itself.
 _NO_SCALE = 1e9
 
@@ -95,12 +99,12 @@ def fit_surface(
     method: GpMethod,
     data: SurfaceData,
     rng: np.random.Generator,
-    earlier: Surface | None,
+    earlier: Mapping[str, Array] | None,
     options: Mapping[str, Any],
 ) -> Surface:
     """The surface of the data: a fit from the start, or a shorter one from the state of an earlier.
 
-    An earlier surface counts if it is of the same method, options of the model and arms. Raises
+    An earlier state counts if it is of the same method, options of the model and arms. Raises
     ChoiceError without torch.
     """
     chosen = {
@@ -134,23 +138,17 @@ def _fit_surface(
     method: GpMethod,
     data: SurfaceData,
     rng: np.random.Generator,
-    earlier: Surface | None,
+    earlier: Mapping[str, Array] | None,
     options: dict[str, Any],
 ) -> Surface:
     """The surface, with torch on one thread."""
     arms = data.arms
     inputs = encode_arms(arms.attributes, arms.codes, options["inputs"])
-    same = {
-        "method": method.name,
-        "attributes": arms.attributes,
-        "arms": len(arms),
-        **{name: options[name] for name in ("link", "inputs", "embedding", "inducing")},
-    }
+    named = [options[name] for name in ("link", "inputs", "embedding", "inducing")]
+    model = _mark_model([method.name, arms.attributes.values, arms.codes.tolist(), named])
     seeds = rng.integers(2**63, size=2).tolist()
-    state = earlier.state if earlier is not None else {}
-    if continues := state.get("model") == same:
-        start = state["parameters"]
-    else:
+    start = dict(earlier or {})
+    if not (continues := np.array_equal(start.pop(_MODEL, []), model)):
         start = draw_parameters(
             inputs,
             _find_centers(method, options["link"], data.mean),
@@ -183,7 +181,12 @@ def _fit_surface(
         return predict_all(codes)[1:]
 
     mean, phi, psi = predict_all(arms.codes)
-    return Surface(method.name, mean, phi, psi, predict, state={"model": same, "parameters": found})
+    return Surface(method.name, mean, phi, psi, predict, state={**found, _MODEL: model})
+
+
+def _mark_model(content: list[Any]) -> Array:
+    """(16,) uint8: equal for models that share their parameters."""
+    return np.frombuffer(blake2b(json.dumps(content).encode(), digest_size=16).digest(), np.uint8)
 
 
 def _find_centers(method: GpMethod, link: str, mean: float) -> Array:

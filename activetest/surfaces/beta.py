@@ -1,5 +1,7 @@
 """A Beta for every arm by itself (Beta-I, Piratla 2021, sections 3 and 4.4; Ji 2021)."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from activetest.nouns.rows import Array
@@ -9,7 +11,9 @@ from activetest.nouns.surface import Surface, SurfaceData
 STRENGTH = 0.1
 
 
-def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None = None) -> Surface:
+def fit(
+    data: SurfaceData, *, rng: np.random.Generator, earlier: Mapping[str, Array] | None = None
+) -> Surface:
     """Each arm's counts, and the mean of all labels with the weight of a tenth of a label."""
     del rng, earlier
     prior = data.mean

@@ -1,9 +1,11 @@
 """BetaGP-SL that pools the labels of sparse arms (BetaGP-SLP, Piratla 2021, section 3.3)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
 from activetest.surfaces._gp_fit import (
     GP_OPTIONS,
@@ -13,6 +15,7 @@ from activetest.surfaces._gp_fit import (
     fit_surface,
 )
 
+CONTINUES = True
 OPTIONS: dict[str, Any] = {**GP_OPTIONS, **SUPERVISION_OPTIONS, **POOLING_OPTIONS}
 METHOD = GpMethod("beta-gp-slp", "mean-scale", OPTIONS)
 
@@ -21,7 +24,7 @@ def fit(
     data: SurfaceData,
     *,
     rng: np.random.Generator,
-    earlier: Surface | None = None,
+    earlier: Mapping[str, Array] | None = None,
     **options: Any,
 ) -> Surface:
     """As beta-gp-sl, where arms with few labels have the mean counts of their neighbours.

@@ -1,12 +1,16 @@
 """One value for every arm: the mean of all labels (CPredictor, Piratla 2021, section 4.3)."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
 
 
-def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None = None) -> Surface:
+def fit(
+    data: SurfaceData, *, rng: np.random.Generator, earlier: Mapping[str, Array] | None = None
+) -> Surface:
     """The mean of the labels, as sure as their number makes it.
 
     Uncertain by Jeffreys's posterior of the mean; arms are taken to have the same value.

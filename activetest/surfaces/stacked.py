@@ -14,7 +14,6 @@ in each by its share, so that what other arms say of one still holds part of its
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -34,12 +33,12 @@ from activetest.surfaces._own_counts import (
     find_weights,
 )
 
+CONTINUES = True
+
 # Draws from what is believed, over all members.
 DRAWS = 128
-# Evaluations of the marginal likelihood, by the number of hyperparameters: cold and warm.
+# Evaluations of the marginal likelihood, by the number of hyperparameters.
 EVALUATIONS = {1: 8, 2: 16, 3: 24}
-# A warm fit keeps its hyperparameters until labels have grown by this factor.
-GROWTH = 1.25
 # Labels below which hyperparameters stay at the centre of their prior, and strengths begin here.
 FEWEST, STRENGTH = 20, 30.0
 # A process is fitted again where its strength moves discounted counts by more than this share.
@@ -81,11 +80,13 @@ class Member:
     variance: Array
     strength: float
     draw: Callable[[int, np.random.Generator], Prediction]
-    state: Mapping[str, Any]
+    state: Mapping[str, Array]
 
 
-def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None = None) -> Surface:
-    """The surface; from an earlier one the hyperparameters, until labels have grown by a quarter.
+def fit(
+    data: SurfaceData, *, rng: np.random.Generator, earlier: Mapping[str, Array] | None = None
+) -> Surface:
+    """The surface; with the hyperparameters of an earlier state that had labels enough.
 
     Time grows with the cube of the arms that have labels, up to 5,000 of them; the labels of others
     count for their own arm alone.
@@ -126,9 +127,9 @@ def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None 
             scales.append(combine_strengths(strength, np.clip(mean, 1e-6, 1 - 1e-6), variance))
         return np.concatenate(means), np.concatenate(scales).astype(np.float32)
 
-    searched = data.weights.sum()
+    searched = data.weights.sum()[None]
     if earlier is not None and not _is_due(data, earlier):
-        searched = earlier.state["searched"]
+        searched = earlier["searched"]
     return Surface(
         method="stacked",
         mean=phi.mean(axis=0, dtype=float),
@@ -137,8 +138,12 @@ def fit(data: SurfaceData, *, rng: np.random.Generator, earlier: Surface | None 
         predict=predict,
         parts={name: float(count) / DRAWS for name, count in chosen.items()},
         state={
-            "searched": float(searched),
-            **{name: member.state for name, member in members.items()},
+            "searched": searched,
+            **{
+                f"{name}.{key}": values
+                for name, member in members.items()
+                for key, values in member.state.items()
+            },
         },
     )
 
@@ -149,27 +154,32 @@ def _find_observed(data: SurfaceData) -> tuple[Array, Array]:
     return arms, data.counts[arms]
 
 
-def _is_due(data: SurfaceData, earlier: Surface | None) -> bool:
-    """Whether hyperparameters are looked for again."""
-    if data.weights.sum() < FEWEST:
-        return False
-    return earlier is None or bool(
-        data.weights.sum() > GROWTH * max(earlier.state["searched"], FEWEST)
-    )
+def _is_due(data: SurfaceData, earlier: Mapping[str, Array] | None) -> bool:
+    """Whether hyperparameters are looked for: where there are labels enough, and were not then."""
+    enough = data.weights.sum() >= FEWEST
+    return bool(enough and (earlier is None or earlier["searched"][0] < FEWEST))
 
 
-def _fit_members(data: SurfaceData, earlier: Surface | None) -> dict[str, Member]:
+def _fit_members(data: SurfaceData, earlier: Mapping[str, Array] | None) -> dict[str, Member]:
     """All members that these labels and this pool allow."""
-    states = {} if earlier is None else earlier.state
     search = _is_due(data, earlier)
+
+    def find_state(name: str) -> dict[str, Array]:
+        begin = f"{name}."
+        return {
+            key.removeprefix(begin): values
+            for key, values in (earlier or {}).items()
+            if key.startswith(begin)
+        }
+
     members = {"constant": _fit_constant(data)}
     if len(_find_observed(data)[0]):
         for name, kernel in PROCESSES.items():
-            members[name] = _fit_process(data, kernel, states.get(name), search)
+            members[name] = _fit_process(data, kernel, find_state(name), search)
         if data.weights.sum() >= boosting.FEWEST:
-            members["boosted trees"] = _fit_trees(data, states.get("boosted trees"), search)
+            members["boosted trees"] = _fit_trees(data)
     if data.confidence is not None:
-        members["confidence"] = _fit_confidence(data, states.get("confidence"), search)
+        members["confidence"] = _fit_confidence(data, find_state("confidence"), search)
     return members
 
 
@@ -200,7 +210,7 @@ def _fit_constant(data: SurfaceData) -> Member:
 
 
 def _fit_process(
-    data: SurfaceData, kernel: hamming.Kernel, state: Mapping[str, Any] | None, search: bool
+    data: SurfaceData, kernel: hamming.Kernel, state: Mapping[str, Array], search: bool
 ) -> Member:
     """A Gaussian process in the Hamming distance; its strength, then the process again with it."""
     arms, counts = _find_observed(data)
@@ -212,8 +222,8 @@ def _fit_process(
     numbers, sizes = data.arms.numbers[arms[most]], data.arms.attributes.sizes
     strength, theta = STRENGTH, np.array(kernel.start)
     slope = np.zeros(len(most))
-    if state is not None:
-        strength, theta = state["strength"], state["theta"]
+    if state:
+        strength, theta = float(state["strength"][0]), state["theta"]
         _, here, there = np.intersect1d(numbers, state["numbers"], return_indices=True)
         slope[here] = state["slope"][there]
     if search:
@@ -240,7 +250,7 @@ def _fit_process(
         rest = at(data.arms.codes)
         return Prediction(rest, rest, at)
 
-    kept = {"theta": theta, "strength": strength, "numbers": numbers, "slope": slope}
+    kept = {"theta": theta, "strength": np.array([strength]), "numbers": numbers, "slope": slope}
     return Member(mean, variance, strength, draw, kept)
 
 
@@ -254,7 +264,7 @@ def _predict_others(found: hamming.Fit, codes: Array, most: Array) -> tuple[Arra
     return hamming.find_moments(latent, spread)
 
 
-def _fit_trees(data: SurfaceData, state: Mapping[str, Any] | None, search: bool) -> Member:
+def _fit_trees(data: SurfaceData) -> Member:
     """Boosted trees: of each fold of arms those that the other folds grew.
 
     The error of their means is part of the strength.
@@ -262,11 +272,8 @@ def _fit_trees(data: SurfaceData, state: Mapping[str, Any] | None, search: bool)
     arms, counts = _find_observed(data)
     attributes = data.arms.attributes
     codes = data.arms.codes[arms]
-    if state is None or search:
-        folds = boosting.assign_folds(data.arms.numbers[arms])
-        models = boosting.fit_folds(codes, counts, attributes.sizes, folds)
-    else:
-        models = state["models"]
+    folds = boosting.assign_folds(data.arms.numbers[arms])
+    models = boosting.fit_folds(codes, counts, attributes.sizes, folds)
 
     def at(codes: Array) -> Array:
         folds = boosting.assign_folds(attributes.number(codes))
@@ -284,13 +291,13 @@ def _fit_trees(data: SurfaceData, state: Mapping[str, Any] | None, search: bool)
         rest = np.tile(at(data.arms.codes), (draws, 1))
         return Prediction(rest, rest, lambda codes: np.tile(at(codes), (draws, 1)))
 
-    return Member(mean, variance, strength, draw, {"models": models})
+    return Member(mean, variance, strength, draw, {})
 
 
-def _fit_confidence(data: SurfaceData, state: Mapping[str, Any] | None, search: bool) -> Member:
+def _fit_confidence(data: SurfaceData, state: Mapping[str, Array], search: bool) -> Member:
     """The regression on the model's confidence, and its average over the items of every arm."""
     arms, counts = _find_observed(data)
-    theta = confidence.START if state is None else state["theta"]
+    theta = state["theta"] if state else confidence.START
     entries = confidence.list_entries(data)
     if search:
         theta = confidence.search(data, entries, theta, EVALUATIONS[2])

@@ -106,7 +106,7 @@ def measure(pool: SurfacePool, method: str, labels: int, seed: int) -> dict:
         # As `next` does: a dozen labels more, and the surface from before.
         start = time.perf_counter()
         more = pool.label(labels + 12)
-        module.fit(more, rng=np.random.default_rng(seed), earlier=surface, **keywords)
+        module.fit(more, rng=np.random.default_rng(seed), earlier=surface.state, **keywords)
         warm = time.perf_counter() - start
     values = estimate_arms(surface, data, LEVEL)
     share = np.bincount(data.arms.of_item, pool.right) / data.arms.support

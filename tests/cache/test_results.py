@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from activetest.cache.cache import list_damage
+from activetest.cache.cache import ensure_cache, list_damage
 from activetest.cache.results import keep_result, list_results
 from activetest.errors import CacheRebuilt
+from activetest.pool.pool import Pool
 from tests.makers import build_pool
 
 VALUES = {"first": np.arange(6.0).reshape(2, 3), "second": np.array([3, 1], np.int32)}
@@ -74,10 +75,26 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path, compute):
 
 def test_damage_of_a_result_is_listed_with_that_of_the_cache(tmp_path, compute):
     cache = build_pool(tmp_path, 30)
-    folder = cache.folder
+    cache.keeps_results, folder = True, cache.folder
     assert list_damage(folder) == []
     check(cache.compute_stored("model", 1, compute))
     file = folder / "results" / "model" / "second.npy"
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     (found,) = list_damage(folder)
     assert "second" in found
+
+
+def test_only_the_cache_of_a_study_keeps_results_for_later_processes(tmp_path, compute):
+    cache = build_pool(tmp_path, 30)
+    for _ in range(2):
+        check(cache.compute_stored("model", 1, compute))
+    assert compute.calls == 1 and list_results(cache.folder) == []
+    cache.compute_stored("model", 2, compute)
+    cache.compute_stored("model", 1, compute)
+    assert compute.calls == 3
+    study = ensure_cache(Pool.open(str(tmp_path / "pool.parquet")), cache.folder)
+    check(study.compute_stored("model", 1, compute))
+    assert compute.calls == 4 and list_results(cache.folder) == ["results/model"]
+    again = ensure_cache(Pool.open(str(tmp_path / "pool.parquet")), cache.folder)
+    check(again.compute_stored("model", 1, compute))
+    assert compute.calls == 4

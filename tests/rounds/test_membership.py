@@ -129,18 +129,29 @@ def test_a_model_that_has_learned_is_kept_for_as_long_as_attributes_are_the_same
 
     monkeypatch.setattr(full, "fit", fit)
     names = ("sex", "race")
-    pool = build_table(tmp_path, columns, attributes=names)
+
+    def build_kept(name: str) -> cache.Cache:
+        built = build_table(tmp_path, columns, name=name, attributes=names)
+        built.keeps_results = True
+        return built
+
+    def reopen() -> cache.Cache:
+        opened = cache.open_cache(pool.folder)
+        opened.keeps_results = True
+        return opened
+
+    pool = build_kept("pool")
     first = find_arms(pool, names)
-    second = find_arms(cache.open_cache(pool.folder), names)
+    second = find_arms(reopen(), names)
     assert len(fitted) == 1
     np.testing.assert_array_equal(first.membership.toarray(), second.membership.toarray())
     # Another model, then that one again: the last one is kept.
-    find_arms(cache.open_cache(pool.folder), names, "temperature")
-    find_arms(cache.open_cache(pool.folder), names)
+    find_arms(reopen(), names, "temperature")
+    find_arms(reopen(), names)
     assert len(fitted) == 2
 
     def find_others(name: str) -> None:
-        other = build_table(tmp_path, columns, name=name, attributes=names)
+        other = build_kept(name)
         shutil.copytree(pool.folder / "results", other.folder / "results")
         find_arms(other, names)
 

@@ -7,14 +7,25 @@ import pytest
 from pytest import approx
 
 from activetest import catalog
+from activetest.cache.cache import Cache, open_cache
 from activetest.errors import ChoiceError, NotEstimable, PoolError, UnknownMethod
 from activetest.nouns.choices import Choices
-from activetest.nouns.log import DECLINED, PENDING, ArmAllocation, Log
+from activetest.nouns.log import DECLINED, PENDING, ArmAllocation, Log, truncate_log
 from activetest.rounds import surface as surfaces
 from activetest.rounds.surface import collect_surface_data, describe_arms, find_arms, fit_surface
+from activetest.surfaces import stacked
 from tests.makers import build_table, label_items, play_rounds, set_status, supply_labels
 
 ROWS = 90
+
+
+def reopen(pool: Cache) -> Cache:
+    """The same pool, in a process that has computed nothing."""
+    opened = open_cache(pool.folder)
+    assert opened is not None
+    return opened
+
+
 SURFACE = Choices(
     "accuracy",
     ("accuracy", "error"),
@@ -227,3 +238,88 @@ def test_weights_of_rows_are_computed_again_from_what_a_round_keeps(pool):
             surfaces.weigh_rows(replace(allocation, arms=(lost,), weight=(1.0,)), rows, pool)
     with pytest.raises(NotEstimable, match="no longer the same"):
         surfaces.weigh_rows(replace(allocation, attributes=("place", "height")), rows, pool)
+
+
+# --- between refits
+
+
+@pytest.mark.parametrize(
+    ("refit", "labels", "then"),
+    [
+        ("every", 37, 37),
+        ("doubling", 0, 0),
+        ("doubling", 1, 1),
+        ("doubling", 31, 16),
+        ("doubling", 32, 32),
+        ("20", 19, 0),
+        ("20", 20, 20),
+        ("20", 59, 40),
+    ],
+)
+def test_a_surface_is_fitted_anew_as_often_as_refit_says(refit, labels, then):
+    assert surfaces.count_refit_labels(refit, labels) == then
+
+
+def test_between_refits_a_fit_continues_the_one_to_the_labels_of_the_last(pool, truth, monkeypatch):
+    fits, learn = [], stacked.fit
+
+    def fit(data, *, rng, earlier=None):
+        fits.append((len(data.items), earlier is not None))
+        return learn(data, rng=rng, earlier=earlier)
+
+    monkeypatch.setattr(stacked, "fit", fit)
+    rare = replace(SURFACE, surface="stacked", refit="40", acquisition="uniform")
+    log = play_rounds(pool, truth, (rare, 40), (rare, 15))
+    surface, data = fit_surface(log, pool, rare, seed=3)
+    assert fits == [(40, False), (55, True)]
+    # The labels of the refit are those of the rounds before.
+    first = fit_surface(truncate_log(log, 1, supplied=0), pool, rare, seed=3)[1]
+    assert set(first.items) == set(data.items[:40])
+    assert fits[2:] == [(40, False)]
+    # The same without what was kept, and whatever was asked before.
+    fits.clear()
+    again = fit_surface(log, reopen(pool), rare, seed=3)[0]
+    assert fits == [(40, False), (55, True)]
+    np.testing.assert_array_equal(surface.phi, again.phi)
+    fit_surface(log, pool, rare, seed=3)
+    assert fits[2:] == [(55, True)]
+    # Another label of the first 40, another seed or method, and it is another state.
+    wrong = replace(log, labels=np.where(np.arange(55) == 5, (log.labels + 1) % 3, log.labels))
+    for changed, seed in ((log, 4), (wrong, 4)):
+        fits.clear()
+        fit_surface(changed, pool, rare, seed=seed)
+        assert fits == [(40, False), (55, True)]
+    fits.clear()
+    anew = fit_surface(log, pool, replace(rare, refit="every"), seed=3)[0]
+    assert fits == [(55, False)]
+    assert not np.array_equal(anew.phi, surface.phi)
+    np.testing.assert_allclose(anew.mean, surface.mean, atol=0.1)
+
+
+def test_labels_that_were_supplied_early_are_among_the_first(pool, truth, monkeypatch):
+    first, learn = [], stacked.fit
+
+    def fit(data, *, rng, earlier=None):
+        first.append({*data.items.tolist()})
+        return learn(data, rng=rng, earlier=earlier)
+
+    monkeypatch.setattr(stacked, "fit", fit)
+    rare = replace(SURFACE, surface="stacked", refit="40", acquisition="uniform")
+    log = supply_labels(Log.empty(), range(10), truth)
+    log = play_rounds(pool, truth, (rare, 30), (rare, 20), log=log)
+    fit_surface(log, pool, rare, seed=3)
+    assert [len(items) for items in first] == [40, 60]
+    assert first[0] == {*range(10), *log.rows[:30].tolist()}
+
+
+def test_a_method_that_cannot_continue_is_always_fitted_anew(pool, truth, monkeypatch):
+    rare = replace(SURFACE, refit="40", acquisition="uniform")
+    log = play_rounds(pool, truth, (rare, 40), (rare, 15))
+
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(pool, "compute_stored", refuse)
+    found = fit_surface(log, pool, rare, seed=3)[0]
+    every = fit_surface(log, pool, replace(rare, refit="every"), seed=3)[0]
+    np.testing.assert_array_equal(found.mean, every.mean)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -243,6 +244,17 @@ def test_numbers_are_called_exact_where_every_item_has_a_label(opened):
     assert all("come from a model" not in note.text for note in report.notes)
     picture = opened.surface().to_svg("sex", "race")
     assert "exact: every item has a label" in picture and "credible" not in picture
+
+
+def test_where_a_fit_continues_is_kept_and_found_again_without_the_cache(opened):
+    opened.change(surface="stacked", refit="50")
+    first = opened.surface().to_csv()
+    assert Path("study/cache/results/surface/manifest.json").exists()
+    assert at.Study.open("study").surface().to_csv() == first
+    shutil.rmtree("study/cache")
+    assert at.Study.open("study").surface().to_csv() == first
+    opened.change(refit="every")
+    assert opened.surface().to_csv() != first
 
 
 def test_the_doubt_of_annotators_is_said(opened):

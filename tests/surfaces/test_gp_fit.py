@@ -48,7 +48,7 @@ def test_one_arm_has_the_posterior_of_its_labels(link):
     """Gaussian belief of f, with its hyperparameters held: moments as by quadrature."""
     data = make_data(40, arms=1)
     surface = fit("bern-gp", data, link=link, inputs="index", steps=50, rate=0.1, prior=0.0)
-    parameters = surface.state["parameters"]
+    parameters = surface.state
     center = parameters["center"][0]
     scale = np.logaddexp(0, parameters["raw_scale"][0])
     right, wrong = data.counts[0]
@@ -102,14 +102,14 @@ def test_the_same_generator_gives_the_same_surface_and_torch_stays_as_it_was(nam
 def test_an_update_goes_on_from_the_state_and_a_change_of_the_model_starts_anew():
     data, more = make_data(60), make_data(80)
     earlier = fit("beta-gp-slp", data)
-    same = fit("beta-gp-slp", more, earlier=earlier, update_steps=1, update_rate=0.0)
+    same = fit("beta-gp-slp", more, earlier=earlier.state, update_steps=1, update_rate=0.0)
     np.testing.assert_allclose(same.mean, earlier.mean)
-    moved = fit("beta-gp-slp", more, earlier=earlier, update_steps=5, update_rate=0.001)
+    moved = fit("beta-gp-slp", more, earlier=earlier.state, update_steps=5, update_rate=0.001)
     assert 0 < np.abs(moved.mean - earlier.mean).max() < 0.05
-    other = fit("beta-gp-slp", more, earlier=earlier, link="plain")
+    other = fit("beta-gp-slp", more, earlier=earlier.state, link="plain")
     np.testing.assert_array_equal(other.mean, fit("beta-gp-slp", more, link="plain").mean)
     np.testing.assert_array_equal(
-        fit("beta-gp-sl", more, earlier=earlier).mean, fit("beta-gp-sl", more).mean
+        fit("beta-gp-sl", more, earlier=earlier.state).mean, fit("beta-gp-sl", more).mean
     )
 
 

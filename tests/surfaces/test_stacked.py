@@ -53,7 +53,8 @@ def few_trees(monkeypatch):
 
 def fit(data: SurfaceData, earlier: Surface | None = None) -> Surface:
     """The surface with one seed."""
-    return stacked.fit(data, rng=np.random.default_rng(7), earlier=earlier)
+    state = None if earlier is None else earlier.state
+    return stacked.fit(data, rng=np.random.default_rng(7), earlier=state)
 
 
 def test_it_says_what_it_is_made_of_and_learns_main_effects():
@@ -154,16 +155,22 @@ def test_arms_that_have_nothing_in_common_are_what_their_own_labels_say():
     assert np.abs(surface.mean - own).max() < 0.12
 
 
-def test_a_warm_fit_keeps_hyperparameters_until_labels_have_grown():
+def test_a_fit_that_continues_keeps_hyperparameters_that_labels_have_chosen():
     data, _ = make_data(320)
     cold = fit(data.select(np.arange(300)))
-    warm = fit(data, cold)
+    warm, anew = fit(data, cold), fit(data)
     for name in stacked.PROCESSES:
-        assert (warm.state[name]["theta"] == cold.state[name]["theta"]).all()
+        np.testing.assert_array_equal(warm.state[f"{name}.theta"], cold.state[f"{name}.theta"])
+    assert any(
+        (anew.state[f"{name}.theta"] != cold.state[f"{name}.theta"]).any()
+        for name in stacked.PROCESSES
+    )
     assert warm.state["searched"] == 300
-    np.testing.assert_allclose(warm.mean, fit(data).mean, atol=0.05)
-    grown = fit(make_data(400)[0], cold)
-    assert grown.state["searched"] == 400
+    np.testing.assert_allclose(warm.mean, anew.mean, atol=0.05)
+    assert np.abs(warm.mean - cold.mean).max() > 0.001
+    # Of too few labels hyperparameters are those of the prior, and are looked for later.
+    few = fit(data.select(np.arange(stacked.FEWEST - 1)))
+    assert fit(data, few).state["searched"] == 320
 
 
 def test_arms_beyond_those_that_enter_exactly_still_count_for_themselves(monkeypatch):
@@ -185,7 +192,7 @@ def test_traces_of_labels_do_not_enter_a_process(monkeypatch):
     data = data.select(np.isin(data.items, first))
     monkeypatch.setattr(stacked, "AT_LEAST", 5)
     surface = fit(data)
-    assert not set(surface.state["pairs"]["numbers"]) & {0, 1, 2}
+    assert not set(surface.state["pairs.numbers"].tolist()) & {0, 1, 2}
     assert np.isfinite(surface.variance).all()
 
 
