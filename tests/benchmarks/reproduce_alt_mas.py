@@ -1,0 +1,365 @@
+"""ALT-MAS (section 4 and appendix C.3), scaled down: metrics of models from few labels.
+
+    python tests/benchmarks/reproduce_alt_mas.py FOLDER [--pools digits,mnist_missing7,cifar10]
+        [--models given,weaker,other] [--sets precision,recall,accuracy,macro,all]
+        [--methods alt-mas,bald,tradition,default,alt-mas-draw] [--seeds 5] [--workers 2]
+        [--results alt_mas.jsonl] [--first N] [--last N] [--step N] [--summary]
+
+FOLDER holds NAME.parquet, NAME.labels.csv and NAME.train.parquet of the pools, which have 64
+features each. Studies begin with random labels, the same for all methods of a seed (digits and
+mnist_missing7: 100, cifar10: 500), and go on in steps of 20 (cifar10: 50) to 500 (cifar10: 1,500);
+after each step the surrogate learns anew. --step 1 is the paper's way.
+
+Models under test: given, the pool's own; weaker, a network with 256 hidden units that was stopped
+after three steps of 256 training rows; other, such a network that learned the training rows of
+another pool (digits: cifar10; mnist_missing7 and cifar10: digits). Sets of metrics: precision and
+recall of class 2, accuracy, accuracy with macro-precision and macro-recall, and accuracy with
+precision and recall of each class.
+
+ALT-MAS         mc-dropout, augment agreement, metric-information, top; estimator alt-mas
+BALD            mc-dropout, augment none, bald, top; estimator alt-mas[plug-in=nothing]
+Tradition       uniform draws; the formula of the metric on the items with a label
+default         what this program does for these metrics by default; doubly-robust
+ALT-MAS drawn   as ALT-MAS, but items are drawn in proportion to their scores; doubly-robust
+
+Errors are relative, in percent, where the truth is 0 absolute; of a set, the mean over its metrics,
+without those that the truth leaves undefined. An estimate that is 0/0 counts as 0. Tables: mean
+over seeds ± standard error, of the mean over all looks and at the last one. Differences are paired
+over seeds; one by more than two standard errors counts as a win. --summary plays nothing, and
+tells what there is. Every study is kept in --results as it is finished, and not played again.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+from alt_mas_studies import (
+    METHODS,
+    MODELS,
+    SETS,
+    Scene,
+    Task,
+    find_metrics,
+    find_truth,
+    keep_scene,
+    list_sets,
+    open_scene,
+    play,
+)
+
+from activetest.simulation.workers import run_tasks
+
+# {pool: first sample, labels at the end, labels a step}
+PLAN = {"digits": (100, 500, 20), "mnist_missing7": (100, 500, 20), "cifar10": (500, 1500, 50)}
+# {name: method, estimator}: those that are compared, and variants.
+COMPARED = {
+    "ALT-MAS": ("alt-mas", "alt-mas"),
+    "BALD": ("bald", "alt-mas[plug-in=nothing]"),
+    "Tradition": ("tradition", "plain"),
+    "default": ("default", "doubly-robust"),
+    "ALT-MAS drawn": ("alt-mas-draw", "doubly-robust"),
+}
+VARIANTS = {
+    "drawn, alt-mas": ("alt-mas-draw", "alt-mas"),
+    "labels+augmented": ("alt-mas", "alt-mas[plug-in=labels+augmented]"),
+    "plug-in nothing": ("alt-mas", "alt-mas[plug-in=nothing]"),
+    "ase": ("alt-mas", "ase"),
+    "BALD, plug-in labels": ("bald", "alt-mas"),
+    "Tradition, iid": ("tradition", "iid"),
+}
+WAYS = COMPARED | VARIANTS
+RIVALS = ("BALD", "Tradition", "default")
+
+Records = dict[Task, dict[int, dict]]
+# {seed: (L,) error at every look}, and of every model, set and way
+Curves = dict[int, np.ndarray]
+Errors = dict[tuple[str, str, str], Curves]
+
+
+def main() -> None:
+    """Play the studies that are missing, and print the tables."""
+    options = arguments()
+    tasks = list_tasks(options)
+    with open_scene(options.folder, options.pools, options.models) as scene:
+        kept = read_records(options.results)
+        if not options.summary:
+            missing = [task for task in tasks if not is_complete(task, kept)]
+            for task, records in run_tasks(keep_scene, (scene,), play, missing, options.workers):
+                with options.results.open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(record) + "\n" for record in records)
+                kept[task] = {record["labels"]: record for record in records}
+        summarise(scene, tasks, kept, options)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    for name, values in (("pools", PLAN), ("models", MODELS), ("sets", SETS), ("methods", METHODS)):
+        parser.add_argument(f"--{name}", default=",".join(values))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, help="random labels that a study begins with")
+    parser.add_argument("--last", type=int, help="labels that a study ends with")
+    parser.add_argument("--step", type=int, help="labels between two fits")
+    parser.add_argument("--results", type=Path, default=Path("alt_mas.jsonl"))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--summary", action="store_true", help="play nothing")
+    options = parser.parse_args()
+    for name in ("pools", "models", "sets", "methods"):
+        setattr(options, name, getattr(options, name).split(","))
+    return options
+
+
+def list_tasks(options: argparse.Namespace) -> list[Task]:
+    """All studies, seed by seed."""
+    tasks = []
+    for pool in options.pools:
+        plan = zip((options.first, options.last, options.step), PLAN[pool], strict=True)
+        first, last, step = (usual if given is None else given for given, usual in plan)
+        tasks += [
+            Task(pool, model, metrics, method, seed, first, last, step)
+            for seed in range(options.seeds)
+            for model in options.models
+            for method in options.methods
+            for metrics in list_sets(method, options.sets)
+        ]
+    return tasks
+
+
+def read_records(file: Path) -> Records:
+    """{task: {labels: record}} of the complete lines of a file."""
+    found: Records = defaultdict(dict)
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
+    for record in map(json.loads, (line for line in lines if line.endswith("\n"))):
+        task = Task(**{name: record[name] for name in Task.__dataclass_fields__})
+        found[task][record["labels"]] = record
+    return found
+
+
+def is_complete(task: Task, kept: Records) -> bool:
+    """Whether every look of a study is kept."""
+    return set(task.looks) <= set(kept.get(task, ()))
+
+
+def summarise(scene: Scene, tasks: list[Task], kept: Records, options: argparse.Namespace) -> None:
+    """Print everything that the finished studies say."""
+    there = [task for task in tasks if is_complete(task, kept)]
+    truths = {key: find_truth(stage) for key, stage in scene.items()}
+    print("| pool | model | accuracy | precision[2] | recall[2] | metrics without a value |")
+    print("|---|---|---|---|---|---|")
+    for (pool, model), truth in truths.items():
+        values = " | ".join(f"{truth[t]:.3f}" for t in ("accuracy", "precision[2]", "recall[2]"))
+        without = ", ".join(title for title, value in truth.items() if np.isnan(value)) or "none"
+        print(f"| {pool} | {model} | {values} | {without} |")
+    titles = {
+        name: [metric.title for metric in find_metrics(next(iter(scene.values())), names)]
+        for name, names in SETS.items()
+    }
+    for pool in options.pools:
+        mine = [task for task in there if task.pool == pool]
+        if not mine:
+            continue
+        step = f"{mine[0].step} label{'s' if mine[0].step > 1 else ''} a refit"
+        looks = mine[0].looks
+        span = f"mean over {len(looks)} looks from {looks[0]} to {looks[-1]} labels"
+        for relative, unit in ((True, "%"), (False, "points")):
+            errors = {
+                (model, metrics, way): measure(
+                    mine, kept, truths, titles, (model, metrics, way), relative=relative
+                )
+                for model in options.models
+                for metrics in options.sets
+                for way in WAYS
+            }
+            kind = f"{'relative' if relative else 'absolute'} error, {unit}"
+            print(f"\n{pool}, {step}: {kind}, {span}\n")
+            print_errors(errors, COMPARED, options, average_looks)
+            print(f"\n{pool}, {step}: {kind}, at {looks[-1]} labels\n")
+            print_errors(errors, COMPARED, options, take_last_look)
+            print(f"\n{pool}, {step}: variants, {kind}, {span}\n")
+            print_errors(errors, VARIANTS, options, average_looks)
+            print(f"\n{pool}, {step}: ALT-MAS minus another, {kind}, {span}\n")
+            print_differences(errors, options)
+        print(f"\n{pool}, {step}: the network\n")
+        print_networks(mine, kept, truths, titles, options)
+    print_progress(tasks, kept)
+
+
+def measure(
+    tasks: list[Task],
+    kept: Records,
+    truths: dict[tuple[str, str], dict[str, float]],
+    titles: dict[str, list[str]],
+    what: tuple[str, str, str],
+    *,
+    relative: bool,
+) -> Curves:
+    """{seed: (L,) error at every look, times 100}; what is a model, a set and a way."""
+    model, metrics, way = what
+    method, estimator = WAYS[way]
+    curves = {}
+    for task in tasks:
+        if (task.model, task.method) != (model, method):
+            continue
+        if task.metrics not in list_sets(method, [metrics]):
+            continue
+        truth = truths[task.pool, model]
+        defined = [title for title in titles[metrics] if np.isfinite(truth[title])]
+        values = np.array(
+            [
+                [kept[task][labels]["estimates"][estimator].get(title, 0.0) for title in defined]
+                for labels in task.looks
+            ]
+        )
+        scale = [(truth[title] or 1.0) if relative else 1.0 for title in defined]
+        gaps = np.abs(values - [truth[title] for title in defined]) / scale
+        curves[task.seed] = 100 * gaps.mean(axis=1)
+    return curves
+
+
+def average_looks(curves: np.ndarray) -> np.ndarray:
+    """(S,) means of curves (S, L)."""
+    return curves.mean(axis=1)
+
+
+def take_last_look(curves: np.ndarray) -> np.ndarray:
+    """(S,) last values of curves (S, L)."""
+    return curves[:, -1]
+
+
+def print_errors(
+    errors: Errors,
+    ways: Iterable[str],
+    options: argparse.Namespace,
+    reduce: Callable[[np.ndarray], np.ndarray],
+) -> None:
+    """A row for every model and set, a column for every way with results; the least in bold."""
+    ways = [
+        way for way in ways if any(errors[m, s, way] for m in options.models for s in options.sets)
+    ]
+    print(f"| model | metrics | seeds | {' | '.join(ways)} |")
+    print(f"|{'---|' * (3 + len(ways))}")
+    for model in options.models:
+        for metrics in options.sets:
+            curves = [errors[model, metrics, way] for way in ways]
+            if not any(curves):
+                continue
+            values = [reduce(np.array(list(each.values()))) if each else None for each in curves]
+            cells = [show_mean(value) for value in values]
+            best = int(np.argmin([np.inf if each is None else each.mean() for each in values]))
+            cells[best] = f"**{cells[best]}**"
+            fewest, most = (end(len(each) for each in curves if each) for end in (min, max))
+            seeds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+            print(f"| {model} | {metrics} | {seeds} | {' | '.join(cells)} |")
+
+
+def show_mean(values: np.ndarray | None) -> str:
+    """Mean and standard error over seeds (S,)."""
+    if values is None:
+        return ""
+    if len(values) < 2:
+        return f"{values.mean():.2f}"
+    return f"{values.mean():.2f} ± {values.std(ddof=1) / np.sqrt(len(values)):.2f}"
+
+
+def print_differences(errors: Errors, options: argparse.Namespace) -> None:
+    """ALT-MAS minus each rival over the seeds of both, and how often who wins."""
+    print(f"| model | metrics | seeds | {' | '.join(RIVALS)} |")
+    print(f"|{'---|' * (3 + len(RIVALS))}")
+    wins = {rival: [0, 0, 0] for rival in RIVALS}
+    for model in options.models:
+        for metrics in options.sets:
+            cells, counts = [], []
+            for rival in RIVALS:
+                mine, other = errors[model, metrics, "ALT-MAS"], errors[model, metrics, rival]
+                both = sorted(set(mine) & set(other))
+                counts.append(len(both))
+                if len(both) < 2:
+                    cells.append("")
+                    continue
+                gaps = np.array([(mine[seed] - other[seed]).mean() for seed in both])
+                mean, doubt = gaps.mean(), 2 * gaps.std(ddof=1) / np.sqrt(len(gaps))
+                verdict = 0 if mean < -doubt else 2 if mean > doubt else 1
+                wins[rival][verdict] += 1
+                word = ("better", "", "worse")[verdict]
+                cells.append(f"{mean:+.2f} ± {doubt / 2:.2f} {word}".strip())
+            if any(cells):
+                print(f"| {model} | {metrics} | {min(counts)} | {' | '.join(cells)} |")
+    for rival, (better, neither, worse) in wins.items():
+        print(f"\nALT-MAS against {rival}: {better} better, {neither} neither, {worse} worse.")
+
+
+def print_networks(
+    tasks: list[Task],
+    kept: Records,
+    truths: dict[tuple[str, str], dict[str, float]],
+    titles: dict[str, list[str]],
+    options: argparse.Namespace,
+) -> None:
+    """Figures 3 and 4, what was augmented, and how often 95 % intervals hold the truth."""
+    print("| model | metrics | method | seeds | accuracy | augmented | right | coverage |")
+    print("|---|---|---|---|---|---|---|---|")
+    groups: dict[tuple[str, str, str], list[Task]] = defaultdict(list)
+    for task in tasks:
+        groups[task.model, task.metrics, task.method].append(task)
+    for (model, metrics, method), studies in groups.items():
+        looks = [kept[task][labels] for task in studies for labels in task.looks]
+        if "network" not in looks[0] and not looks[0]["intervals"]:
+            continue
+        ends = [
+            np.mean([kept[task][task.looks[place]].get("network") or np.nan for task in studies])
+            for place in (0, len(studies[0].looks) // 2, -1)
+        ]
+        accuracy = " → ".join(f"{value:.3f}" for value in ends) if np.isfinite(ends[0]) else ""
+        count, right = np.sum([look.get("augmented", [0, 0]) for look in looks], axis=0)
+        share = f"{right / count:.3f}" if count else ""
+        truth = truths[studies[0].pool, model]
+        held = [
+            low - 1e-9 <= truth[title] <= high + 1e-9
+            for look in looks
+            for title, (low, high) in look["intervals"].items()
+            if title in titles.get(metrics, titles["all"])
+        ]
+        cells = (model, metrics, method, len(studies), accuracy, f"{count / len(looks):.0f}", share)
+        covered = f"{np.mean(held):.3f}" if held else ""
+        print(f"| {' | '.join(map(str, cells))} | {covered} |")
+
+
+def print_progress(tasks: list[Task], kept: Records) -> None:
+    """What is missing, and the hours that were and will be spent."""
+    there = [task for task in tasks if is_complete(task, kept)]
+    seconds = {task: sum(kept[task][labels]["seconds"] for labels in task.looks) for task in there}
+    pace: dict[tuple, list[float]] = defaultdict(list)
+    for task, spent in seconds.items():
+        for key in ((task.pool, task.method), (task.method,), ()):
+            pace[key].append(spent)
+    missing = [task for task in tasks if task not in seconds]
+    expected = 0.0
+    for task in missing:
+        keys = ((task.pool, task.method), (task.method,), ())
+        expected += np.mean(next((pace[key] for key in keys if pace[key]), [np.nan]))
+    print(
+        f"\n{len(there)} of {len(tasks)} studies, {sum(seconds.values()) / 3600:.2f} hours on one "
+        f"core; the other {len(missing)} may take {expected / 3600:.2f} more."
+    )
+    versions = {look["program"] for task in there for look in kept[task].values()}
+    if len(versions) > 1:
+        print(f"They were played by {len(versions)} versions of the program.")
+    left = defaultdict(int)
+    for task in missing:
+        left[task.pool, task.model, task.method] += 1
+    for (pool, model, method), count in left.items():
+        print(f"missing: {count} studies of {pool}, {model}, {method}")
+
+
+if __name__ == "__main__":
+    main()
