@@ -92,6 +92,7 @@ def main() -> None:
     with open_scene(options.folder, options.pools, options.models) as scene:
         kept = read_records(options.results)
         if not options.summary:
+            drop_torn_line(options.results)
             missing = [task for task in tasks if not is_complete(task, kept)]
             for task, records in run_tasks(keep_scene, (scene,), play, missing, options.workers):
                 with options.results.open("a", encoding="utf-8") as file:
@@ -143,6 +144,13 @@ def read_records(file: Path) -> Records:
         task = Task(**{name: record[name] for name in Task.__dataclass_fields__})
         found[task][record["labels"]] = record
     return found
+
+
+def drop_torn_line(file: Path) -> None:
+    """Remove a last line that was not written to its end."""
+    if file.exists():
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
 
 
 def is_complete(task: Task, kept: Records) -> bool:

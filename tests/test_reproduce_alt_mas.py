@@ -1,0 +1,132 @@
+"""The script that reproduces ALT-MAS, on tiny pools: what it keeps, and what it says of that."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "tests" / "benchmarks" / "reproduce_alt_mas.py"
+ITEMS, CLASSES, WIDTH = 90, 3, 4
+PLAN = ("--first", "20", "--last", "32", "--step", "6")
+METHODS = ("alt-mas", "bald", "tradition", "default", "alt-mas-draw")
+
+
+def write_pool(folder: Path, name: str, seed: int) -> None:
+    """A pool of three overlapping classes, training rows of the same, and the answer key."""
+    rng = np.random.default_rng(seed)
+    centers = 1.5 * rng.standard_normal((CLASSES, WIDTH))
+    for suffix in ("", ".train"):
+        labels = rng.permutation(np.arange(ITEMS) % CLASSES)
+        features = centers[labels] + rng.standard_normal((ITEMS, WIDTH))
+        probs = rng.dirichlet(np.ones(CLASSES), ITEMS) + 2 * np.eye(CLASSES)[labels]
+        probs = (probs / probs.sum(axis=1, keepdims=True)).astype(np.float32)
+        columns = {
+            "id": [f"i{row}" for row in range(ITEMS)],
+            **{f"f{column}": features[:, column].astype(np.float32) for column in range(WIDTH)},
+            "prob": pa.FixedSizeListArray.from_arrays(pa.array(probs.ravel()), CLASSES),
+        }
+        if suffix:
+            columns["label"] = labels
+        else:
+            lines = [f"i{row},{label}" for row, label in enumerate(labels)]
+            key = "\n".join(["id,label", *lines]) + "\n"
+            (folder / f"{name}.labels.csv").write_text(key, encoding="utf-8")
+        parquet.write_table(pa.table(columns), folder / f"{name}{suffix}.parquet")
+
+
+def run_script(folder: Path, *options: str) -> str:
+    """What the script prints about the pool digits."""
+    file = str(folder / "kept.jsonl")
+    command = [sys.executable, str(SCRIPT), str(folder), "--pools", "digits", "--results", file]
+    done = subprocess.run(
+        [*command, "--workers", "1", *PLAN, *options],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_studies_are_kept_and_told(tmp_path):
+    for seed, name in enumerate(("digits", "cifar10")):
+        write_pool(tmp_path, name, seed)
+    some = ("--models", "given,other", "--sets", "precision,all", "--seeds", "2")
+    file = tmp_path / "kept.jsonl"
+
+    first = run_script(tmp_path, *some, "--methods", "bald,tradition")
+    assert "8 of 8 studies" in first
+    assert "| model | metrics | seeds | BALD | Tradition |\n" in first
+    text = run_script(tmp_path, *some)
+    assert "32 of 32 studies" in text
+
+    # What is there is not played again; a study that is cut off is, with the same results.
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert run_script(tmp_path, *some) == text
+    assert file.read_text(encoding="utf-8").splitlines(keepends=True) == lines
+    file.write_text("".join(lines[:-1]) + lines[-1][:-5], encoding="utf-8")
+    assert "31 of 32 studies" in run_script(tmp_path, *some, "--summary")
+    run_script(tmp_path, *some)
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+    by_method = {method: [r for r in records if r["method"] == method] for method in METHODS}
+    studies = {
+        method: {(each["model"], each["metrics"], each["seed"]) for each in looks}
+        for method, looks in by_method.items()
+    }
+    assert [len(studies[method]) for method in METHODS] == [8, 4, 4, 8, 8]
+    keys = ("model", "metrics", "method", "seed", "labels")
+    played = {}
+    for record in records:
+        about = tuple(record[key] for key in keys)
+        assert played.setdefault(about, record["estimates"]) == record["estimates"]
+    # Nothing but the study that was cut off was played twice.
+    assert len(played) == 32 * 3 == len(records) - 2
+    check_first_sample(records)
+    check_networks(by_method)
+    check_table(text, by_method["tradition"])
+
+
+def check_first_sample(records: list[dict]) -> None:
+    """All methods of a seed begin with the same labels: so networks of the same choices agree."""
+    for seed in (0, 1):
+        found = {
+            each["method"]: each["estimates"]["alt-mas"]["accuracy"]
+            for each in records
+            if (each["seed"], each["model"], each["labels"]) == (seed, "given", 20)
+            and "alt-mas" in each["estimates"]
+        }
+        assert found["alt-mas"] == found["alt-mas-draw"] != found["bald"]
+
+
+def check_networks(by_method: dict[str, list[dict]]) -> None:
+    """Networks are measured; only those of ALT-MAS learn labels of the model."""
+    for method in ("alt-mas", "bald", "alt-mas-draw"):
+        assert all(0 <= each["network"] <= 1 for each in by_method[method])
+    assert all(each["augmented"] == [0, 0] for each in by_method["bald"])
+    assert any(each["augmented"][0] for each in by_method["alt-mas"])
+    assert not any("network" in each for each in by_method["default"])
+
+
+def check_table(text: str, looks: list[dict]) -> None:
+    """The relative error of Tradition's accuracy and rates, computed here from what was kept."""
+    title = "digits, 6 labels a refit: relative error, %, at 32 labels\n\n"
+    head, _, *rows = text.split(title)[1].split("\n\n", maxsplit=1)[0].splitlines()
+    place = head.split(" | ").index("Tradition")
+    truths = text.splitlines()[2]
+    assert truths.startswith("| digits | given |")
+    row = next(row for row in rows if row.startswith("| given | precision |"))
+    precision = float(truths.split(" | ")[3])
+    last = [each for each in looks if (each["model"], each["labels"]) == ("given", 32)]
+    values = [each["estimates"]["plain"]["precision[2]"] for each in last]
+    expected = 100 * np.mean([abs(value - precision) / precision for value in values])
+    printed = float(row.split(" | ")[place].strip("*|").split(" ± ")[0])
+    assert printed == pytest.approx(expected, abs=0.2)
