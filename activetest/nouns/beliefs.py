@@ -1,6 +1,6 @@
 """What a surrogate believes about rows, and the mean and variance of statistics under it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,19 @@ class Beliefs:
         if self.draws is None:
             raise ValueError("these beliefs have no draws of members")
         return self.draws
+
+
+def split_beliefs(beliefs: Beliefs) -> list[Beliefs]:
+    """The beliefs about each of the T statistics alone."""
+    values, variance = beliefs.outcome_values, beliefs.outcome_variance
+    return [
+        replace(
+            beliefs,
+            outcome_values=values[t : t + 1],
+            outcome_variance=None if variance is None else variance[t : t + 1],
+        )
+        for t in range(len(values))
+    ]
 
 
 def expectation(beliefs: Beliefs) -> Array:

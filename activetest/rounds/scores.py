@@ -9,7 +9,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError
 from activetest.item_statistics.kinds import find_kinds
 from activetest.nouns.aims import Aims
-from activetest.nouns.beliefs import Beliefs
+from activetest.nouns.beliefs import Beliefs, split_beliefs
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Objective
 from activetest.nouns.rows import Array, Rows
@@ -42,27 +42,30 @@ def make_scorer(
         if needs_members
         else None
     )
-    known = {"members": members} if needs_members else {}
 
-    def score_alone(rows: Rows, objective: Objective) -> Array:
-        beliefs = surrogate.beliefs(rows, (linearise_objective(objective),), **known)
-        return apply(beliefs, Aims(rows.outputs.pred))
+    def score_alone(rows: Rows, objectives: Sequence[Objective]) -> Array:
+        aims, linearised = Aims(rows.outputs.pred), map(linearise_objective, objectives)
+        return np.stack([apply(surrogate.beliefs(rows, (each,)), aims) for each in linearised])
 
-    def score_together(rows: Rows, objectives: Sequence[Objective]) -> Array:
-        beliefs = surrogate.beliefs(rows, (linearise_objective(objectives[0]),), **known)
+    def score_at_once(rows: Rows, objectives: Sequence[Objective]) -> Array:
+        # Members may be slow: they are asked once for all objectives. Kinds need no values.
+        valued = objectives[:1] if needs_kinds else objectives
+        beliefs = surrogate.beliefs(rows, tuple(map(linearise_objective, valued)), members)
+        pred = rows.outputs.pred
+        if not needs_kinds:
+            return np.stack([apply(each, Aims(pred)) for each in split_beliefs(beliefs)])
         if not beliefs.of_classes:
             raise explain_no_classes(choices)
         classes = beliefs.probs.shape[1]
         kinds = [find_kinds(find_statistics(each), rows.outputs, classes) for each in objectives]
-        return apply(beliefs, Aims(rows.outputs.pred, np.stack(kinds)))
+        line = apply(beliefs, Aims(pred, np.stack(kinds)))
+        return np.broadcast_to(line, (len(objectives), len(line)))
 
     def score(rows: Rows, objectives: Sequence[Objective]) -> Array:
-        strips = _cut(rows.unweighted) if needs_members else [rows.unweighted]
-        if needs_kinds:
-            line = np.concatenate([score_together(strip, objectives) for strip in strips])
-            return np.broadcast_to(line, (len(objectives), len(line)))
-        lines = [[score_alone(strip, each) for strip in strips] for each in objectives]
-        return np.stack([np.concatenate(parts) for parts in lines])
+        rows = rows.unweighted
+        if not (needs_members or needs_kinds):
+            return score_alone(rows, objectives)
+        return np.hstack([score_at_once(strip, objectives) for strip in _cut(rows)])
 
     return score
 

@@ -15,6 +15,8 @@ from activetest.study.stored import StoredStudy
         ({"selection": "top", "power": 2.0}, "the same to any power"),
         ({"selection": "top", "interval": "anytime"}, "nobody can bet"),
         ({"surrogate": "model", "acquisition": "xwed"}, "compares members"),
+        ({"surrogate": "model", "acquisition": "metric-information"}, "compares members"),
+        ({"acquisition": "metric-information"}, "only says whether the prediction is right"),
         ({"acquisition": "active-risk"}, "draws with replacement"),
         ({"power": 17.0}, "power is 17.0"),
         ({"refit": "0"}, "refit is .0."),
@@ -31,4 +33,11 @@ def test_the_model_itself_is_no_surrogate_where_it_says_nothing_of_its_doubts(fo
     (folder / "hard.csv").write_text("id,pred\n1,cat\n2,dog\n3,cat\n")
     with pytest.raises(ChoiceError, match="needs probabilities"):
         init("hard.csv", surrogate="model")
+    assert not (folder / ".activetest").exists()
+
+
+def test_values_have_no_kinds_of_labels(folder):
+    (folder / "values.csv").write_text("id,pred,x\n1,0.5,1\n2,1.25,2\n3,2.5,3\n")
+    with pytest.raises(ChoiceError, match="is for classification, and this pool is regression"):
+        init("values.csv", surrogate="forest", acquisition="metric-information")
     assert not (folder / ".activetest").exists()
