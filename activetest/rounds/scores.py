@@ -98,7 +98,7 @@ def _find_score(name: str) -> Callable[[Beliefs, Aims], Array]:
         )
     raise ChoiceError(
         f"the acquisition {name!r} cannot be called: score{signature(found)}",
-        "its module must have `score(beliefs, aims)`, or `score(beliefs)`",
+        "its module must have a function score(beliefs, aims), or score(beliefs)",
     )
 
 

@@ -206,6 +206,17 @@ def test_draws_by_the_sum_over_several_metrics(pool, truth, interval):
     check(study, metric_of(pool, "error"), 0, 0.5)
 
 
+@pytest.mark.parametrize("acquisition", ["bald", "metric-information"])
+@pytest.mark.parametrize("interval", ["fixed", "anytime"])
+def test_draws_before_any_label_where_all_members_agree(pool, truth, acquisition, interval):
+    """They are uniform, whatever the floor and the selection: the round records what it was."""
+    agreeing = {"surrogate": "model", "acquisition": acquisition, "selection": "top"}
+    study = Study(pool, truth, replace(ERROR, **agreeing, interval=interval)).draw(3)
+    assert study.log.prob == approx([1 / 12, 1 / 11, 1 / 10])
+    study.choices = ERROR
+    check(study.bring(1).draw(3), metric_of(pool, "error"), 0, 0.5)
+
+
 def test_bets_on_a_study_that_explores_a_surface(pool, truth):
     """The weights of its rounds are computed again from the arms that they keep."""
     explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
