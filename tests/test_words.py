@@ -280,10 +280,8 @@ def test_keys_of_simulations_are_the_fields_words(folder, write_pool, capsys):
     lines = [f"item-{row},{'cat' if row % 3 else 'dog'}" for row in range(40)]
     (folder / "key.csv").write_text("\n".join(["id,label", *lines]) + "\n")
     capsys.readouterr()
-    sizes = ["--budget", "5,10", "--runs", "2"]
-    assert (
-        main(["simulate", "pool.parquet", "--labels", "key.csv", *sizes, "--format", "json"]) == 0
-    )
+    words = ["simulate", "pool.parquet", "--labels", "key.csv", "--budget", "5,10", "--runs", "2"]
+    assert main([*words, "--workers", "1", "--format", "json"]) == 0
     found = riddles(keys(json.loads(capsys.readouterr().out), "simulate"))
     assert not found, "\n".join(found)
 

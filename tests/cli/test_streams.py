@@ -125,6 +125,7 @@ def nasty_study(tmp_path, monkeypatch) -> Path:
 def test_no_verb_lets_a_terminal_see_what_it_would_obey(nasty_study, monkeypatch, capsys):
     pool, labels = f"{NASTY}.parquet", f"{NASTY}.csv"
     columns = ["--id", f"{NASTY}id", "--group", f"{NASTY}group"]
+    small = ["--runs", "2", "--budget", "5", "--workers", "1"]
     verbs = [
         (["init", pool, *columns, "--dry-run"], 0),
         (["init", pool, *columns, "--seed", "1"], 0),
@@ -155,7 +156,7 @@ def test_no_verb_lets_a_terminal_see_what_it_would_obey(nasty_study, monkeypatch
         (["init", "--question", "identify"], 0),
         (["report", "-v"], 0),
         *((["status", "--format", each], 0) for each in ("text", "markdown", "json")),
-        (["simulate", pool, *columns[:2], "--labels", labels, "--runs", "2", "--budget", "5"], 0),
+        (["simulate", pool, *columns[:2], "--labels", labels, *small], 0),
         (["export"], 0),
         (["verify"], 0),
         (["help", NASTY], 2),

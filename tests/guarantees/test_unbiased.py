@@ -21,6 +21,8 @@ from activetest.simulation.simulate import answered
 from tests.makers import build_table, supply_labels, write_pool
 
 SIZE, BATCHES = 6, (2, 2)
+# Every order of three draws is a third of those of four, with several draws in the second round.
+SHORT = (1, 2)
 ESTIMATORS = ("lure", "doubly-robust")
 CHOICES = Choices("error", ("error",), "agreement", floor=0.2)
 
@@ -72,22 +74,32 @@ def metric_of(pool, name):
     return specification.find_metric(name, specification.describe_pool(pool.roles, None, pool))
 
 
-def expectation(pool, truth, choices, estimator, name, *, group=0, forget=lambda log: log, **ways):
-    """(d,) expected estimate of the means of a metric's statistics, and (d,) the true ones."""
+def check_unbiased(pool, truth, choices, name, *, groups=(0,), forget=lambda log: log, **ways):
+    """Both estimators expect the means of a metric's statistics that groups have, (d,) each.
+
+    Returns the (d,) true means of the first of these groups.
+    """
     metric = metric_of(pool, name)
-    mean, total = np.zeros(len(metric.statistics)), 0.0
+    expected = np.zeros((len(groups), len(ESTIMATORS), len(metric.statistics)))
+    total = 0.0
     for log, prob in studies(pool, truth, choices, **ways):
         evidence = samples.collect_evidence(forget(log), pool, choices, [metric], seed=1)
-        one = samples.build_sample(evidence, metric, evidence.groups[group])
-        # A group that happens to be known completely is reported exactly, which is no estimate.
-        one = replace(one, unknown=max(one.unknown, 1e-9))
-        mean += prob * catalog.load("estimators", estimator).estimate(one).mean
+        for place, group in enumerate(groups):
+            one = samples.build_sample(evidence, metric, evidence.groups[group])
+            # A group that happens to be known completely is reported exactly, which is no estimate.
+            one = replace(one, unknown=max(one.unknown, 1e-9))
+            estimates = [catalog.load("estimators", each).estimate(one) for each in ESTIMATORS]
+            expected[place] += prob * np.array([each.mean for each in estimates])
         total += prob
     assert total == pytest.approx(1)
     rows = pool.rows(0, pool.size)
     values = observe_statistics(rows, truth, metric.statistics)
-    mass = evidence.groups[group].membership(rows.codes) * rows.mass
-    return mean, mass @ values / mass.sum()
+    mass = [evidence.groups[group].membership(rows.codes) * rows.mass for group in groups]
+    targets = np.array([each @ values / each.sum() for each in mass])
+    for place, group in enumerate(groups):
+        for estimator, mean in zip(ESTIMATORS, expected[place], strict=True):
+            assert mean == pytest.approx(targets[place], rel=1e-6, abs=1e-7), (estimator, group)
+    return targets[0]
 
 
 def ungrouped(log):
@@ -127,83 +139,56 @@ def reacting(pool):
     return rule
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("surrogate", ["agreement", "model"])
 @pytest.mark.parametrize("metric", ["error", "log-loss"])
-def test_an_adaptive_study_is_unbiased(pool, truth, estimator, surrogate, metric):
+def test_an_adaptive_study_is_unbiased(pool, truth, surrogate, metric):
+    """Of every group as well, from the same draws."""
     choices = Choices(metric, (metric,), surrogate, floor=0.2)
-    mean, target = expectation(pool, truth, choices, estimator, metric)
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, choices, metric, groups=(0, 1, 2))
 
 
 def test_a_floor_that_follows_from_the_labels_so_far_leaves_it_unbiased(pool, truth):
     choices = Choices("error", ("error",), "agreement", interval="anytime")
-    mean, target = expectation(pool, truth, choices, "doubly-robust", "error")
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, choices, "error")
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_labels_supplied_in_answer_to_errors_leave_it_unbiased(pool, truth, estimator):
-    bring = first_unseen(pool)
-    mean, target = expectation(pool, truth, CHOICES, estimator, "error", bring=bring)
-    assert mean == pytest.approx(target, rel=1e-6)
+def test_labels_supplied_in_answer_to_errors_leave_it_unbiased(pool, truth):
+    check_unbiased(pool, truth, CHOICES, "error", bring=first_unseen(pool))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("group", [0, 1])
-def test_picks_before_between_and_after_the_draws_leave_it_unbiased(pool, truth, estimator, group):
+def test_picks_before_between_and_after_the_draws_leave_it_unbiased(pool, truth):
     batches = (largest, 1, largest, 1, largest)
-    ways = {"batches": batches, "group": group}
-    mean, target = expectation(pool, truth, CHOICES, estimator, "error", **ways)
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, CHOICES, "error", batches=batches, groups=(0, 1))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("metric", ["error", "f1"])
-def test_picks_that_answer_to_labels_leave_it_unbiased(pool, truth, estimator, metric):
+def test_picks_that_answer_to_labels_leave_it_unbiased(pool, truth, metric):
     """One or two of them: weights that counted picks would follow the labels."""
     batches = (1, reacting(pool), 1, reacting(pool), 1)
-    mean, target = expectation(pool, truth, CHOICES, estimator, metric, batches=batches)
-    assert mean == pytest.approx(target, abs=1e-7)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("group", [1, 2])
-def test_a_group_is_unbiased_from_the_same_draws(pool, truth, estimator, group):
-    mean, target = expectation(pool, truth, CHOICES, estimator, "error", group=group)
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, CHOICES, metric, batches=batches)
 
 
 def test_draws_by_the_information_about_several_metrics_leave_it_unbiased(pool, truth):
     aims = {"also": ("recall[dog]", "precision[owl]"), "surrogate": "linear"}
     choices = replace(CHOICES, **aims, acquisition="metric-information")
     assert len(set(plan.prepare_round(Log.empty(), pool, choices, seed=1).weight.round(9))) > 3
-    mean, target = expectation(pool, truth, choices, "doubly-robust", "error", batches=(1, 2))
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, choices, "error", batches=SHORT)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("group", [0, 1])
-def test_a_choice_between_groups_leaves_it_unbiased_with_a_floor(pool, truth, estimator, group):
+def test_a_choice_between_groups_leaves_it_unbiased_with_a_floor(pool, truth):
     between = {"acquisition": "thompson", "question": "identify", "groups": ("place",)}
     choices = replace(CHOICES, **between)
-    mean, target = expectation(pool, truth, choices, estimator, "error", group=group)
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, choices, "error", groups=(0, 1), batches=SHORT)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("group", [0, 1])
-def test_the_exploration_of_a_surface_leaves_it_unbiased_with_a_floor(
-    pool, truth, estimator, group, monkeypatch
-):
+def test_the_exploration_of_a_surface_leaves_it_unbiased_with_a_floor(pool, truth, monkeypatch):
     """One arm at a time: the other keeps the floor alone."""
     monkeypatch.setattr(catalog.load("acquisition", "surface-variance"), "ARMS", 1)
     explores = {"acquisition": "surface-variance", "question": "surface", "surface": "beta"}
     choices = replace(CHOICES, **explores, attributes=("place",), groups=("place",), min_support=2)
     first = plan.prepare_round(Log.empty(), pool, choices, seed=1)
     assert len(set(first.weight.round(9))) > 1
-    mean, target = expectation(pool, truth, choices, estimator, "error", group=group)
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(pool, truth, choices, "error", groups=(0, 1), batches=SHORT)
 
 
 def test_exploring_where_the_label_is_an_attribute_leaves_it_unbiased(tmp_path, truth, monkeypatch):
@@ -215,48 +200,31 @@ def test_exploring_where_the_label_is_an_attribute_leaves_it_unbiased(tmp_path, 
     choices = replace(CHOICES, **explores, attributes=("label",), groups=("label",), min_support=1)
     first = plan.prepare_round(Log.empty(), built, choices, seed=1)
     assert len(set(first.weight.round(9))) > 2 and not first.allocation.certain
-    mean, target = expectation(built, truth, choices, "lure", "error")
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(built, truth, choices, "error", batches=SHORT)
 
 
 # --- several means, and what rounds did not record
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("surrogate", ["agreement", "model"])
-@pytest.mark.parametrize("group", [0, 2])
-def test_the_hits_misses_and_false_alarms_of_f1_are_unbiased(
-    pool, truth, estimator, surrogate, group
-):
+def test_the_hits_misses_and_false_alarms_of_f1_are_unbiased(pool, truth, surrogate):
     choices = Choices("f1", ("f1",), surrogate, floor=0.2)
-    mean, target = expectation(pool, truth, choices, estimator, "f1", group=group)
+    target = check_unbiased(pool, truth, choices, "f1", groups=(0, 2))
     assert len(target) == 9
     assert (target > 0).sum() >= 3
-    assert mean == pytest.approx(target, abs=1e-7)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("bring", [False, True], ids=["drawn only", "brought as well"])
-def test_f1_is_unbiased_where_rounds_recorded_the_error_alone(pool, truth, estimator, bring):
+def test_f1_is_unbiased_where_rounds_recorded_the_error_alone(pool, truth, bring):
     """The third round is predicted by the surrogate of the second."""
-    mean, target = expectation(
-        pool,
-        truth,
-        CHOICES,
-        estimator,
-        "f1",
-        batches=(2, 1, 1),
-        bring=first_unseen(pool) if bring else lambda log: (),
-    )
+    ways = {"bring": first_unseen(pool)} if bring else {}
+    target = check_unbiased(pool, truth, CHOICES, "f1", batches=(1, 1, 1), **ways)
     assert (target > 0).sum() >= 3
-    assert mean == pytest.approx(target, abs=1e-7)
 
 
 def test_a_group_is_unbiased_where_rounds_did_not_know_of_it(pool, truth):
-    mean, target = expectation(
-        pool, truth, CHOICES, "doubly-robust", "error", group=1, batches=(2, 1, 1), forget=ungrouped
-    )
-    assert mean == pytest.approx(target, rel=1e-6)
+    ways = {"batches": (1, 1, 1), "forget": ungrouped}
+    check_unbiased(pool, truth, CHOICES, "error", groups=(1,), **ways)
 
 
 # --- items with weights and prices
@@ -281,37 +249,26 @@ def non_uniform_truth(non_uniform_pool):
     return labels
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize(("metric", "group"), [("error", 0), ("error", 1), ("f1", 2)])
-def test_weighted_means_are_unbiased(non_uniform_pool, non_uniform_truth, estimator, group, metric):
+@pytest.mark.parametrize(("metric", "groups"), [("error", (0, 1)), ("f1", (2,))])
+def test_weighted_means_are_unbiased(non_uniform_pool, non_uniform_truth, groups, metric):
     choices = Choices(metric, (metric,), "agreement", floor=0.2)
-    ways = {"group": group, "batches": (2, 1)}
-    mean, target = expectation(
-        non_uniform_pool, non_uniform_truth, choices, estimator, metric, **ways
-    )
-    assert mean == pytest.approx(target, rel=1e-6, abs=1e-7)
+    ways = {"groups": groups, "batches": (2, 1)}
+    check_unbiased(non_uniform_pool, non_uniform_truth, choices, metric, **ways)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_weighted_means_are_unbiased_with_labels_in_answer_to_errors(
-    non_uniform_pool, non_uniform_truth, estimator
+    non_uniform_pool, non_uniform_truth
 ):
     """One of the labels supplied is of an item without weight."""
     ways = {"bring": lambda log: (4,) if len(log.rows) == 1 else (), "batches": (1, 1)}
-    mean, target = expectation(
-        non_uniform_pool, non_uniform_truth, CHOICES, estimator, "error", **ways
-    )
-    assert mean == pytest.approx(target, rel=1e-6)
+    check_unbiased(non_uniform_pool, non_uniform_truth, CHOICES, "error", **ways)
 
 
 def test_weighted_f1_is_unbiased_where_rounds_recorded_the_error_alone(
     non_uniform_pool, non_uniform_truth
 ):
-    ways = {"batches": (1, 1), "group": 1, "forget": ungrouped}
-    mean, target = expectation(
-        non_uniform_pool, non_uniform_truth, CHOICES, "doubly-robust", "f1", **ways
-    )
-    assert mean == pytest.approx(target, abs=1e-7)
+    ways = {"batches": (1, 1), "groups": (1,), "forget": ungrouped}
+    check_unbiased(non_uniform_pool, non_uniform_truth, CHOICES, "f1", **ways)
 
 
 # --- identities

@@ -141,7 +141,7 @@ def print_simulation(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     words = ["simulate", "pool.parquet", "--labels", "key.csv", "--runs", "3", "--budget", "10,60"]
     words += ["--acquisition", "optimal", "--selection", "draw,top", "--estimator", "ase"]
     words += ["--refit", "20", "--metric", "error,recall[cat]", "--format", "json"]
-    return json.loads(run(capsys, *words))
+    return json.loads(run(capsys, *words, "--workers", "1"))
 
 
 @pytest.fixture(scope="module")
