@@ -54,9 +54,14 @@ def pool_file(folder) -> str:
 
 
 @pytest.fixture
-def study(pool_file) -> StoredStudy:
-    """A study of 40 items with seed 1."""
-    init(pool_file, seed=1, groups=("place",))
+def study(folder) -> StoredStudy:
+    """A study of 40 items with seed 1, of pool.parquet in the working directory."""
+
+    def write(place: Path) -> None:
+        makers.write_pool(place / "pool.parquet", 40)
+        init("pool.parquet", seed=1, groups=("place",))
+
+    makers.copy_written("study", write, folder)
     return StoredStudy.open()
 
 

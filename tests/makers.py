@@ -1,5 +1,9 @@
 """Makers of small pools, their labels and their logs, for every room."""
 
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +23,22 @@ from activetest.simulation.simulate import answered
 
 NAMES = ("cat", "dog", "owl", "fox", "bee", "ant", "elk", "cow", "hen", "pig")
 COSTS = {2: ((0.0, 5.0), (1.0, -0.5))}
+
+# {what was written: the folder that holds it}; each process has its own, and removes it at its end.
+_written: dict[Hashable, tempfile.TemporaryDirectory] = {}
+
+
+def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -> None:
+    """Copy into the folder what write(working directory) writes: done once for each key.
+
+    Times of files are copied as well.
+    """
+    if key not in _written:
+        place = tempfile.TemporaryDirectory(prefix="activetest-")
+        with contextlib.chdir(place.name):
+            write(Path(place.name))
+        _written[key] = place
+    shutil.copytree(_written[key].name, folder, dirs_exist_ok=True)
 
 
 def labelled_classes(
@@ -73,8 +93,13 @@ def build_cache(path: Path, folder: Path, **choices) -> cache.Cache:
 
 def build_pool(folder: Path, rows: int, *, seed: int = 0, groups=()) -> cache.Cache:
     """The cache of a pool that `write_pool` makes in the folder."""
-    path = write_pool(folder / "pool.parquet", rows, seed=seed)
-    return build_cache(path, folder / "cache", groups=tuple(groups))
+
+    def write(place: Path) -> None:
+        path = write_pool(place / "pool.parquet", rows, seed=seed)
+        build_cache(path, place / "cache", groups=tuple(groups))
+
+    copy_written(("pool", rows, seed, tuple(groups)), write, folder)
+    return cache.Cache(folder / "cache")
 
 
 def build_table(folder: Path, columns: dict, *, name: str = "pool", **choices) -> cache.Cache:

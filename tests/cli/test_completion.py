@@ -3,25 +3,32 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from activetest import catalog
 from activetest.cli.app import main
 from activetest.nouns.choices import Question
-from tests.cli.programs import ROOT, program
+from tests.cli.programs import ROOT
 
 
-def complete(*words: str) -> list[str]:
-    """What bash is offered for the last of these words."""
-    asked = {
-        "_ACTIVETEST_COMPLETE": "complete_bash",
-        "COMP_WORDS": " ".join(["activetest", *words]),
-        "COMP_CWORD": str(len(words)),
-    }
-    done = program(env=asked)
-    assert done.stderr == ""
-    return done.stdout.split()
+@pytest.fixture
+def complete(monkeypatch, capsys) -> Callable[..., list[str]]:
+    """complete(*words) is what bash is offered for the last of these words."""
+
+    def ask(*words: str) -> list[str]:
+        with monkeypatch.context() as asked:
+            asked.setenv("_ACTIVETEST_COMPLETE", "complete_bash")
+            asked.setenv("COMP_WORDS", " ".join(["activetest", *words]))
+            asked.setenv("COMP_CWORD", str(len(words)))
+            capsys.readouterr()
+            main([])
+        offered, problems = capsys.readouterr()
+        assert problems == ""
+        return offered.split()
+
+    return ask
 
 
 @pytest.fixture
@@ -51,25 +58,25 @@ def pool(folder, write_pool) -> list[str]:
         (["init", "pool", "--metric", "error,f1"], ["error,f1"]),
     ],
 )
-def test_values_are_completed(words, offered):
+def test_values_are_completed(complete, words, offered):
     assert complete(*words) == offered
 
 
 @pytest.mark.parametrize("flag", ["--group", "--features", "--id", "--outputs"])
 @pytest.mark.parametrize("command", ["init", "simulate"])
-def test_columns_of_the_pool_on_the_line_are_completed(pool, command, flag):
+def test_columns_of_the_pool_on_the_line_are_completed(complete, pool, command, flag):
     assert complete(command, "pool.parquet", flag, "") == pool
     assert complete(command, "pool.parquet", flag, "pl") == ["place"]
 
 
-def test_columns_of_a_text_file_are_completed(folder):
+def test_columns_of_a_text_file_are_completed(complete, folder):
     (folder / "pool.csv").write_text("id,score,place\n1,0.5,barn\n")
     (folder / "pool.jsonl").write_text('{"id": 1, "score": 0.5}\n')
     assert complete("init", "pool.csv", "--group", "") == ["id", "score", "place"]
     assert complete("init", "pool.jsonl", "--id", "s") == ["score"]
 
 
-def test_columns_of_the_study_at_hand_are_completed(pool, folder, monkeypatch, capsys):
+def test_columns_of_the_study_at_hand_are_completed(complete, pool, folder, monkeypatch, capsys):
     assert main(["init", "pool.parquet"]) == 0
     (folder / "below").mkdir()
     monkeypatch.chdir(folder / "below")
@@ -80,7 +87,7 @@ def test_columns_of_the_study_at_hand_are_completed(pool, folder, monkeypatch, c
 
 
 @pytest.mark.parametrize("address", ["nowhere.parquet", "s3://bucket/pool.parquet", "bad.parquet"])
-def test_nothing_is_completed_where_columns_cannot_be_read(folder, address):
+def test_nothing_is_completed_where_columns_cannot_be_read(complete, folder, address):
     (folder / "bad.parquet").write_text("no parquet")
     assert complete("init", address, "--group", "") == []
     assert complete("next", "--show", "") == []
@@ -106,7 +113,7 @@ def test_completion_loads_nothing_heavy_unless_a_column_is_wanted():
     assert not set(done.stdout.split()) & heavy
 
 
-def test_a_name_that_a_shell_would_run_or_obey_is_not_offered(folder):
+def test_a_name_that_a_shell_would_run_or_obey_is_not_offered(complete, folder):
     import pyarrow as pa
     import pyarrow.parquet as pq
 

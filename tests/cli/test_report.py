@@ -12,6 +12,8 @@ import pytest
 from activetest.cli.app import main
 from activetest.study.init import init
 from activetest.study.next import next_batch
+from activetest.study.stored import StoredStudy
+from tests.makers import copy_written, write_pool
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,12 +22,19 @@ PASSES, FAILS, OPEN = "error<=0.999", "accuracy>=0.999", "error<=0.68"
 
 
 @pytest.fixture
-def labelled(study, label_file):
-    """The study with two rounds of labels: everything is a cat."""
-    for _ in range(2):
-        lines = (f"{row['id']},cat" for row in next_batch(study, 10).rows)
-        assert main(["ingest", str(label_file(*lines))]) == 0
-    return study
+def labelled(folder):
+    """A study of 40 items with two rounds of labels: everything is a cat."""
+
+    def write(place: Path) -> None:
+        write_pool(place / "pool.parquet", 40)
+        init("pool.parquet", seed=1, groups=("place",))
+        for _ in range(2):
+            lines = (f"{row['id']},cat\n" for row in next_batch(StoredStudy.open(), 10).rows)
+            (place / "labels.csv").write_text("id,label\n" + "".join(lines))
+            assert main(["ingest", "labels.csv"]) == 0
+
+    copy_written("labelled study", write, folder)
+    return StoredStudy.open()
 
 
 def document(capsys, *words: str) -> dict:
@@ -144,10 +153,11 @@ def test_the_help_says_what_the_exit_codes_mean(capsys):
     assert "3, no gate failed, but one is undecided" in shown
 
 
-@pytest.mark.parametrize("setting", ["GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "CI"])
-def test_verdicts_have_no_colour_in_pipes(labelled, setting):
+def test_verdicts_have_no_colour_in_pipes(labelled):
+    """Each of these settings asks for it."""
     words = [sys.executable, "-m", "activetest", "report", "--require", PASSES]
-    env = os.environ | {"PYTHONPATH": str(ROOT), setting: "1"}
+    settings = dict.fromkeys(("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "CI"), "1")
+    env = os.environ | {"PYTHONPATH": str(ROOT)} | settings
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0
     assert "PASS" in done.stdout

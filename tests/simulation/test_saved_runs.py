@@ -15,6 +15,7 @@ from activetest.errors import ChoiceError, StorageError
 from activetest.pool.pool import Pool
 from activetest.simulation.saved_runs import SavedRuns, hash_package
 from activetest.simulation.simulate import simulate
+from tests.makers import copy_written
 
 ROOT = Path(__file__).parents[2]
 HEADER = {"activetest": "1", "seed": 1}
@@ -30,7 +31,8 @@ def play(folder, write_pool):
     def simulated(**options):
         usual = {"budgets": (5, 10), "runs": 4, "workers": 1, "metrics": ("error", "log-loss")}
         usual["acquisition"] = ("optimal", "uniform", "active-risk")
-        return simulate(Pool.open("pool.parquet"), "key.csv", **(usual | options))
+        pool = Pool.open(str(folder / "pool.parquet"))
+        return simulate(pool, folder / "key.csv", **(usual | options))
 
     return simulated
 
@@ -94,7 +96,7 @@ def test_several_workers_write_the_same_as_one(play, folder):
     ],
 )
 def test_another_plan_is_another_simulation(play, folder, change, said):
-    play(save="runs.jsonl")
+    copy_written("saved runs", lambda place: play(save=place / "runs.jsonl"), folder)
     written = Path("runs.jsonl").read_bytes()
     with pytest.raises(ChoiceError, match=f"another simulation: it differs in {said}$"):
         play(save="runs.jsonl", **change)
@@ -191,7 +193,7 @@ NUMBERS = "0.1, 0.0, 0.2, 5.0"
     ],
 )
 def test_a_line_that_is_no_run_is_named_before_anything_is_played(play, folder, line):
-    play(save="runs.jsonl", runs=2)
+    copy_written("two saved runs", lambda place: play(save=place / "runs.jsonl", runs=2), folder)
     with open("runs.jsonl", "a") as file:
         file.write(line + "\n")
     written, seen = Path("runs.jsonl").read_bytes(), []
