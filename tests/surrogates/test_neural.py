@@ -173,7 +173,8 @@ def test_members_disagree_more_about_classes_where_one_is_missing(name, class_po
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_generator_makes_one_surrogate_and_another_makes_another(name, class_pool):
+def test_one_generator_makes_one_surrogate_and_another_makes_another(name, class_pool, monkeypatch):
+    monkeypatch.setattr("activetest.surrogates._torch_training._MOST_EPOCHS", 10)
     training = class_pool(100).training(9)
     training = replace(training, background=training.background[np.arange(30)])
     first, second, other = (fitted(name, training, seed).params() for seed in (5, 5, 6))
