@@ -22,6 +22,9 @@ from tests.makers import build_table, play_rounds, set_status
 SIZE = 80
 CHOICES = Choices("f1[dog]", ("f1[dog]", "error"), "agreement", groups=("place",))
 
+# What is bounded by other values than 0 and 1.
+METRICS, LIMITS = ("error", "f1[dog]", "recall[cat]", "brier"), {"brier": (0.0, 2.0)}
+
 pytestmark = pytest.mark.pool(rows=SIZE, seed=4, groups=("place",), wrong=4)
 
 
@@ -128,26 +131,32 @@ def test_a_bet_on_a_ratio_is_won_by_who_knows_it(pool, truth):
 # --- what holds at every look
 
 
-@pytest.mark.parametrize("name", ["error", "f1[dog]", "recall[cat]", "brier"])
 @pytest.mark.parametrize("hopeless", [(), (3, 17, 21, 40, 41, 66)], ids=["answered", "declined"])
-def test_it_holds_the_truth_at_every_look(pool, truth, name, hopeless):
-    """In 30 studies of 50 labels, looked at five times: at most so many misses, 4 deviations."""
-    metric, level, misses = metric_of(pool, name), 0.5, 0
+def test_it_holds_the_truth_at_every_look(pool, truth, hopeless):
+    """In 30 studies of 50 labels, looked at early and at the end: what was refuted once stays so.
+
+    Half of the studies may miss the truth, and up to 9 of 30 do: with that probability more than 18
+    do by chance in one of 10,000.
+    """
+    level, misses, widest = 0.5, dict.fromkeys(METRICS, 0), dict.fromkeys(METRICS, 0.0)
     here = np.setdiff1d(np.arange(SIZE), hopeless)
-    true = evaluate(metric, pool.rows(0, SIZE)[here].outputs, truth[here])
-    ends = {"brier": (0.0, 2.0)}.get(name, (0.0, 1.0))
+    outputs = pool.rows(0, SIZE)[here].outputs
     for seed in range(30):
-        log, held = drawn(pool, truth, *[10] * 5, seed=seed, hopeless=hopeless), True
-        for look in (10, 20, 30, 40, 50):
-            names = ("rows", "prob", "round", "status", "labels")
-            parts = {one: getattr(log, one)[:look] for one in names}
-            now = replace(log, **parts, history=log.history[: look // 10])
-            interval = found(pool, now, metric, level, limits=ends)
-            held &= interval.lower <= true <= interval.upper
-        misses += not held
-    assert misses <= 30 * 0.5 + 4 * (30 * 0.25) ** 0.5
+        log = drawn(pool, truth, *[10] * 5, seed=seed, hopeless=hopeless)
+        for name in METRICS:
+            metric, ends, held = metric_of(pool, name), LIMITS.get(name, (0.0, 1.0)), True
+            true = evaluate(metric, outputs, truth[here])
+            for look in (10, 50):
+                names = ("rows", "prob", "round", "status", "labels")
+                parts = {one: getattr(log, one)[:look] for one in names}
+                now = replace(log, **parts, history=log.history[: look // 10])
+                interval = found(pool, now, metric, level, limits=ends)
+                held &= interval.lower <= true <= interval.upper
+            misses[name] += not held
+            widest[name] = max(widest[name], (interval.upper - interval.lower) / ends[1])
+    assert max(misses.values()) <= 18
     # A bettor who knew nothing would leave everything standing.
-    assert interval.upper - interval.lower < 0.8 * (ends[1] - ends[0])
+    assert max(widest.values()) < 0.5
 
 
 def test_it_never_widens_where_what_is_certain_stays(pool, truth):

@@ -76,7 +76,7 @@ def test_every_value_up_to_the_end_is_refuted_and_the_next_is_not(up, strange, s
     increments = [at(value) for value in GRID]
     for limit in np.log([2.0, 5.0, 40.0]):
         end = find_first_unrefuted(GRID, increments, limit, up=up)
-        values = np.linspace(0, 1, 1001)
+        values = np.linspace(0, 1, 301)
         open_ = values[[not refuted(increments, value, limit, up=up) for value in values]]
         if end is None:
             assert not len(open_)
