@@ -1,8 +1,11 @@
 """The page of benchmarks names every script, and its commands can be run as they stand."""
 
+import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -28,20 +31,70 @@ def read_commands() -> list[str]:
 COMMANDS = read_commands()
 
 
-@cache
-def print_help(*words: str) -> str:
-    """What a program prints with --help."""
-    done = subprocess.run(
-        [sys.executable, *words, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
 def find_program(command: str) -> tuple[str, ...]:
     """The script of a command, or the verb of activetest, as arguments of Python."""
     script = re.search(r"python (tests/benchmarks/\w+\.py)", command)
     verb = re.search(r"\bactivetest (\w+)", command)
     return (script[1],) if script else ("-m", "activetest", verb[1])
+
+
+PROGRAMS = {(f"tests/benchmarks/{script}",) for script in SCRIPTS} | {
+    *map(find_program, COMMANDS),
+    *(("-m", "activetest", verb) for verb in ("init", "next", "report", "simulate")),
+}
+# Runs each program with --help in a process of its own, forked where everything is imported.
+FORK_EACH = """
+import json, os, runpy, sys, traceback
+import activetest.cli.app, activetest.simulation.simulate, activetest.study.study
+
+def run(first, *others):
+    if first == "-m":
+        sys.argv = [first, *others[1:], "--help"]
+        runpy.run_module(others[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[0] = [first, *others, "--help"], os.path.dirname(first)
+        runpy.run_path(first, run_name="__main__")
+
+for number, program in enumerate(json.load(sys.stdin)):
+    if not os.fork():
+        os.dup2(os.open(f"{sys.argv[1]}/{number}", os.O_WRONLY | os.O_CREAT), 1)
+        code = 1
+        try:
+            run(*program)
+        except SystemExit as end:
+            code = end.code or 0
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(code)
+    assert not os.wait()[1], program
+"""
+
+
+@cache
+def print_all_help() -> dict[tuple[str, ...], str]:
+    """{program: what it prints with --help}."""
+    programs = sorted(PROGRAMS)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [sys.executable, "-c", FORK_EACH, folder],
+            input=json.dumps(programs),
+            cwd=ROOT,
+            text=True,
+            check=True,
+        )
+        texts = [(Path(folder) / str(number)).read_text() for number in range(len(programs))]
+    return dict(zip(programs, texts, strict=True))
+
+
+def print_help(*words: str) -> str:
+    """What a program prints with --help."""
+    if hasattr(os, "fork"):
+        return print_all_help()[words]
+    done = subprocess.run(
+        [sys.executable, *words, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
 
 
 def find_options(text: str) -> set[str]:

@@ -4,6 +4,7 @@ import ast
 import graphlib
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ def room(module: str) -> str:
     return "cli" if name == "__main__" else name
 
 
+@cache
 def imports() -> list[tuple[str, str]]:
     """(module, imported module) for every import statement in the package, wherever it stands."""
     pairs = []

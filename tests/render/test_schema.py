@@ -199,6 +199,18 @@ def find_objects(value: Any, schema: dict, path: tuple = ()) -> Iterator[tuple[s
             yield from find_objects(item, schema["items"], (*path, place))
 
 
+def find_kinds(document: dict) -> list[tuple[str, tuple]]:
+    """(definition, path) of the first object of each definition in each list or key of a document.
+
+    The others in a list are described by the same part of the schema.
+    """
+    found = {}
+    for name, _, path in find_objects(document, SCHEMA):
+        keys = tuple(step for step in path if isinstance(step, str))
+        found.setdefault((name, keys), path)
+    return [(name, path) for (name, _), path in found.items()]
+
+
 def at(value: Any, path: tuple) -> Any:
     """What stands at the path."""
     for step in path:
@@ -252,7 +264,7 @@ def test_what_is_printed_is_valid(document):
 
 @whole_documents
 def test_a_missing_key_and_an_unknown_key_are_found(document):
-    for _, _, path in find_objects(document, SCHEMA):
+    for _, path in find_kinds(document):
         place = at(document, path)
         for key in list(place):
             content = place.pop(key)
@@ -266,7 +278,7 @@ def test_a_missing_key_and_an_unknown_key_are_found(document):
 
 @whole_documents
 def test_a_value_of_another_type_is_found(document):
-    for name, _, path in find_objects(document, SCHEMA):
+    for name, path in find_kinds(document):
         place = at(document, path)
         for key in place:
             content, place[key] = place[key], ["neither a number nor a text", {}]
