@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.estimation.surface_values import (
     SurfaceValues,
@@ -16,16 +15,14 @@ from activetest.estimation.surface_values import (
 )
 from activetest.item_statistics import specification
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.arguments import show
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity, Saving
-from activetest.nouns.report import Note, Weight
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData, name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
-from activetest.pool.groups import JOIN
+from activetest.reporting.surface_cells import check_attribute, find_codes, suggest_map
 from activetest.rounds.surface import find_surface_metric, fit_surface
 
 # The method of intervals that a surface gives.
@@ -212,7 +209,7 @@ def draw_map(fitted: PoolSurface, first: str, second: str) -> SurfaceMap:
     """
     names, values = fitted.attributes.names, fitted.attributes.values
     for name in (first, second):
-        _check_attribute(name, names)
+        check_attribute(name, names)
         if len(values[names.index(name)]) > _WIDEST_MAP:
             raise ChoiceError(
                 f"a map has at most {_WIDEST_MAP} values of an attribute, and {name} has "
@@ -220,7 +217,7 @@ def draw_map(fitted: PoolSurface, first: str, second: str) -> SurfaceMap:
                 "`study.surface()` has every combination",
             )
     if first == second:
-        raise ChoiceError(f"a map of {first} needs another attribute", _suggest_map(names))
+        raise ChoiceError(f"a map of {first} needs another attribute", suggest_map(names))
     row, column = names.index(first), names.index(second)
     rows, columns = values[row], values[column]
     cell_of_arm = fitted.arms.codes[:, row] * len(columns) + fitted.arms.codes[:, column]
@@ -278,78 +275,6 @@ def tabulate(fitted: PoolSurface, *, all: bool = False) -> dict[str, Array]:
     return named | table
 
 
-def parse_cell(text: str, names: Sequence[str]) -> dict[str, str]:
-    """{attribute: value} in a text such as "race=Black,sex=Female".
-
-    A comma begins the next attribute where the name of one follows; other commas belong to the
-    value. Raises ChoiceError for a text of another form, and an attribute that is not there.
-    """
-    found: dict[str, str] = {}
-    last = ""
-    for part in text.split(","):
-        name, equals, value = (each.strip() for each in part.partition("="))
-        if equals and name in names:
-            if name in found:
-                raise ChoiceError(f"{text!r} names {name} twice", "name each attribute once")
-            found[name], last = value, name
-        elif last:
-            found[last] += f",{part}"
-        elif equals:
-            _check_attribute(name, names)
-        else:
-            raise ChoiceError(f"{text!r} has no attribute=value", f"write it like {names[0]}=VALUE")
-    return found
-
-
-def parse_map(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """The two attributes in a text such as "race*age". Raises ChoiceError for any other text."""
-    parts = [part.strip() for part in text.split(JOIN)]
-    if len(parts) != 2:
-        raise ChoiceError(f"{text!r} is no pair of attributes", _suggest_map(names))
-    for name in parts:
-        _check_attribute(name, names)
-    return parts[0], parts[1]
-
-
-def parse_product(column: str, value: str, attributes: Attributes) -> dict[str, str] | None:
-    """{attribute: value} of a product such as race*sex=Black*Female; None for other columns.
-
-    Values may hold asterisks where there is only one way to read them. Raises ChoiceError for a
-    value that is not there.
-    """
-    names = [part.strip() for part in column.split(JOIN)]
-    if not set(names) <= set(attributes.names) or len(set(names)) < len(names):
-        return None
-    known = [attributes.values[attributes.names.index(name)] for name in names]
-    ways = list(_split_values(value, known))
-    if len(ways) == 1:
-        return dict(zip(names, ways[0], strict=True))
-    parts = value.split(JOIN)
-    if len(parts) == len(names):
-        find_codes(attributes, dict(zip(names, map(str.strip, parts), strict=True)))
-    raise ChoiceError(
-        f"{value!r} is no value of {column}", f"write {JOIN.join(['VALUE'] * len(names))}"
-    )
-
-
-def find_codes(attributes: Attributes, named: Mapping[str, str]) -> dict[str, int]:
-    """{attribute: code of its value}. Raises ChoiceError for what is not there, or is no text."""
-    codes = {}
-    if not named:
-        raise ChoiceError("a cell needs an attribute", f"one of {', '.join(attributes.names)}")
-    for name, value in named.items():
-        _check_attribute(name, attributes.names)
-        known = attributes.values[attributes.names.index(name)]
-        if value not in known:
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-            close = catalog.suggest(value, known)
-            raise ChoiceError(
-                f"no item has {name}={value}", f"{close}the values of {name} are {listed}"
-            )
-        codes[name] = known.index(value)
-    return codes
-
-
 def flip(cell: SurfaceCell) -> SurfaceCell:
     """The cell of one minus the statistic."""
 
@@ -368,57 +293,6 @@ def flip(cell: SurfaceCell) -> SurfaceCell:
 def is_opposite(metric: Metric, other: str) -> bool:
     """Whether a metric is one minus another."""
     return _OPPOSITE.get(metric.title) == other
-
-
-def write_notes(fitted: PoolSurface) -> list[Note]:
-    """What to know before believing a surface."""
-    small = len(fitted.arms) - len(fitted.order)
-    notes = (
-        []
-        if _is_known(fitted)
-        else [
-            Note(
-                "Numbers of combinations come from a model of the surface: a combination with few "
-                "labels is predicted from others with the same attribute values, and its interval "
-                "holds if the model is right. It holds for one look.",
-                Weight.LIMITED,
-            )
-        ]
-    )
-    supplied = 0 if _is_known(fitted) else fitted.data.supplied
-    if supplied:
-        labels = "1 label" if supplied == 1 else f"{supplied:,} labels"
-        notes.append(
-            Note(
-                f"The surface counts the {labels} that you supplied for items that were not drawn "
-                "as if drawn at random in their combinations.",
-                Weight.LIMITED,
-            )
-        )
-    if round(fitted.data.doubt, 1) > 0:
-        notes.append(
-            Note(
-                "The surface takes each label as its most probable class (Dawid-Skene): about "
-                f"{fitted.data.doubt:.1f} of {len(fitted.data.items):,} labels are expected to be "
-                "wrong, which its intervals do not include.",
-                Weight.LIMITED,
-            )
-        )
-    if small:
-        them = "1 combination" if small == 1 else f"{small:,} combinations"
-        have = "has" if small == 1 else "have"
-        notes.append(
-            Note(
-                f"Not ranked: {them} that {have} fewer than {fitted.min_support} items that can "
-                "be labelled (`min_support`)."
-            )
-        )
-    return notes
-
-
-def _is_known(fitted: PoolSurface) -> bool:
-    """Whether every item has a label, so that no number comes from a model."""
-    return bool(np.isclose(fitted.values.support, fitted.values.known, rtol=1e-6, atol=0).all())
 
 
 def _estimate(
@@ -477,28 +351,3 @@ def _write_cell(
 def _make_whole(value: float) -> float:
     """A whole number where it is one."""
     return round(value) if abs(value - round(value)) < 1e-6 else value
-
-
-def _check_attribute(name: object, names: Sequence[str]) -> None:
-    if name not in names:
-        raise ChoiceError(
-            f"{show(name)} is no attribute of this study",
-            f"{catalog.suggest(name, names)}the attributes are {', '.join(names)}",
-        )
-
-
-def _suggest_map(names: Sequence[str]) -> str:
-    """How a map is written."""
-    pair = names[:2] if len(names) > 1 else ("first", "second")
-    return f"write it like {JOIN.join(pair)}"
-
-
-def _split_values(value: str, known: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Every way to read a text as values joined by asterisks, one of each list."""
-    first, *rest = known
-    for each in first:
-        if not rest and value.strip() == each:
-            yield (each,)
-        elif rest and value.startswith(each + JOIN):
-            tail = value[len(each) + len(JOIN) :]
-            yield from ((each, *others) for others in _split_values(tail, rest))

@@ -32,8 +32,8 @@ from activetest.reporting.surface_answer import (
     find_cell,
     flip,
     is_opposite,
-    parse_product,
 )
+from activetest.reporting.surface_cells import parse_product
 from activetest.rounds.fit import make_generator
 from activetest.rounds.surface import find_arms, has_surface
 

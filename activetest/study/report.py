@@ -23,7 +23,7 @@ from activetest.nouns.report import Note, Weight, sort_notes
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
-from activetest.reporting import rows, surface_answer, verdicts
+from activetest.reporting import rows, surface_notes, verdicts
 from activetest.reporting.group_answer import answer_question
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
@@ -31,11 +31,9 @@ from activetest.reporting.surface_answer import (
     PoolSurface,
     check_attributes,
     describe_surface,
-    find_codes,
     fit_pool_surface,
-    parse_cell,
-    parse_map,
 )
+from activetest.reporting.surface_cells import find_codes, parse_cell, parse_map
 from activetest.rounds.surface import find_arms
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
@@ -221,7 +219,7 @@ class _Surface:
         except NotEstimable as error:
             return None, [Note(f"{error.problem[:1].upper()}{error.problem[1:]}.", Weight.WIDE)]
         found = describe_surface(fitted, cells=cells, maps=pairs, detailed=detailed)
-        return found, surface_answer.write_notes(fitted)
+        return found, surface_notes.write_notes(fitted)
 
 
 def _check_population(kind: str, half_width: float | None) -> None:

@@ -14,6 +14,7 @@ from activetest.nouns.surface_report import SurfaceCell, SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import surface_answer
 from activetest.reporting.surface_answer import PoolSurface
+from activetest.reporting.surface_cells import parse_cell
 from activetest.safe_text import neutralise_cell
 from activetest.study.export import check_new_file, find_inputs, write_new_file, write_text
 from activetest.study.results import Report
@@ -64,7 +65,7 @@ class StudySurface:
         """
         read = _read_cell("cell", cell)
         names = self._fitted.attributes.names
-        named = surface_answer.parse_cell(read, names) if isinstance(read, str) else read
+        named = parse_cell(read, names) if isinstance(read, str) else read
         return surface_answer.find_cell(self._fitted, named | _read_values("cell", values))
 
     @property
