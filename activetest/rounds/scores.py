@@ -86,20 +86,18 @@ def _find_score(name: str) -> Callable[[Beliefs, Aims], Array]:
     Raises ChoiceError for a function that cannot be called either way.
     """
     found: Callable[..., Array] = catalog.load("acquisition", name).score
-    for arguments in ({"aims": None}, {}):
-        try:
-            signature(found).bind(None, **arguments)
-        except TypeError:
-            continue
-        return (
-            (lambda beliefs, aims: found(beliefs, aims=aims))
-            if arguments
-            else (lambda beliefs, aims: found(beliefs))
-        )
-    raise ChoiceError(
-        f"the acquisition {name!r} cannot be called: score{signature(found)}",
-        "its module must have a function score(beliefs, aims), or score(beliefs)",
-    )
+    parameters = signature(found)
+    takes_aims = "aims" in parameters.parameters
+    try:
+        parameters.bind(None, **({"aims": None} if takes_aims else {}))
+    except TypeError as error:
+        raise ChoiceError(
+            f"the acquisition {name!r} cannot be called: score{parameters}",
+            "its module must have a function score(beliefs, aims), or score(beliefs)",
+        ) from error
+    if takes_aims:
+        return lambda beliefs, aims: found(beliefs, aims=aims)
+    return lambda beliefs, aims: found(beliefs)
 
 
 def _cut(rows: Rows) -> list[Rows]:
