@@ -123,6 +123,17 @@ class Value:
         return len(self.metric.statistics) > 1
 
     @property
+    def spread(self) -> float | None:
+        """Standard deviation of the metric over draws of the posterior, or over passes.
+
+        None for estimates from draws of items, and of a single pass.
+        """
+        draws = self.estimate.draws
+        if draws is None or len(draws) < _FEWEST_PASSES:
+            return 0.0 if draws is not None and self.estimate.exact else None
+        return float(np.std(self.transform(draws), ddof=1))
+
+    @property
     def slope(self) -> float:
         """Derivative of the metric by its linear estimate."""
         if self.transform is take_mean:

@@ -20,7 +20,7 @@ from activetest.estimation.population import (
 )
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.choices import Choices
+from activetest.nouns.choices import Augmentation, Choices
 from activetest.nouns.estimate import Interval, Sample
 from activetest.nouns.log import Log, truncate_log
 from activetest.nouns.pool import PoolView
@@ -31,8 +31,8 @@ from activetest.rounds.objectives import expand_beliefs
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
 # Draws that an estimate needs at least.
 _FEWEST_DRAWN = 2
-# The model-based estimator that reports show unless the user names others.
-OWN_VIEW = "ase"
+# The model-based estimators that reports show unless the user names others: see find_own_view.
+_OF_BELIEFS, _OF_PASSES = "ase", "alt-mas"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class View:
         self, sample: Sample, metric: Metric, refined: Metric, estimator: str
     ) -> Sample:
         """The sample of the whole pool with what a model-based estimator needs of the surrogate."""
-        if catalog.fact("estimators", catalog.bare_name(estimator), "NEEDS_PASSES"):
+        if needs_passes(estimator):
             check_passes(metric, self.cache)
             return add_passes(sample, metric, self._passes)
         return estimate.add_imputation(sample, refined, self._imputation)
@@ -162,7 +162,7 @@ class View:
     def _refuse_waiting_draws(self, drawn: int) -> None:
         """Raise NotEstimable where labels exist, but not of draws that estimates use."""
         if self.log.deterministic.any():
-            raise _explain_missing_draws(self.log, drawn)
+            raise _explain_missing_draws(self.log, drawn, find_own_view(self.choices))
         if reason := samples.describe_unfinished(self.evidence):
             raise NotEstimable(reason, "`study.next(10)`")
 
@@ -232,24 +232,43 @@ class View:
         )
 
 
-def _explain_missing_draws(log: Log, drawn: int) -> NotEstimable:
-    """Why there is no estimate from draws where items have no probabilities."""
+def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:
+    """Why there is no estimate from draws where items have no probabilities.
+
+    own_view is the estimator that there is.
+    """
     if any(each.deterministic and each.allocation for each in log.history):
         return NotEstimable(
             "items were drawn between groups without a floor, and an estimate needs at least 2 "
             f"that were drawn with known probabilities ({drawn} so far)",
-            "read the groups or ase, or give every item a chance: `study.change(floor=0.1)`",
+            f"read the groups or {own_view}, or give every item a chance: "
+            "`study.change(floor=0.1)`",
         )
     return NotEstimable(
         "items were chosen by the largest score, and an estimate needs at least 2 that were drawn "
         f"at random ({drawn} so far)",
-        'read ase, or draw: `study.change(selection="draw")`',
+        f'read {own_view}, or draw: `study.change(selection="draw")`',
     )
+
+
+def find_own_view(choices: Choices) -> str:
+    """The model-based estimator that reports show unless the user names others.
+
+    ase, but for studies that follow ALT-MAS: those whose items are chosen by what they say about
+    its estimate, or whose network is trained as it trains it.
+    """
+    trained = (choices.surrogate, choices.augment) == ("mc-dropout", Augmentation.AGREEMENT)
+    return _OF_PASSES if trained or choices.acquisition == "metric-information" else _OF_BELIEFS
 
 
 def is_model_based(estimator: str) -> bool:
     """Whether an estimator believes the surrogate about the items without a label."""
     return bool(catalog.fact("estimators", catalog.bare_name(estimator), "MODEL_BASED"))
+
+
+def needs_passes(estimator: str) -> bool:
+    """Whether a model-based estimator looks at every pass of the surrogate."""
+    return bool(catalog.fact("estimators", catalog.bare_name(estimator), "NEEDS_PASSES"))
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:

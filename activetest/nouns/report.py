@@ -80,6 +80,8 @@ class EstimateRow(Measured):
     against             for a difference: the group that is subtracted, {column: value}
     shrunk              the value moved towards what is expected of the group, the more the wider
                         its interval is
+    spread              standard deviation of the value between members of the surrogate, for
+                        model-based estimates
     """
 
     metric: str
@@ -94,6 +96,7 @@ class EstimateRow(Measured):
     reason: str | None = None
     against: dict[str, str] | None = None
     shrunk: float | None = None
+    spread: float | None = None
 
     @property
     def title(self) -> str:

@@ -24,13 +24,14 @@ _CREDIBLE = "credible"
 # Averages over classes, as the arguments of metrics name them.
 _AVERAGES = ("macro", "micro", "weighted")
 # How reasons begin that no further label changes.
-_LASTING = ("no plain mean", "an interval of")
+_LASTING = ("no plain mean", "no passes", "an interval of")
 # What estimators rest on, for a report that shows several.
 _GROUNDS = {
     "doubly-robust": "from the draws",
     "lure": "from the draws, without the surrogate",
     "iid": "the plain mean of the draws",
     "ase": "the surrogate's own view, without a guarantee",
+    "alt-mas": "the mean over passes of the surrogate, without a guarantee",
 }
 # Metrics that are shares of items, and how a sentence about them begins.
 _SHARES = {
@@ -307,8 +308,10 @@ def made_by(report: Report) -> str:
 
 def describe_estimators(report: Report) -> str:
     """What each of several estimators rests on; empty where there is one."""
-    names = dict.fromkeys(row.estimator for row in report.estimates if row.estimator in _GROUNDS)
-    return "; ".join(f"{name}: {_GROUNDS[name]}" for name in names) if len(names) > 1 else ""
+    names = dict.fromkeys(row.estimator for row in report.estimates)
+    grounds = {name: _GROUNDS.get(catalog.bare_name(name)) for name in names}
+    known = [f"{name}: {ground}" for name, ground in grounds.items() if ground]
+    return "; ".join(known) if len(known) > 1 else ""
 
 
 def drawing(result: dict) -> str:

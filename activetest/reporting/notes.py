@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
-from activetest.estimation.view import FIXED, OWN_VIEW, POSTERIOR, View, is_model_based
+from activetest.estimation.view import (
+    FIXED,
+    POSTERIOR,
+    View,
+    find_own_view,
+    is_model_based,
+    needs_passes,
+)
 from activetest.item_statistics.losses import LOG_LOSS_FLOOR
 from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
@@ -45,7 +52,8 @@ def write_notes(
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
-        notes += _describe_deterministic(log, len(evidence.steps))
+        own_view = find_own_view(view.choices)
+        notes += _describe_deterministic(log, len(evidence.steps), own_view)
     supplied = int((log.supplied_status == LABELLED).sum())
     fixed = headline.method not in ("exact", "betting")
     if supplied and fixed:
@@ -65,7 +73,8 @@ def write_notes(
         between = chooses_between(view.choices.acquisition)
         notes += _describe_doubts(headline, _count_minority(view, metric), between=between)
     notes += _describe_unreliable(rows)
-    notes += _describe_disagreements(rows)
+    notes += _describe_disagreements(rows, find_own_view(view.choices))
+    notes += _describe_passes(view, rows, headline)
     if any(row.metric == "log-loss" for row in rows):
         text = f"Log-loss is in nats; probabilities below {LOG_LOSS_FLOOR:g} count as "
         notes.append(Note(f"{text}{LOG_LOSS_FLOOR:g}."))
@@ -215,8 +224,11 @@ def _describe_rounds(numbers: Sequence[int]) -> str:
     return f"Rounds {numbers[0]} to {numbers[-1]} were"
 
 
-def _describe_deterministic(log: Log, drawn: int) -> list[Note]:
-    """How items without a probability are used, beside `drawn` ones that estimates use."""
+def _describe_deterministic(log: Log, drawn: int, own_view: str) -> list[Note]:
+    """How items without a probability are used, beside `drawn` ones that estimates use.
+
+    own_view is the estimator that needs none.
+    """
     weight = Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE
     between = sum(len(each.rows) for each in log.history if each.deterministic and each.allocation)
     top = int(log.deterministic.sum()) - between
@@ -225,7 +237,8 @@ def _describe_deterministic(log: Log, drawn: int) -> list[Note]:
         remedy = '`study.change(selection="draw")` draws items instead'
         text = (
             f"Items chosen by the largest score, not drawn: {top}. The surrogate learns from them, "
-            f"and their labels count as known; {_describe_rest(drawn, 'drawn items', remedy)}"
+            f"and their labels count as known; "
+            f"{_describe_rest(drawn, 'drawn items', own_view, remedy)}"
         )
         notes.append(Note(text, weight))
     if between:
@@ -233,7 +246,7 @@ def _describe_deterministic(log: Log, drawn: int) -> list[Note]:
         text = (
             f"Items drawn between groups without a floor: {between}. They are used for the values "
             "of their groups, the surrogate learns from them, and their labels count as known; "
-            f"{_describe_rest(drawn, 'other items', remedy)}"
+            f"{_describe_rest(drawn, 'other items', own_view, remedy)}"
         )
         notes.append(Note(text, weight))
     return notes
@@ -259,13 +272,13 @@ def _describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_w
     return f"The interval of {name} needs about {labels} for a half-width of {half_width:g}."
 
 
-def _describe_rest(drawn: int, others: str, remedy: str) -> str:
+def _describe_rest(drawn: int, others: str, own_view: str, remedy: str) -> str:
     """Which items estimates use, or how to get some that they can use."""
     if drawn >= _FEWEST_DRAWN:
         return f"the estimates use the {drawn} {others}."
     return (
         f"estimates need at least {_FEWEST_DRAWN} {others} with labels. Until then there is only "
-        f"the surrogate's own view (ase), which is only as good as the surrogate; {remedy}."
+        f"the surrogate's own view ({own_view}), which is only as good as the surrogate; {remedy}."
     )
 
 
@@ -333,7 +346,7 @@ def _describe_minority(row: EstimateRow, count: int) -> str:
     return f"{number} found so far, so the interval is deliberately wide."
 
 
-def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[Note]:
+def _describe_disagreements(rows: Sequence[EstimateRow], own_view: str) -> list[Note]:
     """Metrics whose estimate by the surrogate lies outside the interval that does not need it."""
     estimated = {
         (row.metric, row.class_name, row.estimator): row
@@ -342,16 +355,42 @@ def _describe_disagreements(rows: Sequence[EstimateRow]) -> list[Note]:
     }
     outside = []
     for (metric, class_name, estimator), row in estimated.items():
-        own = estimated.get((metric, class_name, OWN_VIEW))
+        own = estimated.get((metric, class_name, own_view))
         if estimator == HEADLINE and own is not None and not _contains(row, own.estimate):
             outside.append(f"{row.title} ({own.estimate:.3g})")
     if not outside:
         return []
     text = (
-        f"The surrogate's own view (ase) lies outside the interval for {', '.join(outside)}: "
+        f"The surrogate's own view ({own_view}) lies outside the interval for "
+        f"{', '.join(outside)}: "
         "the surrogate does not fit this pool yet. Use the doubly robust estimate."
     )
     return [Note(text, Weight.UNSTABLE)]
+
+
+def _describe_passes(view: View, rows: Sequence[EstimateRow], headline: EstimateRow) -> list[Note]:
+    """What intervals from passes of the surrogate are, and which passes are left out of a mean."""
+    found = [row for row in rows if needs_passes(row.estimator) and row.estimate is not None]
+    notes = []
+    if names := dict.fromkeys(row.estimator for row in found if row.lower is not None):
+        alone = headline.estimate is None or needs_passes(headline.estimator)
+        text = (
+            f"The intervals of {', '.join(names)} show how far passes of the surrogate lie apart. "
+            "They are no confidence intervals: they hold the truth much more rarely than their "
+            "level says."
+        )
+        notes.append(Note(text, Weight.INVALID if alone else Weight.FACT))
+    metrics = {(each.name, each.class_name): each for each in view.metrics.values()}
+    for row in found:
+        estimate = view.value(metrics[row.metric, row.class_name], row.estimator).estimate
+        if estimate.undefined and estimate.draws is not None:
+            all_passes = estimate.undefined + len(estimate.draws)
+            text = (
+                f"{row.title} does not exist in {estimate.undefined} of {all_passes} passes of the "
+                f"surrogate, and {row.estimator} leaves them out."
+            )
+            notes.append(Note(text, Weight.LIMITED))
+    return notes
 
 
 def _contains(row: EstimateRow, value: float | None) -> bool:

@@ -181,6 +181,8 @@ def _estimate(
     except NotEstimable as error:
         return replace(row, reason=error.problem), None
     exact = value.of_pool.estimate.exact
+    if is_model_based(estimator):
+        row = replace(row, spread=value.spread)
     if exact:
         row = replace(row, n_labeled=inside)
     elif not whole and used < NEEDS_INSIDE:

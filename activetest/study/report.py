@@ -9,9 +9,9 @@ from activetest.estimation.population import Population
 from activetest.estimation.view import (
     ANYTIME,
     INTERVALS,
-    OWN_VIEW,
     POSTERIOR,
     build_view,
+    find_own_view,
     is_model_based,
 )
 from activetest.item_statistics import specification
@@ -41,8 +41,6 @@ from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
 
-# The first is the headline. The second is the surrogate's own view.
-BOTH_VIEWS = (HEADLINE, OWN_VIEW)
 # What a report on the population says about the answer to a question.
 _OF_POOL = Note("The answer about groups is about those of this pool.", Weight.LIMITED)
 _SURFACE_OF_POOL = Note("The surface is about the items of this pool.", Weight.LIMITED)
@@ -91,8 +89,7 @@ def report(
     estimate that does not exist is a row with a reason.
     """
     named = estimators or ()
-    usual = (OWN_VIEW,) if interval == POSTERIOR else BOTH_VIEWS
-    estimators = named or ((HEADLINE,) if population else usual)
+    estimators = named or _find_usual(study.choices, interval, population=population)
     _check_arguments(estimators, interval, half_width, bound)
     if population:
         # Its gates are decided by fixed intervals, too.
@@ -220,6 +217,13 @@ class _Surface:
             return None, [Note(f"{error.problem[:1].upper()}{error.problem[1:]}.", Weight.WIDE)]
         found = describe_surface(fitted, cells=cells, maps=pairs, detailed=detailed)
         return found, surface_notes.write_notes(fitted)
+
+
+def _find_usual(choices: Choices, interval: str | None, *, population: bool) -> tuple[str, ...]:
+    """The estimators of a report that names none: the headline, and the surrogate's own view."""
+    own = find_own_view(choices)
+    usual = (own,) if interval == POSTERIOR else (HEADLINE, own)
+    return (HEADLINE,) if population else usual
 
 
 def _check_population(kind: str, half_width: float | None) -> None:

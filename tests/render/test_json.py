@@ -39,6 +39,7 @@ def test_the_report_has_the_documented_keys(whole):
         "headline",
         "reason",
         "shrunk",
+        "spread",
         "reliable",
     ]
     assert document["estimates"][0]["group"] is None
