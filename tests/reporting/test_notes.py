@@ -330,7 +330,7 @@ def test_a_draw_with_more_than_a_quarter_of_the_weight_is_noted():
 
 def test_a_surrogate_outside_the_interval_is_noted():
     def disagreements(*rows) -> str:
-        return texts_of(notes._describe_disagreements(rows))
+        return texts_of(notes._describe_disagreements(rows, "ase"))
 
     for view, outside in ((0.1, False), (0.3, False), (0.099, True), (0.31, True)):
         own = row("credible", estimator="ase", estimate=view, lower=0, upper=1)
@@ -430,9 +430,10 @@ def test_labels_of_no_class_are_counted_among_drawn_and_supplied_ones(hard):
 
 def test_items_without_a_probability_are_described_by_how_many_draws_there_are():
     rest = notes._describe_rest
-    assert rest(2, "drawn items", "draw") == "the estimates use the 2 drawn items."
-    few = rest(1, "drawn items", "draw some")
+    assert rest(2, "drawn items", "ase", "draw") == "the estimates use the 2 drawn items."
+    few = rest(1, "drawn items", "alt-mas", "draw some")
     assert few.startswith("estimates need at least 2 drawn items with labels. Until then")
+    assert "own view (alt-mas), which" in few
     assert few.endswith("; draw some.")
 
 

@@ -1,0 +1,178 @@
+"""How often the intervals of alt-mas hold the truth, beside this tool's usual ones.
+
+    python tests/benchmarks/alt_mas_coverage.py [FOLDER] [--pool digits] [--ways ...] [--runs 200]
+        [--at 50,100,200] [--save DIR]
+
+An interval of alt-mas goes from quantile to quantile of the metric over the passes of a surrogate.
+Without FOLDER every run has a pool of its own: 1,500 items of four overlapping classes, and a model
+that knows their centres only roughly. With FOLDER, which holds POOL.parquet and POOL.labels.csv,
+all runs are of that pool and differ by their first draws, their training and, where items are
+drawn, their draws. Surrogates learn from labels alone, but for mc-dropout, which is trained as
+ALT-MAS trains it. Printed are, for each way, metric and number of labels, how often the 95 %
+interval holds the truth, the mean error, its standard error, the width, and the number of runs that
+had an interval. With --save runs are kept, and only missing ones are made.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from staging import Stage, played, staged
+
+from activetest.item_statistics import specification
+from activetest.item_statistics.metric import evaluate
+from activetest.simulation.design import Plan
+from activetest.simulation.simulate import run as play_study
+
+_ITEMS, _CLASSES, _COLUMNS = 1500, 4, 6
+_BATCH = 20
+_INFORMED = {"acquisition": "metric-information"}
+_TOP = {**_INFORMED, "selection": "top"}
+_ALONE = {"augment": "none"}
+WAYS = {
+    "default": {"surrogate": "agreement"},
+    "linear top": {"surrogate": "linear", **_ALONE, **_TOP},
+    "linear draw": {"surrogate": "linear", **_ALONE, **_INFORMED},
+    "forest top": {"surrogate": "forest", **_ALONE, **_TOP},
+    "forest draw": {"surrogate": "forest", **_ALONE, **_INFORMED},
+    "mc-dropout top": {"surrogate": "mc-dropout", "augment": "agreement", **_TOP},
+    "mc-dropout draw": {"surrogate": "mc-dropout", "augment": "agreement", **_INFORMED},
+}
+ESTIMATORS = ("doubly-robust", "alt-mas", "alt-mas[plug-in=nothing]")
+
+
+def main() -> None:
+    """Print one table."""
+    options = read_arguments()
+    print("| way | estimator | metric | labels | coverage | bias | +- | width | runs |")
+    print(f"|{'---|' * 9}")
+    for way in options.ways:
+        name = f"alt-mas-coverage-{options.pool or 'made'}-{way.replace(' ', '-')}.jsonl"
+        what = {"way": way, "at": options.at, "seed": options.seed, "pool": options.pool}
+        found = played(
+            play,
+            (way, options.at, options.seed, options.folder, options.pool),
+            options.runs,
+            what=what,
+            file=options.save and options.save / name,
+            workers=options.workers,
+        )
+        for cells in summarise(found):
+            print(f"| {way} | {' | '.join(cells)} |", flush=True)
+
+
+def read_arguments() -> argparse.Namespace:
+    """The command line; lists are separated by commas."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--pool", default="digits")
+    parser.add_argument("--ways", default=",".join(WAYS), help="separated by commas")
+    parser.add_argument("--at", default="50,100,200")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--workers", type=int)
+    options = parser.parse_args()
+    options.at = tuple(map(int, options.at.split(",")))
+    options.ways = options.ways.split(",")
+    options.pool = options.pool if options.folder else ""
+    return options
+
+
+def play(scene: tuple, number: int) -> list:
+    """(estimator, metric, budget, estimate, lower, upper, truth) of everything that a run found.
+
+    scene is the way, the numbers of labels, the seed, the folder or None, and the name of the pool.
+    """
+    way, at, seed, folder, pool = scene
+    with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as made:
+        if folder is None:
+            folder, name = Path(made), "pool"
+            write_pool(folder, seed=[seed, number])
+        else:
+            name = pool
+        metrics = name_metrics(pool)
+        wishes = {"metric": metrics[0], "also": metrics[1:], "metrics": metrics} | WAYS[way]
+        with staged(folder / f"{name}.parquet", **wishes) as stage:
+            return estimate_all(stage, metrics, at, (seed, number))
+
+
+def name_metrics(pool: str) -> tuple[str, ...]:
+    """What is estimated: of a class, precision and recall."""
+    of_class = "b" if not pool else "2"
+    return "accuracy", f"precision[{of_class}]", f"recall[{of_class}]"
+
+
+def estimate_all(
+    stage: Stage, metrics: tuple[str, ...], at: tuple[int, ...], seeds: tuple[int, int]
+) -> list:
+    """What every estimator found of every metric at every number of labels."""
+    facts = specification.describe_pool(stage.made.roles, None, stage.made)
+    outputs = stage.made.rows(0, stage.made.size).outputs
+    truths = {}
+    for name in metrics:
+        metric = specification.find_metric(name, facts)
+        truths[metric.title] = evaluate(metric, outputs, stage.truth)
+    plan = Plan((stage.choices,), ESTIMATORS, metrics, at, "fixed", _BATCH, seeds[0])
+    numbers = play_study(stage.made, stage.truth, plan, stage.choices, plan.seed_of(seeds[1]))
+    return [[*key, *map(float, each[:3]), truths[key[1]]] for key, each in numbers.items()]
+
+
+def write_pool(folder: Path, *, seed: list[int]) -> None:
+    """A pool of overlapping classes, and a model that knows their centres only roughly."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(_CLASSES, _COLUMNS))
+    labels = rng.choice(_CLASSES, _ITEMS, p=[0.4, 0.15, 0.3, 0.15])
+    features = centres[labels] + rng.normal(size=(_ITEMS, _COLUMNS))
+    known = centres + 0.6 * rng.normal(size=centres.shape)
+    logits = -0.5 * ((features[:, None] - known) ** 2).sum(axis=2)
+    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probs /= probs.sum(axis=1, keepdims=True)
+    names = "abcd"
+    columns = {"id": [f"item-{row}" for row in range(_ITEMS)]}
+    columns |= {f"prob_{name}": probs[:, code] for code, name in enumerate(names)}
+    columns |= {f"x{place}": features[:, place] for place in range(_COLUMNS)}
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    key = pa.table({"id": columns["id"], "label": [names[code] for code in labels]})
+    pyarrow.csv.write_csv(key, folder / "pool.labels.csv")
+
+
+def summarise(found: list) -> list[tuple[str, ...]]:
+    """A row for every estimator, metric and number of labels."""
+    groups: dict = {}
+    for run in found:
+        for estimator, metric, budget, *numbers in run:
+            groups.setdefault((estimator, metric, budget), []).append(numbers)
+    rows = []
+    for (estimator, metric, budget), numbers in sorted(groups.items()):
+        estimate, lower, upper, truth = np.array(numbers).T
+        error = estimate - truth
+        spread = error.std(ddof=1) / np.sqrt(len(error)) if len(error) > 1 else np.nan
+        held = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
+        rows.append(
+            (
+                estimator,
+                metric,
+                str(budget),
+                f"{held.mean():.2f}",
+                f"{error.mean():+.3f}",
+                f"{spread:.3f}",
+                f"{(upper - lower).mean():.3f}",
+                str(len(numbers)),
+            )
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    main()

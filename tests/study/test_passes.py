@@ -1,0 +1,141 @@
+"""Reports by passes of the surrogate: who gets them, what they say, and what they cost others."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from activetest.errors import ChoiceError, UnknownMethod
+from activetest.estimation import view as views
+from activetest.nouns.report import Weight
+from activetest.render import json as as_json
+from activetest.render import text
+from activetest.study.report import report
+
+INFORMED = {
+    "metric": ("accuracy", "recall[dog]"),
+    "acquisition": "metric-information",
+    "surrogate": "linear",
+    "augment": "none",
+}
+
+
+def find_rows(found, estimator):
+    return {row.title: row for row in found.estimates if row.estimator == estimator}
+
+
+@pytest.fixture
+def top(begin_study, label_draws):
+    """A study that follows ALT-MAS: 8 random draws, then 12 of the largest scores."""
+    study = begin_study(**INFORMED)
+    label_draws(study, 8)
+    study.update(replace(study.choices, selection="top"))
+    label_draws(study, 12)
+    return study
+
+
+def test_a_study_that_follows_alt_mas_shows_its_estimate_beside_the_headline(top):
+    found = report(top)
+    assert [row.estimator for row in found.estimates[:2]] == ["doubly-robust", "alt-mas"]
+    rows = find_rows(found, "alt-mas")
+    assert set(rows) == {"accuracy", "recall[dog]"}
+    for row in rows.values():
+        assert row.lower <= row.estimate <= row.upper
+        assert row.quantity.kind == "posterior"
+        assert row.n_labeled == 20
+        assert row.spread > 0
+    read = json.loads(as_json.render(found))["estimates"]
+    spreads = [each["spread"] for each in read if each["estimator"] == "alt-mas"]
+    assert spreads == [row.spread for row in rows.values()]
+    assert all(each["spread"] is None for each in read if each["estimator"] == "doubly-robust")
+
+
+def test_the_posterior_interval_of_such_a_study_is_that_of_the_passes(top):
+    found = report(top, interval="posterior")
+    assert {row.estimator for row in found.estimates if row.group is None} == {"alt-mas"}
+    (note,) = [note for note in found.notes if "no confidence intervals" in note.text]
+    # Nothing else is shown, so that it stands above everything.
+    assert note.weight == Weight.INVALID
+    assert "caution" in text.render(found, color=False)
+
+
+def test_without_a_draw_its_estimate_is_the_one_that_messages_name(begin_study, label_draws):
+    """No item was drawn here since all rounds took the largest scores."""
+    study = begin_study(selection="top")
+    label_draws(study, 10)
+    for following, name in (({"acquisition": "optimal"}, "ase"), (INFORMED, "alt-mas")):
+        study.update(replace(study.choices, **following | {"metric": "accuracy"}))
+        found = report(study, metrics=("accuracy", "recall[dog]"))
+        assert any(f"own view ({name})" in note.text for note in found.notes)
+        assert find_rows(found, "doubly-robust")["accuracy"].estimate is None
+        assert find_rows(found, name)["accuracy"].estimate is not None
+        shown = text.render(found, color=False)
+        assert name in shown
+
+
+def test_every_plug_in_can_be_named_and_stands_in_the_report(top):
+    names = ("alt-mas", "alt-mas[plug-in=labels]", "alt-mas[ plug-in = nothing ]")
+    found = report(top, estimators=names)
+    first, same, nothing = (find_rows(found, name)["accuracy"] for name in names)
+    assert (first.estimate, first.lower) == (same.estimate, same.lower)
+    assert nothing.estimate != first.estimate
+    assert found.estimates[0].headline
+    shown = text.render(found, color=False, verbose=True, width=200)
+    assert "alt-mas[ plug-in = nothing ]: the mean over passes of the surrogate" in " ".join(
+        shown.split()
+    )
+    assert sum("no confidence intervals" in note.text for note in found.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "words"),
+    [
+        ("alt-mas[plug-in=all]", ChoiceError, "plug-in=labels|labels+augmented|nothing"),
+        ("alt-mas[plugin=labels]", ChoiceError, "plug-in=labels"),
+        ("alt-mas[plug-in=labels", ChoiceError, "write it like 'alt-mas[option=value"),
+        ("ase[plug-in=labels]", ChoiceError, "write 'ase' alone"),
+        ("altmas", UnknownMethod, "alt-mas"),
+    ],
+)
+def test_an_estimator_with_other_options_is_refused_with_those_it_has(study, name, error, words):
+    with pytest.raises(error) as found:
+        report(study, estimators=(name,))
+    assert words in f"{found.value.problem} {found.value.hint}"
+
+
+def test_curves_have_no_passes_and_gaps_no_interval_from_them(top):
+    found = report(top, metrics=("auroc[dog]", "ece"), estimators=("alt-mas",))
+    curve, gap = (row for row in found.estimates if row.group is None)
+    assert curve.estimate is None
+    assert "area under a curve" in curve.reason
+    assert 0 < gap.estimate < 1
+    assert gap.lower is None
+    assert "no valid posterior interval" in gap.reason
+
+
+def test_passes_without_a_value_are_counted_in_a_note(top, monkeypatch):
+    average = views.estimate.average_passes
+
+    def lose_three(*arguments):
+        return replace(average(*arguments), undefined=3)
+
+    monkeypatch.setattr(views.estimate, "average_passes", lose_three)
+    found = report(top, estimators=("alt-mas",), metrics=("recall[dog]",))
+    (note,) = [note.text for note in found.notes if "does not exist" in note.text]
+    assert note == (
+        "recall[dog] does not exist in 3 of 53 passes of the surrogate, and alt-mas leaves them "
+        "out."
+    )
+
+
+def test_nobody_else_pays_for_passes(study, label_draws, monkeypatch):
+    label_draws(study, 10)
+
+    def refuse(*arguments, **options):
+        raise AssertionError
+
+    monkeypatch.setattr(views, "sum_passes", refuse)
+    assert report(study).estimates[1].estimator == "ase"
+    monkeypatch.undo()
+    monkeypatch.setattr(views.estimate, "impute_unknown", refuse)
+    assert find_rows(report(study, estimators=("alt-mas",)), "alt-mas")
