@@ -1,7 +1,7 @@
 """What learned surrogates cost, a label against a loop of one by one, and many rounds.
 
     python tests/benchmarks/speed.py FOLDER [--rows 1000000] [--small 10000] [--rounds 900]
-        [--information 10000] [--repeats 3]
+        [--information 10000] [--augmented 1000,7000] [--repeats 3]
 
 First, `next --n 10` with forest and ensemble on FOLDER/pool-ROWS-lists.parquet (made unless it is
 there; see loop.py), against one scan of its columns and the bare prediction of such a model over
@@ -15,6 +15,10 @@ rounds of 10, rounds of 1, and rounds of 10 with a surrogate that is refitted wh
 Third, on INFORMATION rows with mc-dropout and 21 metrics (accuracy, precision and recall of each of
 ten classes), seconds for the scores of `metric-information` and of `bald`, beyond those for the
 predictions of the 50 networks alone.
+
+Fourth, seconds of a refit of mc-dropout with the augmentation by agreement on 10,000 rows: 500
+labels, and as many augmented items as AUGMENTED says, whatever the threshold lets pass. A refit is
+the classifier of agreement, its pass over the pool, and the network.
 
 Last, on the sample pool, processor seconds of commands after many rounds of one item against those
 after 10 rounds, in turns, each a process of its own; and what a round takes in the ledger.
@@ -40,6 +44,7 @@ import loop
 import numpy as np
 
 _KNOWN, _BATCH = 100, 10
+_REFIT_ITEMS, _REFIT_LABELS = 10_000, 500
 _SAMPLE = Path(__file__).parents[2] / "sample_data"
 # What is timed after few rounds and after many.
 _FEW = 10
@@ -54,6 +59,7 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=900)
     parser.add_argument("--information", type=int, default=10_000)
+    parser.add_argument("--augmented", default="1000,7000", help="empty for none")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--surrogate", default="forest,ensemble")
     options = parser.parse_args()
@@ -64,6 +70,8 @@ def main() -> None:
         by_label(pool_of(folder, options.small), folder, options)
     if options.information:
         by_information(pool_of(folder, options.information), folder, options)
+    if options.augmented:
+        refits(pool_of(folder, _REFIT_ITEMS), folder, options)
     if options.rounds:
         many_rounds(folder, options)
 
@@ -190,6 +198,49 @@ def by_label(pool: Path, folder: Path, options: argparse.Namespace) -> None:
             choices = check_choices(entries | {"refit": refit}, roles, where="benchmark")
             spent = in_rounds(made, truth, choices, batch)
             print(f"| {name} | {spent:.4f} | {reference / spent:.1f} |", flush=True)
+
+
+def refits(pool: Path, folder: Path, options: argparse.Namespace) -> None:
+    """One row per number of augmented items: refits with them, each from labels of its own."""
+    from activetest.cache import auxiliary, cache
+    from activetest.nouns.choices import Choices
+    from activetest.nouns.log import LABELLED, Log
+    from activetest.pool.pool import Pool
+    from activetest.rounds.fit import fit_surrogate, make_generator
+    from activetest.surrogates import _augmentation
+
+    truth, looked = loop._labels(pool).astype(float), Pool.open(str(pool))
+    choices = Choices("error", ("error",), "mc-dropout", augment="agreement")
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        made = cache.build_cache(looked, Path(place) / "cache")
+        made = auxiliary.attach_auxiliary(made, looked, [choices.surrogate])
+        print("\n| augmented items | seconds | processor seconds | slowest | epochs |")
+        print("|---|---|---|---|---|")
+        for count in map(int, options.augmented.split(",")):
+            free = made.size - _REFIT_LABELS
+            _augmentation.find_threshold = lambda *_, n=count, of=free: (-1e30, n, of)
+            seconds, spent, epochs = [], [], []
+            # The first one loads PyTorch.
+            for repeat in range(options.repeats + 1):
+                rows = np.random.default_rng(repeat).permutation(made.size)[:_REFIT_LABELS]
+                ones = np.ones(len(rows), int)
+                log = replace(
+                    Log.empty(),
+                    rows=rows,
+                    prob=ones / made.size,
+                    round=ones,
+                    status=ones * LABELLED,
+                    labels=truth[rows],
+                )
+                began, processor = time.perf_counter(), time.process_time()
+                fitted = fit_surrogate(log, made, choices, rng=make_generator(repeat, 1, "fit"))
+                seconds.append(time.perf_counter() - began)
+                spent.append(time.process_time() - processor)
+                epochs.append(fitted.params()["epochs"])
+                assert len(fitted.augmented) == count
+            medians = [statistics.median(each[1:]) for each in (seconds, spent, epochs)]
+            numbers = f"{medians[0]:.2f} | {medians[1]:.2f} | {max(seconds[1:]):.2f}"
+            print(f"| {count:,} | {numbers} | {medians[2]:.0f} |", flush=True)
 
 
 def one_by_one(made, truth: np.ndarray, labels: int) -> float:
