@@ -124,6 +124,17 @@ def test_metrics_are_asked_for_by_their_specifications(labelled, capsys):
     assert [line["headline"] for line in overall] == [True, False, False]
 
 
+def test_estimators_take_options_in_brackets(labelled, capsys):
+    names = ["alt-mas[plug-in=labels]", "alt-mas[plug-in=nothing]", "ase"]
+    words = ["--metric", "accuracy", "--estimator", names[0], "--estimator", ",".join(names[1:])]
+    made = document(capsys, *words)["estimates"]
+    assert [each["estimator"] for each in made if each["group"] is None] == names
+    assert len({each["estimate"] for each in made if each["group"] is None}) == 3
+    for wrong in ("alt-mas[plug-in=all]", "alt-mas[labels]", "ase[plug-in=labels]"):
+        assert main(["report", "--estimator", wrong]) == 2
+        assert "hint:" in capsys.readouterr().err
+
+
 def test_groups_can_be_restricted_and_compared(labelled, capsys):
     capsys.readouterr()
     words = ["--metric", "error", "--group", "place", "--difference", "place", "--simultaneous"]

@@ -190,3 +190,14 @@ def test_neither_a_picture_nor_saved_runs_take_the_place_of_anything_else(words,
     assert main([*words, "--plot", "mine.svg", "--force"]) == 0
     assert main([*words, "--plot", "mine.svg", "--save", "runs.jsonl"]) == 0
     assert main([*words, "--plot", "mine.svg", "--save", "runs.jsonl"]) == 0
+
+
+def test_an_estimator_with_options_is_compared_under_the_name_that_was_given(words, capsys):
+    names = ["alt-mas", "alt-mas[plug-in=labels]", "alt-mas[plug-in=nothing]"]
+    words += ["--metric", "accuracy", "--acquisition", "uniform", "--estimator", ",".join(names)]
+    found = {one["estimator"]: one for one in results(capsys, *words)}
+    assert list(found) == names
+    first, same, nothing = ({**found[name], "estimator": ""} for name in names)
+    assert first == same != nothing
+    assert main([*words, "--estimator", "alt-mas[plug-in=some]"]) == 2
+    assert "plug-in=labels|labels+augmented|nothing" in capsys.readouterr().err
