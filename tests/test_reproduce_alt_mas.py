@@ -110,7 +110,8 @@ def check_first_sample(records: list[dict]) -> None:
 def check_networks(by_method: dict[str, list[dict]]) -> None:
     """Networks are measured; only those of ALT-MAS learn labels of the model."""
     for method in ("alt-mas", "bald", "alt-mas-draw"):
-        assert all(0 <= each["network"] <= 1 for each in by_method[method])
+        shares = [each[name] for each in by_method[method] for name in ("network", "passes")]
+        assert all(0 <= share <= 1 for share in shares)
     assert all(each["augmented"] == [0, 0] for each in by_method["bald"])
     assert any(each["augmented"][0] for each in by_method["alt-mas"])
     assert not any("network" in each for each in by_method["default"])

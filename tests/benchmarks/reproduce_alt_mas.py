@@ -313,9 +313,13 @@ def print_networks(
     titles: dict[str, list[str]],
     options: argparse.Namespace,
 ) -> None:
-    """Figures 3 and 4, what was augmented, and how often 95 % intervals hold the truth."""
-    print("| model | metrics | method | seeds | accuracy | augmented | right | coverage |")
-    print("|---|---|---|---|---|---|---|---|")
+    """Figures 3 and 4: the network, where no label is known, and what it learned of the model.
+
+    Accuracy of the mean of its passes and in one pass, at the first, the middle and the last look,
+    and how often 95 % intervals by the method's own estimator hold the truth.
+    """
+    print("| model | metrics | method | seeds | mean | one pass | augmented | right | coverage |")
+    print("|---|---|---|---|---|---|---|---|---|")
     groups: dict[tuple[str, str, str], list[Task]] = defaultdict(list)
     for task in tasks:
         groups[task.model, task.metrics, task.method].append(task)
@@ -323,11 +327,7 @@ def print_networks(
         looks = [kept[task][labels] for task in studies for labels in task.looks]
         if "network" not in looks[0] and not looks[0]["intervals"]:
             continue
-        ends = [
-            np.mean([kept[task][task.looks[place]].get("network") or np.nan for task in studies])
-            for place in (0, len(studies[0].looks) // 2, -1)
-        ]
-        accuracy = " → ".join(f"{value:.3f}" for value in ends) if np.isfinite(ends[0]) else ""
+        accuracies = [describe_course(kept, studies, name) for name in ("network", "passes")]
         count, right = np.sum([look.get("augmented", [0, 0]) for look in looks], axis=0)
         share = f"{right / count:.3f}" if count else ""
         truth = truths[studies[0].pool, model]
@@ -337,9 +337,20 @@ def print_networks(
             for title, (low, high) in look["intervals"].items()
             if title in titles.get(metrics, titles["all"])
         ]
-        cells = (model, metrics, method, len(studies), accuracy, f"{count / len(looks):.0f}", share)
         covered = f"{np.mean(held):.3f}" if held else ""
-        print(f"| {' | '.join(map(str, cells))} | {covered} |")
+        added = f"{count / len(looks):.0f}", share
+        cells = (model, metrics, method, len(studies), *accuracies, *added, covered)
+        print(f"| {' | '.join(map(str, cells))} |")
+
+
+def describe_course(kept: Records, studies: list[Task], name: str) -> str:
+    """A share at the first, the middle and the last look, means over studies of one length."""
+    looks = studies[0].looks
+    places = (0, len(looks) // 2, len(looks) - 1)
+    values = [[kept[task][looks[place]].get(name) for task in studies] for place in places]
+    if any(value is None for each in values for value in each):
+        return ""
+    return " → ".join(f"{np.mean(each):.3f}" for each in values)
 
 
 def print_progress(tasks: list[Task], kept: Records) -> None:
