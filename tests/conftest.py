@@ -9,6 +9,8 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
+# What programs that tests start import is compiled once, and not by each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
 import pytest

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from activetest.study.study import Study
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "activetest"
 SAMPLE = ROOT / "sample_data"
@@ -282,9 +284,8 @@ def test_help_starts_without_anything_heavy(words):
 def study(tmp_path_factory):
     """A study of the digits with one pending batch of ten in batch.csv."""
     folder = tmp_path_factory.mktemp("study")
-    pool = str(SAMPLE / "digits.parquet")
-    loaded(command("init", pool, "--group", "ink"), folder=folder)
-    loaded(command("next", "--n", "10", "-o", "batch.csv"), folder=folder)
+    study = Study.create(SAMPLE / "digits.parquet", folder / ".activetest", groups="ink")
+    study.next(10, path=folder / "batch.csv")
     key = dict(line.split(",") for line in (SAMPLE / "digits.labels.csv").read_text().split())
     ids = [line.split(",")[0] for line in (folder / "batch.csv").read_text().split()[1:]]
     answers = "".join(f"{item},{key[item]}\n" for item in ids)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
@@ -11,24 +10,6 @@ from activetest import catalog
 from activetest.cli.app import main
 from activetest.nouns.choices import Question
 from tests.cli.programs import ROOT
-
-
-@pytest.fixture
-def complete(monkeypatch, capsys) -> Callable[..., list[str]]:
-    """complete(*words) is what bash is offered for the last of these words."""
-
-    def ask(*words: str) -> list[str]:
-        with monkeypatch.context() as asked:
-            asked.setenv("_ACTIVETEST_COMPLETE", "complete_bash")
-            asked.setenv("COMP_WORDS", " ".join(["activetest", *words]))
-            asked.setenv("COMP_CWORD", str(len(words)))
-            capsys.readouterr()
-            main([])
-        offered, problems = capsys.readouterr()
-        assert problems == ""
-        return offered.split()
-
-    return ask
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 from activetest.cli import formatter, pages
 from activetest.cli.app import main
 from tests.cli.programs import PROGRAM, ROOT, program
-from tests.cli.test_completion import complete
 
 
 def show(capsys, *words: str) -> str:
@@ -101,7 +100,7 @@ def test_an_unknown_topic_is_an_error_with_a_hint(capsys, topic):
     assert ("did you mean 'metrics'?" in found.err) == (topic in ("metric", "metrics.md"))
 
 
-def test_a_shell_completes_topics_and_commands():
+def test_a_shell_completes_topics_and_commands(complete):
     assert set(complete("help", "me")) == {"methods", "metrics"}
     assert {"init", "next", "pools", "schema"} <= set(complete("help", ""))
 
