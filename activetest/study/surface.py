@@ -165,6 +165,7 @@ class StudySurface:
         from activetest.render.plots import heat_map
 
         if path is not None:
+            path = read_path("path", path, StorageError)
             inputs = find_inputs(self._folder) if self._folder else {}
             heat_map.check(path, inputs=inputs, study=self._folder, force=force)
         drawn = surface_answer.draw_map(self._fitted, first, second)

@@ -7,6 +7,9 @@
 FOLDER holds adult.parquet with adult.labels.csv; the other pools are made: see surface_pools.py.
 Labels are drawn uniformly; 1,000 labels contain the 500. Gold arms have --fewest items or more.
 
+The method known knows the true accuracy of every arm of a synthetic pool: how often its intervals
+hold is what whole numbers of items leave of 95 %.
+
 The pool large, which is only made by name, is for time and memory: --pools large --labels 5000
 --methods constant,stacked.
 
@@ -29,7 +32,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -41,7 +44,9 @@ from surface_pools import SYNTHETIC, SurfacePool, make_pool
 
 from activetest import catalog
 from activetest.estimation.surface_values import estimate_arms
+from activetest.nouns.surface import Surface, SurfaceData
 
+KNOWN = "known"
 ERRORS = ("macro", "micro", "worst", "infrequent")
 BANDS = {"0": (0, 1), "1-4": (1, 5), "5-19": (5, 20), "20+": (20, 10**9)}
 SUBSET, LEVEL = 50, 0.95
@@ -93,20 +98,36 @@ def read_cells(file: Path) -> dict[tuple, dict]:
     return {(cell["pool"], cell["method"], cell["labels"], cell["seed"]): cell for cell in found}
 
 
+def fit(
+    pool: SurfacePool,
+    method: str,
+    data: SurfaceData,
+    seed: int,
+    earlier: Mapping[str, np.ndarray] | None = None,
+) -> Surface:
+    """The surface of a method, or the true one."""
+    if method == KNOWN:
+        assert pool.synthetic, "of real arms nobody knows more than the share of their items"
+        scale = np.full((1, 1), 1e9)
+        return Surface(KNOWN, pool.rho, pool.rho[None], scale, lambda codes: (codes, codes))
+    name, keywords = catalog.split_options("surfaces", method)
+    found: Surface = catalog.load("surfaces", name).fit(
+        data, rng=np.random.default_rng(seed), earlier=earlier, **keywords
+    )
+    return found
+
+
 def measure(pool: SurfacePool, method: str, labels: int, seed: int) -> dict:
     """Errors and coverage of one method with so many labels."""
     data = pool.label(labels)
-    name, keywords = catalog.split_options("surfaces", method)
-    module = catalog.load("surfaces", name)
     start = time.perf_counter()
-    surface = module.fit(data, rng=np.random.default_rng(seed), **keywords)
+    surface = fit(pool, method, data, seed)
     seconds = time.perf_counter() - start
     warm = None
     if seed < WARM:
-        # As `next` does: a dozen labels more, and the surface from before.
+        # As between refits: a dozen labels more, and the surface from before.
         start = time.perf_counter()
-        more = pool.label(labels + 12)
-        module.fit(more, rng=np.random.default_rng(seed), earlier=surface.state, **keywords)
+        fit(pool, method, pool.label(labels + 12), seed, surface.state)
         warm = time.perf_counter() - start
     values = estimate_arms(surface, data, LEVEL)
     share = np.bincount(data.arms.of_item, pool.right) / data.arms.support

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -229,9 +230,14 @@ def test_files_that_are_there_and_other_endings_are_refused_before_anything_is_f
 
 @pytest.mark.parametrize("path", [3, None, b"surface.csv"])
 def test_what_is_no_path_is_refused(opened, path):
+    surface = opened.surface()
     with pytest.raises(at.StorageError, match="`path` is .*") as refused:
-        opened.surface().save(path)
+        surface.save(path)
     assert refused.value.hint.startswith("it must be a path")
+    for write in (surface.to_csv, partial(surface.to_svg, "sex", "race")):
+        if path is not None:
+            with pytest.raises(at.StorageError, match="`path` is .*"):
+                write(path)
 
 
 def test_numbers_are_called_exact_where_every_item_has_a_label(opened):

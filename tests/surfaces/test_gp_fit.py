@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from activetest import catalog
+from activetest.cache.results import keep_result
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData
 from activetest.surfaces import _gp_fit
 
@@ -111,6 +112,17 @@ def test_an_update_goes_on_from_the_state_and_a_change_of_the_model_starts_anew(
     np.testing.assert_array_equal(
         fit("beta-gp-sl", more, earlier=earlier.state).mean, fit("beta-gp-sl", more).mean
     )
+
+
+def test_a_state_that_was_kept_on_the_disk_is_the_same(tmp_path):
+    state = fit("beta-gp-slp", make_data(60)).state
+    for _ in range(2):
+        kept = keep_result(tmp_path, "surface", 1, lambda: state)
+    found, expected = (
+        fit("beta-gp-slp", make_data(80), earlier=each, update_steps=5) for each in (kept, state)
+    )
+    np.testing.assert_array_equal(found.phi, expected.phi)
+    assert not np.array_equal(found.phi, fit("beta-gp-slp", make_data(80)).phi)
 
 
 @pytest.mark.parametrize("name", ["bern-gp", "beta-gp-alpha-beta", "beta-gp-slp"])
