@@ -16,6 +16,7 @@ from activetest.estimators import alt_mas
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log
+from activetest.rounds.fit import make_generator
 from activetest.rounds.weighted import weigh_surrogate
 from activetest.surrogates._classes import Ensemble
 from tests.makers import build_table
@@ -304,3 +305,43 @@ def test_a_single_pass_has_a_value_and_no_spread(tmp_path):
 def test_another_plug_in_is_an_error_of_the_program():
     with pytest.raises(ValueError, match="everything"):
         alt_mas.estimate(None, plug_in="everything")
+
+
+# --- surrogates that only know whether the box is right
+
+
+def test_a_surrogate_without_classes_gives_the_likelier_of_right_and_wrong(tmp_path):
+    rng = np.random.default_rng(2)
+    probs = rng.dirichlet([1, 1, 1], 40)
+    pool = build_table(
+        tmp_path,
+        {"id": range(40)} | {f"prob_{name}": probs[:, code] for code, name in enumerate(NAMES)},
+    )
+    pred, known = pool.rows(0, 40).outputs.pred, np.arange(10)
+    truth = np.where(known % 3 == 0, (pred[known] + 1) % 3, pred[known])
+    log = supply(known, truth)
+    metric = specification.find_metric(
+        "accuracy", specification.describe_pool(pool.roles, None, pool)
+    )
+    view = build_view(log, pool, CHOICES, [metric], seed=1, own_view=True)
+    surrogate = view.evidence.surrogate
+    members = surrogate.draw_members(module._MEMBERS, make_generator(1, 1, "passes"))
+    right = surrogate.beliefs(pool.rows(0, 40), metric.statistics, members).known_draws[..., 0]
+    likelier = right >= 0.5
+    assert 0 < likelier[:, 10:].mean() < 1
+    by_pass = (np.sum(pred[known] == truth) + likelier[:, 10:].sum(axis=1)) / 40
+    assert view.value(metric, "alt-mas").value == approx(by_pass.mean(), abs=1e-6)
+    nothing = view.value(metric, "alt-mas[plug-in=nothing]").value
+    assert nothing == approx(likelier.mean(), abs=1e-6)
+
+
+def test_values_have_no_most_probable_class(tmp_path):
+    values = np.linspace(0, 1, 12)
+    pool = build_table(tmp_path, {"id": range(12), "pred": values})
+    metric = specification.find_metric("mae", specification.describe_pool(pool.roles, None, pool))
+    choices = Choices("mae", ("mae",), "residual")
+    view = build_view(
+        supply([0, 1, 2], [0.1, 0.2, 0.1]), pool, choices, [metric], seed=1, own_view=True
+    )
+    with pytest.raises(NotEstimable, match="predicts values"):
+        view.value(metric, "alt-mas")
