@@ -349,8 +349,9 @@ class Study:
             simultaneous: All intervals of the groups of a column hold together.
             half_width: Adds how many more labels make the headline's interval this narrow.
             bound: What one item can cost at most, for anytime-valid intervals of losses.
-            estimators: What to estimate with. Default: the doubly robust estimate and the
-                surrogate's own view.
+            estimators: What to estimate with, with options in brackets as in
+                "alt-mas[plug-in=nothing]". Default: the doubly robust estimate and the surrogate's
+                own view.
             population: Numbers are about what the pool is a sample of, future items among it, and
                 not about this pool: intervals hold the pool's own sampling variance as well.
             cluster: A column of the pool, with population: the pool is a sample of its values, such

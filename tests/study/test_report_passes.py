@@ -3,10 +3,12 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from activetest.errors import ChoiceError, UnknownMethod
 from activetest.estimation import view as views
+from activetest.item_statistics import specification
 from activetest.nouns.report import Weight
 from activetest.render import json as as_json
 from activetest.render import text
@@ -85,6 +87,28 @@ def test_every_plug_in_can_be_named_and_stands_in_the_report(top):
         shown.split()
     )
     assert sum("no confidence intervals" in note.text for note in found.notes) == 1
+
+
+def test_what_the_surrogate_learned_of_the_box_is_plugged_in(begin_study, label_draws):
+    """By a real training: accuracy rises by the augmented items that passes find wrong."""
+    study = begin_study(surrogate="linear", augment="agreement", metric="accuracy")
+    label_draws(study, 40, lambda row, code: code if row % 5 else (code + 1) % 3)
+    cache = study.cache()
+    log = study.log(cache)
+    facts = specification.describe_pool(cache.roles, None, cache)
+    metric = specification.find_metric("accuracy", facts)
+    view = views.build_view(log, cache, study.choices, [metric], seed=study.seed, own_view=True)
+    surrogate, rows = view.evidence.surrogate, cache.rows(0, 90)
+    augmented = np.setdiff1d(surrogate.augmented, log.rows)
+    assert len(augmented)
+    classes = surrogate.beliefs(rows, metric.statistics, np.arange(50)).known_draws.argmax(axis=2)
+    wrong = (classes != rows.outputs.pred)[:, augmented].sum(axis=1)
+    assert wrong.any()
+    labels, both = (
+        view.value(metric, f"alt-mas[plug-in={name}]").value
+        for name in ("labels", "labels+augmented")
+    )
+    assert both - labels == pytest.approx(wrong.mean() / 90)
 
 
 @pytest.mark.parametrize(
