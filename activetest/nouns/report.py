@@ -181,8 +181,8 @@ class Report:
     metric, surrogate, acquisition, floor    what draws are made for, and how: see Choices
     selection                                "draw", or "top" where the largest scores are chosen
     power                                    of the scores that draws are made in proportion to
-    surrogate_note                           what the surrogate is made of, or what its networks
-                                             learned on; None for most
+    surrogate_note                           what the surrogate is made of, what its networks
+                                             learned on, how many items augment it; None for most
     counts                                   where the study stands
     estimates                                one row per estimate, groups last
     notes                                    what to know before believing a number, heaviest first

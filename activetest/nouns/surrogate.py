@@ -12,6 +12,9 @@ from activetest.nouns.rows import Array, Rows
 class Surrogate(Protocol):
     """A fitted surrogate: what the labels so far let one believe of every row.
 
+    A surrogate that learned items of the pool with the model's labels has their positions (n,) as
+    `augmented`; others lack it, or have None there.
+
     statistics are item statistics, see item_statistics.statistic.Statistic; members are whatever
     draw_members gave.
     """

@@ -51,8 +51,13 @@ class Ensemble:
 
     @property
     def note(self) -> str | None:
-        """A short remark about the members for the report, if they have one."""
-        return getattr(self.members, "note", None)
+        """A short remark about the members and the augmentation for the report, if any."""
+        note: str | None = getattr(self.members, "note", None)
+        if self.augmented is None:
+            return note
+        count = len(self.augmented)
+        learned = f"{count:,} item{'s' * (count != 1)} learned as the model labels them"
+        return f"{note}, {learned}" if note else learned
 
     def params(self) -> dict[str, Any]:
         """The parameters of the members, and the augmented items as bits: see pack_positions."""

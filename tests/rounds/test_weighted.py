@@ -56,6 +56,13 @@ def test_what_is_expected_of_an_item_is_multiplied_by_its_weight(pool):
     assert found.note == getattr(found.surrogate, "note", None)
 
 
+def test_a_surrogate_with_weights_says_what_it_learned_of_the_model():
+    augmented = np.array([3, 5])
+    found = weighted.WeightedSurrogate(SimpleNamespace(augmented=augmented))
+    assert found.augmented is augmented
+    assert weighted.WeightedSurrogate(SimpleNamespace()).augmented is None
+
+
 class Totals:
     """A surrogate that counts rows: the sums of 1 and of positions, and their variances."""
 

@@ -258,13 +258,20 @@ def test_the_network_is_trained_on_these_rows_and_remembers_the_augmented_ones(
     assert (seen["targets"] == [*pool.rows.outputs.pred[some_chosen], *pool.labels[:40]]).all()
     again = mc_dropout.restore(surrogate.params())
     assert surrogate.augmented.tolist() == again.augmented.tolist() == some_chosen.tolist()
+    assert surrogate.note.endswith(", 3 items learned as the model labels them")
     # A bit for each item up to the last one.
     assert surrogate.params()["augmented"].nbytes == 53
     assert (again.members.probs(pool.rows) == surrogate.members.probs(pool.rows)).all()
 
 
-@pytest.mark.parametrize("name", ["forest", "gp", "linear"])
+OTHERS = ["forest", "gp", "linear"]
+OTHERS += [pytest.param(name, marks=pytest.mark.slow) for name in ("ensemble", "radial-bnn")]
+
+
+@pytest.mark.parametrize("name", OTHERS)
 def test_other_surrogates_learn_the_same_rows(class_pool, some_chosen, name):
+    if name in ("ensemble", "radial-bnn"):
+        pytest.importorskip("torch")
     pool = class_pool()
     module = catalog.load("surrogates", name)
     surrogate = module.fit(known(pool, 40), rng=np.random.default_rng(1))
