@@ -68,13 +68,13 @@ def kill_everywhere(at: Path, *arguments: str) -> int:
 
 
 @pytest.mark.parametrize("command", ["next", "ingest", "ingest --undo"])
-def test_a_kill_at_every_17th_line_loses_nothing_and_draws_nothing_again(scene, command):
+def test_a_kill_at_every_eleventh_line_loses_nothing_and_draws_nothing_again(scene, command):
     # Fewer would mean that the driver did not see the program's lines.
-    assert kill_everywhere(scene(command), command, "17") > 50
+    assert kill_everywhere(scene(command), command, "11") > 50
 
 
-def test_a_kill_at_every_80th_line_leaves_no_study_or_one_with_its_pool(scene):
-    assert kill_everywhere(scene("frame"), "frame", "80") > 50
+def test_a_kill_at_every_fiftieth_line_leaves_no_study_or_one_with_its_pool(scene):
+    assert kill_everywhere(scene("frame"), "frame", "50") > 50
 
 
 @pytest.mark.slow
