@@ -105,8 +105,10 @@ def arguments() -> argparse.Namespace:
     """The command line; lists are separated by commas."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    for name, values in (("pools", PLAN), ("models", MODELS), ("sets", SETS), ("methods", METHODS)):
-        parser.add_argument(f"--{name}", default=",".join(values))
+    parser.add_argument("--pools", default=",".join(PLAN))
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, help="random labels that a study begins with")
     parser.add_argument("--last", type=int, help="labels that a study ends with")
