@@ -1,6 +1,7 @@
 """Makers of small pools, their labels and their logs, for every room."""
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Hashable
@@ -31,8 +32,10 @@ _written: dict[Hashable, tempfile.TemporaryDirectory] = {}
 def copy_written(key: Hashable, write: Callable[[Path], object], folder: Path) -> None:
     """Copy into the folder what write(working directory) writes: done once for each key.
 
-    Times of files are copied as well.
+    Times of files are copied as well. Where `tests.mutate` records the lines that tests run, each
+    test writes its own.
     """
+    key = key, os.environ.get("MUTATE_TEST")
     if key not in _written:
         place = tempfile.TemporaryDirectory(prefix="activetest-")
         with contextlib.chdir(place.name):
