@@ -263,13 +263,18 @@ def print_errors(
             curves = [errors[model, metrics, way] for way in ways]
             if not any(curves):
                 continue
-            values = [reduce(np.array(list(each.values()))) if each else None for each in curves]
+            # Only seeds that all of them have: others may be easier.
+            seeds = sorted(set.intersection(*(set(each) for each in curves if each)))
+            if not seeds:
+                continue
+            values = [
+                reduce(np.array([each[seed] for seed in seeds])) if each else None
+                for each in curves
+            ]
             cells = [show_mean(value) for value in values]
             best = int(np.argmin([np.inf if each is None else each.mean() for each in values]))
             cells[best] = f"**{cells[best]}**"
-            fewest, most = (end(len(each) for each in curves if each) for end in (min, max))
-            seeds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-            print(f"| {model} | {metrics} | {seeds} | {' | '.join(cells)} |")
+            print(f"| {model} | {metrics} | {len(seeds)} | {' | '.join(cells)} |")
 
 
 def show_mean(values: np.ndarray | None) -> str:
