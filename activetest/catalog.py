@@ -138,10 +138,10 @@ def check(family: str, name: str) -> None:
 def fact(family: str, name: str, fact: str) -> Any:
     """What the head of a method's file says of it, such as "TASK"; None where it says nothing.
 
-    An unreadable file of another package says nothing: see `check`. Raises UnknownMethod when the
-    family has no such method.
+    Options behind the name are left aside. An unreadable file of another package says nothing: see
+    `check`. Raises UnknownMethod when the family has no such method.
     """
-    return _facts(_module(family, name)).get(fact)
+    return _facts(_module(family, bare_name(name))).get(fact)
 
 
 def bare_name(text: str) -> str:
@@ -153,9 +153,8 @@ def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
     """A method's name, and the values of the options in the brackets behind it.
 
     Only the options that the text names, as keyword arguments; `load(family, name)` takes the name.
-    Raises UnknownMethod
-    when the family has no such method, ChoiceError for brackets that do not match, and for an
-    option or a value that the method does not take.
+    Raises UnknownMethod when the family has no such method, ChoiceError for brackets that do not
+    match, and for an option or a value that the method does not take.
     """
     name, bracket, inside = (part.strip() for part in text.partition("["))
     offered: dict[str, Any] = getattr(load(family, name), "OPTIONS", {})

@@ -257,18 +257,21 @@ def find_own_view(choices: Choices) -> str:
     ase, but for studies that follow ALT-MAS: those whose items are chosen by what they say about
     its estimate, or whose network is trained as it trains it.
     """
-    trained = (choices.surrogate, choices.augment) == ("mc-dropout", Augmentation.AGREEMENT)
+    trained = (catalog.bare_name(choices.surrogate), choices.augment) == (
+        "mc-dropout",
+        Augmentation.AGREEMENT,
+    )
     return _OF_PASSES if trained or choices.acquisition == "metric-information" else _OF_BELIEFS
 
 
 def is_model_based(estimator: str) -> bool:
     """Whether an estimator believes the surrogate about the items without a label."""
-    return bool(catalog.fact("estimators", catalog.bare_name(estimator), "MODEL_BASED"))
+    return bool(catalog.fact("estimators", estimator, "MODEL_BASED"))
 
 
 def needs_passes(estimator: str) -> bool:
     """Whether a model-based estimator looks at every pass of the surrogate."""
-    return bool(catalog.fact("estimators", catalog.bare_name(estimator), "NEEDS_PASSES"))
+    return bool(catalog.fact("estimators", estimator, "NEEDS_PASSES"))
 
 
 def find_possible_range(sample: Sample, metric: Metric) -> tuple[float, float]:

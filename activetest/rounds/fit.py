@@ -88,7 +88,7 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
             cache.unavailable[name],
             'restore it; `study.report(interval="fixed")` needs only what the rounds recorded',
         )
-    surrogate: Surrogate = catalog.load("surrogates", name).restore(round.params)
+    surrogate: Surrogate = catalog.load("surrogates", catalog.bare_name(name)).restore(round.params)
     return weigh_surrogate(surrogate, cache)
 
 
@@ -124,10 +124,11 @@ def fit_surrogate(
             else ()
         ),
     )
-    method = catalog.load("surrogates", choices.surrogate)
+    name, options = catalog.split_options("surrogates", choices.surrogate)
+    method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
     with one_blas_thread():
-        surrogate: Surrogate = method.fit(known, rng=rng)
+        surrogate: Surrogate = method.fit(known, rng=rng, **options)
     return weigh_surrogate(surrogate, cache)
 
 

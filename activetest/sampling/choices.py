@@ -93,10 +93,13 @@ def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
             "leave `annotators` at majority: of several values the median counts",
         )
     for key, family in (("surrogate", "surrogates"), ("acquisition", "acquisition")):
-        name, known = getattr(choices, key), catalog.names(family)
+        text, known = getattr(choices, key), catalog.names(family)
+        name = catalog.bare_name(text)
         if name not in known:
             raise ChoiceError(f"no {key} is called {name!r}", catalog.nearest(name, known))
         catalog.check(family, name)
+        if name != text:
+            catalog.split_options(family, text)
     task = catalog.fact("surrogates", choices.surrogate, "TASK") or pool["task"]
     if task != pool["task"]:
         fitting = [

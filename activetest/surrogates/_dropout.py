@@ -15,25 +15,36 @@ from activetest.surrogates._torch_training import (
     train_networks,
 )
 
-HIDDEN, DROPPED = (256, 256), 0.5
+# Units in a layer, and the share of them that a mask drops, unless another one is chosen.
+HIDDEN, DROPPED = (256, 256), 0.2
 # The arrays of a layer, as parameters store them.
 NAMES = ("weights", "bias")
 
 
 def train_dropout_network(
-    torch: Any, data: NetworkData, *, rng: np.random.Generator
+    torch: Any, data: NetworkData, *, rng: np.random.Generator, dropout: float = DROPPED
 ) -> TrainedNetworks:
-    """One network from new weights, with a fresh mask for every row and step."""
+    """One network from new weights, with a fresh mask for every row and step.
+
+    dropout is the share of the hidden units that a mask drops.
+    """
     start = draw_first_layers(data.inputs.shape[1], HIDDEN, data.outputs, 1, rng=rng)
-    return train_networks(torch, data, start, partial(_forward, torch), rng=rng)
+    return train_networks(torch, data, start, partial(_forward, torch, dropout), rng=rng)
 
 
-def _forward(torch: Any, parameters: list[Any], inputs: Any, generator: Any, learning: bool) -> Any:
+def _forward(
+    torch: Any,
+    dropout: float,
+    parameters: list[Any],
+    inputs: Any,
+    generator: Any,
+    learning: bool,
+) -> Any:
     """(1, 1, B, O) outputs for inputs (1, B, W); units are dropped only when learning."""
     *hidden, (weights, bias) = zip(parameters[::2], parameters[1::2], strict=True)
     for matrix, shift in hidden:
         inputs = torch.baddbmm(shift[:, None], inputs, matrix).relu()
         if learning:
             noise = torch.rand(inputs.shape, generator=generator, device=inputs.device)
-            inputs = inputs * (noise >= DROPPED) / (1 - DROPPED)
+            inputs = inputs * (noise >= dropout) / (1 - dropout)
     return torch.baddbmm(bias[:, None], inputs, weights)[None]

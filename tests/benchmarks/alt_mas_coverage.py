@@ -46,6 +46,14 @@ WAYS = {
     "forest top": {"surrogate": "forest", **_ALONE, **_TOP},
     "forest draw": {"surrogate": "forest", **_ALONE, **_INFORMED},
     "mc-dropout top": {"surrogate": "mc-dropout", "augment": "agreement", **_TOP},
+    **{
+        f"mc-dropout {rate} top": {
+            "surrogate": f"mc-dropout[dropout={rate}]",
+            "augment": "agreement",
+            **_TOP,
+        }
+        for rate in (0.1, 0.3, 0.5)
+    },
     "mc-dropout draw": {"surrogate": "mc-dropout", "augment": "agreement", **_INFORMED},
 }
 ESTIMATORS = ("doubly-robust", "alt-mas", "alt-mas[plug-in=nothing]")

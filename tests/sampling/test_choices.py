@@ -41,3 +41,17 @@ def test_values_have_no_kinds_of_labels(folder):
     with pytest.raises(ChoiceError, match="is for classification, and this pool is regression"):
         init("values.csv", surrogate="forest", acquisition="metric-information")
     assert not (folder / ".activetest").exists()
+
+
+def test_a_surrogate_takes_its_options_and_no_others(study):
+    pytest.importorskip("torch")
+    set_up = init("pool.parquet", surrogate="mc-dropout[dropout=0.5]", augment="none")
+    assert set_up.choices.surrogate == "mc-dropout[dropout=0.5]"
+    for wanted, problem in {
+        "mc-dropout[dropout=0.9]": "does not take",
+        "mc-dropout[rate=0.5]": "has no such option",
+        "forest[trees=9]": "has no options",
+    }.items():
+        with pytest.raises(ChoiceError, match=problem):
+            init("pool.parquet", surrogate=wanted)
+    assert StoredStudy.open().choices.surrogate == "mc-dropout[dropout=0.5]"

@@ -245,10 +245,10 @@ def test_the_network_is_trained_on_these_rows_and_remembers_the_augmented_ones(
     seen = {}
     train_network = mc_dropout.train_dropout_network
 
-    def watch(torch, data, *, rng):
+    def watch(torch, data, **more):
         seen["inputs"] = data.inputs * data.scale + data.center
         seen["targets"] = data.targets
-        return train_network(torch, data, rng=rng)
+        return train_network(torch, data, **more)
 
     monkeypatch.setattr(mc_dropout, "train_dropout_network", watch)
     pool = class_pool()
