@@ -23,9 +23,11 @@ import pyarrow.parquet as pq
 
 from activetest import atomic, catalog, locks
 from activetest.cli import app
-from activetest.ledger import arrays, ledger
+from activetest.ledger import arrays, chain, entries, ledger
+from activetest.ledger.inspection import inspect_ledger
 from activetest.nouns.log import PENDING
 from activetest.study import config, conversion, frames, ingest, init, next, stored
+from activetest.study.folder import LEDGER
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
 
@@ -42,7 +44,7 @@ for family, method in (
 STEPS = {
     module.__file__
     for module in (
-        *(app, atomic, locks, ledger, arrays),
+        *(app, atomic, locks, ledger, arrays, entries, chain),
         *(config, stored, conversion, frames, ingest, init, next),
     )
 }
@@ -124,8 +126,9 @@ def check(words: list[str], before, after) -> str | None:
     if left not in (before, after):
         return f"half of it happened: {left}"
     batch = Path("batch.csv")
-    if batch.exists() and batch.read_text().count("\n") != 4:
-        return f"a torn batch: {batch.read_text()}"
+    torn = batch.exists() and batch.read_text().count("\n") != 4
+    if problems := [*find_damage(), *([f"a torn batch: {batch.read_text()}"] if torn else [])]:
+        return f"what it wrote is damaged: {problems}"
     if words[0] == "next" and left == after and "--new" in words:
         words = ["next"]
     if left == before or words[0] == "next":
@@ -138,6 +141,15 @@ def check(words: list[str], before, after) -> str | None:
     if words[0] == "next" and "-o" not in words:
         return shown_is_pending()
     return None
+
+
+def find_damage() -> list[str]:
+    """What is wrong with the ledger, its chain of hashes and the files of its rounds."""
+    path = Path(".activetest") / LEDGER
+    if not path.exists():
+        return []
+    found = inspect_ledger(path)
+    return [*found.problems, *found.files]
 
 
 def shown_is_pending() -> str | None:
