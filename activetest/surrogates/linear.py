@@ -291,7 +291,7 @@ def _fit_ridge(
     design: Array, labels: Array, training: TrainingSet, rng: np.random.Generator
 ) -> Ridge:
     """The posterior of the coefficients, given the width of prior with the largest evidence."""
-    outputs = training.train is None
+    outputs = training.uses_outputs
     center = 0.0 if outputs else float(labels.mean())
     prior_noise = RESIDUAL_VARIANCE_SHARE * (
         training.scale**2 if outputs else float(labels.var()) or 1.0

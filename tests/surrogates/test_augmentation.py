@@ -315,6 +315,19 @@ def test_values_without_any_row_are_what_the_box_usually_predicts(value_pool, na
         assert means == approx(np.tile(mean, (3, 1)))
 
 
+@pytest.mark.parametrize("name", ["forest", "gp", "linear"])
+def test_values_without_augmentation_are_learned_from_features_alone(value_pool, name):
+    pool, module = value_pool(), catalog.load("surrogates", name)
+    training = replace(pool.training(60), augment="none")
+    surrogate = module.fit(training, rng=np.random.default_rng(1))
+    mean, _ = surrogate.members.moments(pool.rows)
+    outputs = replace(pool.rows.outputs, pred=pool.rows.outputs.pred + 100)
+    moved = replace(pool.rows, outputs=outputs)
+    assert (module.restore(surrogate.params()).members.moments(moved)[0] == mean).all()
+    # The mean of the labels predicts them worse.
+    assert ((mean - pool.labels) ** 2).mean() < pool.labels.var()
+
+
 def test_features_are_needed(class_pool):
     pool = class_pool()
     training = known(pool, 20)
