@@ -1,11 +1,12 @@
 """How often the intervals of alt-mas hold the truth, beside this tool's usual ones.
 
     python tests/benchmarks/alt_mas_coverage.py [FOLDER] [--pool digits] [--ways ...] [--runs 200]
-        [--at 50,100,200] [--save DIR]
+        [--at 50,100,200] [--save DIR] [--wide]
 
 An interval of alt-mas goes from quantile to quantile of the metric over the passes of a surrogate.
 Without FOLDER every run has a pool of its own: 1,500 items of four overlapping classes, and a model
-that knows their centres only roughly. With FOLDER, which holds POOL.parquet and POOL.labels.csv,
+that knows their centres only roughly; with --wide eight classes of two clusters each, which 64
+features keep apart. With FOLDER, which holds POOL.parquet and POOL.labels.csv,
 all runs are of that pool and differ by their first draws, their training and, where items are
 drawn, their draws. Surrogates learn from labels alone, but for mc-dropout, which is trained as
 ALT-MAS trains it. Printed are, for each number of labels, how often the 95 % interval holds the
@@ -34,7 +35,7 @@ from activetest.item_statistics.metric import evaluate
 from activetest.simulation.design import Plan
 from activetest.simulation.simulate import run as play_study
 
-_ITEMS, _CLASSES, _COLUMNS = 1500, 4, 6
+_ITEMS = 1500
 _BATCH = 20
 _INFORMED = {"acquisition": "metric-information"}
 _TOP = {**_INFORMED, "selection": "top"}
@@ -87,6 +88,7 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--pool", default="digits")
+    parser.add_argument("--wide", action="store_true", help="pools of 64 features")
     parser.add_argument("--ways", default=",".join(WAYS), help="separated by commas")
     parser.add_argument("--at", default="50,100,200")
     parser.add_argument("--runs", type=int, default=200)
@@ -96,7 +98,8 @@ def read_arguments() -> argparse.Namespace:
     options = parser.parse_args()
     options.at = tuple(map(int, options.at.split(",")))
     options.ways = options.ways.split(",")
-    options.pool = options.pool if options.folder else ""
+    if not options.folder:
+        options.pool = "wide" if options.wide else ""
     return options
 
 
@@ -109,7 +112,7 @@ def play(scene: tuple, number: int) -> list:
     with tempfile.TemporaryDirectory(prefix="activetest-benchmark-") as made:
         if folder is None:
             folder, name = Path(made), "pool"
-            write_pool(folder, seed=[seed, number])
+            (write_wide_pool if pool else write_pool)(folder, seed=[seed, number])
         else:
             name = pool
         metrics = name_metrics(pool)
@@ -120,7 +123,7 @@ def play(scene: tuple, number: int) -> list:
 
 def name_metrics(pool: str) -> tuple[str, ...]:
     """What is estimated: of a class, precision and recall."""
-    of_class = "b" if not pool else "2"
+    of_class = "2" if pool not in ("", "wide") else "b"
     return "accuracy", f"precision[{of_class}]", f"recall[{of_class}]"
 
 
@@ -142,17 +145,42 @@ def estimate_all(
 def write_pool(folder: Path, *, seed: list[int]) -> None:
     """A pool of overlapping classes, and a model that knows their centres only roughly."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(_CLASSES, _COLUMNS))
-    labels = rng.choice(_CLASSES, _ITEMS, p=[0.4, 0.15, 0.3, 0.15])
-    features = centres[labels] + rng.normal(size=(_ITEMS, _COLUMNS))
+    centres = rng.normal(size=(4, 6))
+    labels = rng.choice(4, _ITEMS, p=[0.4, 0.15, 0.3, 0.15])
+    features = centres[labels] + rng.normal(size=(_ITEMS, 6))
     known = centres + 0.6 * rng.normal(size=centres.shape)
-    logits = -0.5 * ((features[:, None] - known) ** 2).sum(axis=2)
+    save_pool(folder, features, labels, -0.5 * find_distances(features, known))
+
+
+def write_wide_pool(folder: Path, *, seed: list[int]) -> None:
+    """A pool of eight classes of two clusters each, and a model that knows these roughly.
+
+    The items differ in 20 directions, which 64 features show with some noise.
+    """
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(16, 20))
+    clusters = rng.integers(16, size=_ITEMS)
+    items = centres[clusters] + 0.6 * rng.normal(size=(_ITEMS, 20))
+    features = items @ rng.normal(size=(20, 64)) + rng.normal(size=(_ITEMS, 64))
+    known = centres + 0.8 * rng.normal(size=centres.shape)
+    logits = -0.5 * find_distances(items, known)
+    # Clusters 0 and 8 are of the first class, 1 and 9 of the second.
+    save_pool(folder, features, clusters % 8, np.logaddexp(logits[:, :8], logits[:, 8:]))
+
+
+def find_distances(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """(R, K) squared distances of points (R, D) from centres (K, D)."""
+    return ((points[:, None] - centres) ** 2).sum(axis=2)
+
+
+def save_pool(folder: Path, features: np.ndarray, labels: np.ndarray, logits: np.ndarray) -> None:
+    """The pool of these features (R, D) and a model's logits (R, C), and the key of its labels."""
     probs = np.exp(logits - logits.max(axis=1, keepdims=True))
     probs /= probs.sum(axis=1, keepdims=True)
-    names = "abcd"
+    names = "abcdefgh"[: probs.shape[1]]
     columns = {"id": [f"item-{row}" for row in range(_ITEMS)]}
     columns |= {f"prob_{name}": probs[:, code] for code, name in enumerate(names)}
-    columns |= {f"x{place}": features[:, place] for place in range(_COLUMNS)}
+    columns |= {f"x{place}": column for place, column in enumerate(features.T)}
     pq.write_table(pa.table(columns), folder / "pool.parquet")
     key = pa.table({"id": columns["id"], "label": [names[code] for code in labels]})
     pyarrow.csv.write_csv(key, folder / "pool.labels.csv")
