@@ -29,14 +29,17 @@ import numpy as np
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.rows import Array, Outputs
 
+# Up to so many classes a table of them is kept for each metric.
+_MOST_CLASSES = 128
+
 
 def find_kinds(statistics: tuple[Statistic, ...], outputs: Outputs, classes: int) -> Array:
     """(R, C) the kind of every class for each of R items: the first class that is of the same kind.
 
-    statistics are those of one metric. Where all of them depend on the predicted class alone, one
-    table of classes serves all items.
+    statistics are those of one metric. Where all of them depend on the predicted class alone, and
+    classes are not many, one table of classes serves all items.
     """
-    if all(each.cells for each in statistics):
+    if classes <= _MOST_CLASSES and all(each.cells for each in statistics):
         kinds: Array = _tabulate_kinds(statistics, classes)[outputs.pred]
         return kinds
     return _partition(statistics, outputs, classes)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest import catalog
-from activetest.errors import PoolChanged
+from activetest.errors import PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, Log, Round
@@ -81,7 +81,11 @@ def is_refit_due(refit: str, then: int, now: int) -> bool:
 
 
 def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
-    """The surrogate of a round. Raises PoolChanged where a file that it rests on has changed."""
+    """The surrogate of a round.
+
+    Raises PoolChanged where a file that it rests on has changed, StudyError where it learned items
+    that the pool does not have.
+    """
     name = round.choices["surrogate"]
     if name in cache.unavailable:
         raise PoolChanged(
@@ -89,6 +93,12 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
             'restore it; `study.report(interval="fixed")` needs only what the rounds recorded',
         )
     surrogate: Surrogate = catalog.load("surrogates", catalog.bare_name(name)).restore(round.params)
+    learned = getattr(surrogate, "augmented", None)
+    if learned is not None and learned.max(initial=-1) >= cache.size:
+        raise StudyError(
+            f"the surrogate of round {round.number} learned items that this pool does not have",
+            "restore the study from a backup: what it had learned is not what the round wrote",
+        )
     return weigh_surrogate(surrogate, cache)
 
 

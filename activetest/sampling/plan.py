@@ -10,7 +10,7 @@ import numpy as np
 from activetest import catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
-from activetest.nouns.choices import Choices, Selection
+from activetest.nouns.choices import Augmentation, Choices, Selection
 from activetest.nouns.log import Allocation, ArmAllocation, Log, Objective, Round
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
@@ -187,13 +187,13 @@ def _explain_nothing_left(choices: Choices) -> NotEstimable:
 def _check_members(scores: Array, choices: Choices, *, labels: int) -> Choices:
     """The choices that a round with these scores (A, R) of its members can be drawn with.
 
-    Where the surrogate has learned from no label and all its members agree, items are drawn
-    uniformly at random, whatever the choices say, and the round records that it was. Raises
-    ChoiceError where members agree in spite of labels.
+    Where all its members agree because the surrogate has learned from no label, or from nothing but
+    labels of one class, items are drawn uniformly at random, whatever the choices say, and the
+    round records that it was. Raises ChoiceError where members agree in spite of labels.
     """
     if scores.any():
         return choices
-    if labels:
+    if labels and choices.augment == Augmentation.OUTPUTS:
         raise ChoiceError(
             f"all members of the surrogate {choices.surrogate!r} agree about every item: "
             f"{choices.acquisition} has nothing to go by",

@@ -8,9 +8,10 @@ from math import prod
 import numpy as np
 import pytest
 
+from activetest.item_statistics import kinds as kinds_of_labels
 from activetest.item_statistics import specification
 from activetest.item_statistics.curves import approximate_influence
-from activetest.item_statistics.kinds import find_kinds
+from activetest.item_statistics.kinds import _tabulate_kinds, find_kinds
 from activetest.item_statistics.metric import Facts, evaluate
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.rows import Outputs
@@ -320,3 +321,16 @@ def test_many_classes_are_as_few():
     outputs = Outputs(np.zeros(20, int), np.full((20, 150), 1 / 150))
     alike = (tables[..., None] == tables[:, :, None, :]).all(axis=0)
     assert (find_kinds(made, outputs, 150) == alike.argmax(axis=2)).all()
+
+
+def test_tables_of_many_classes_are_not_kept(monkeypatch):
+    """Of a thousand classes, one for each metric of a class would fill the memory."""
+    made = tuple(statistic(f"{name}:140") for name in ("tp", "fp"))
+    outputs = Outputs(np.array([140, 0, 149]))
+    kept = _tabulate_kinds.cache_info().currsize
+    kinds = find_kinds(made, outputs, 150)
+    assert _tabulate_kinds.cache_info().currsize == kept
+    assert kinds.max(axis=1).tolist() == [140, 0, 0] and (kinds[0] > 0).sum() == 1
+    monkeypatch.setattr(kinds_of_labels, "_MOST_CLASSES", 150)
+    assert (find_kinds(made, outputs, 150) == kinds).all()
+    assert _tabulate_kinds.cache_info().currsize == kept + 1

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cli.app import main
-from activetest.errors import ChoiceError
+from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import Choices
 from activetest.rounds.fit import find_reusable_round, restore_surrogate
 from activetest.study.init import init
@@ -118,6 +118,33 @@ def test_another_augmentation_is_learned_at_once(begin_study, label_draws):
     log = study.log(study.cache())
     assert find_reusable_round(log, study.choices).number == 1
     assert find_reusable_round(log, replace(study.choices, augment="none")) is None
+
+
+def test_trees_that_saw_a_single_class_agree_and_items_are_drawn_until_they_do_not(
+    folder, write_pool, label_file
+):
+    write_pool(folder / "pool.parquet", 40)
+    study = Study.create(
+        "pool.parquet", surrogate="forest", augment="none", acquisition="bald", selection="top"
+    )
+    for name in ("cat", "cat", "dog"):
+        batch = study.next(4)
+        assert batch.summary().endswith("drawn")
+        study.ingest(dict.fromkeys(batch.ids, name))
+    assert study.next(4).summary() == "round 4: 4 items with the largest scores"
+
+
+def test_items_that_the_pool_does_not_have_were_not_learned_from_it(study):
+    init("pool.parquet", surrogate="forest", augment="none")
+    study = StoredStudy.open()
+    next_batch(study, 2)
+    cache = study.cache()
+    (first,) = study.log(cache).history
+    last = np.zeros(cache.size + 1, bool)
+    last[-1] = True
+    damaged = replace(first, params={**first.params, "augmented": np.packbits(last)})
+    with pytest.raises(StudyError, match="round 1 learned items that this pool does not have"):
+        restore_surrogate(damaged, cache)
 
 
 def test_studies_and_rounds_of_earlier_versions_learn_as_they_did(study):
