@@ -209,9 +209,10 @@ def _describe_older_rounds(log: Log) -> list[Note]:
     if older := [each.number for each in log.history if each.refitted]:
         text = (
             f"{_describe_rounds(older)} drawn with mc-dropout of an earlier version of activetest, "
-            "which learned some of the model's predictions as labels. It does so with "
-            '`study.change(augment="agreement")` alone now, so numbers that rest on it may differ '
-            "from those that the earlier version reported: see the page on methods."
+            "which dropped half of its units, not a fifth, and learned some of the model's "
+            'predictions as labels. It does so with `study.change(augment="agreement")` alone now, '
+            "so numbers that rest on it may differ from those that the earlier version reported: "
+            "see the page on methods."
         )
         notes.append(Note(text, Weight.LIMITED))
     return notes

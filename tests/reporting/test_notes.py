@@ -460,6 +460,7 @@ def test_rounds_of_earlier_versions_are_named():
     assert older(now - 1, now) == ""
     changed = older(now - 1, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
+    assert "dropped half of its units, not a fifth" in changed
     assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
 
 
