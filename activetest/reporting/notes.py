@@ -57,11 +57,12 @@ def write_notes(
     supplied = int((log.supplied_status == LABELLED).sum())
     fixed = headline.method not in ("exact", "betting")
     if supplied and fixed:
-        text = (
-            f"Labels that you supplied for items that were not drawn: {supplied}. The estimates "
-            "stay unbiased, but if you stop because of what these labels showed, a fixed interval "
-            "is too narrow."
-        )
+        text = f"Labels that you supplied for items that were not drawn: {supplied}."
+        if not is_model_based(headline.estimator):
+            text += (
+                " The estimates stay unbiased, but if you stop because of what these labels "
+                "showed, a fixed interval is too narrow."
+            )
         notes.append(Note(text, Weight.LIMITED))
     declined = int((log.status == DECLINED).sum() + (log.supplied_status == DECLINED).sum())
     if declined:
@@ -210,8 +211,8 @@ def _describe_older_rounds(log: Log) -> list[Note]:
         text = (
             f"{_describe_rounds(older)} drawn with mc-dropout of an earlier version of activetest, "
             "which dropped half of its units, not a fifth, and learned some of the model's "
-            'predictions as labels. It does so with `study.change(augment="agreement")` alone now, '
-            "so numbers that rest on it may differ from those that the earlier version reported: "
+            'predictions as labels, which now takes `study.change(augment="agreement")`. Numbers '
+            "that rest on it may differ from those that the earlier version reported: "
             "see the page on methods."
         )
         notes.append(Note(text, Weight.LIMITED))

@@ -12,6 +12,7 @@ from activetest.item_statistics import specification
 from activetest.nouns.report import Weight
 from activetest.render import json as as_json
 from activetest.render import text
+from activetest.study.ingest import ingest
 from activetest.study.report import report
 
 INFORMED = {
@@ -73,6 +74,19 @@ def test_without_a_draw_its_estimate_is_the_one_that_messages_name(begin_study, 
         assert find_rows(found, name)["accuracy"].estimate is not None
         shown = text.render(found, color=False)
         assert name in shown
+
+
+def test_only_estimates_from_draws_are_called_unbiased(top, label_file):
+    drawn = set(top.log(top.cache()).rows.tolist())
+    spare = next(row for row in range(20, 60) if row not in drawn)
+    ingest(top, label_file(f"item-{spare},dog"))
+    for estimator in ("doubly-robust", "alt-mas"):
+        (note,) = [
+            note.text
+            for note in report(top, estimators=(estimator,)).notes
+            if note.text.startswith("Labels that you supplied")
+        ]
+        assert ("stay unbiased" in note) == (estimator == "doubly-robust")
 
 
 def test_every_plug_in_can_be_named_and_stands_in_the_report(top):
