@@ -145,8 +145,8 @@ def fact(family: str, name: str, fact: str) -> Any:
 
 
 def bare_name(text: str) -> str:
-    """The name of a method, without the options in the brackets behind it."""
-    return text.partition("[")[0].strip()
+    """The name of a method without the options in the brackets behind it; text of anything else."""
+    return str(text).partition("[")[0].strip()
 
 
 def split_options(family: str, text: str) -> tuple[str, dict[str, Any]]:
