@@ -74,9 +74,8 @@ def curve_hit(
 ) -> Array:
     """(R, K) 1.0 where the label is the curve's class; the parameters are those of curve."""
     del scores, others, hits
-    return np.broadcast_to(
-        codes(outputs, labels) == code, (len(outputs.pred), codes(outputs, labels).shape[1])
-    ).astype(float)
+    hits_here = codes(outputs, labels) == code
+    return np.broadcast_to(hits_here, (len(outputs.pred), hits_here.shape[1])).astype(float)
 
 
 def tp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates._classes import Ensemble
-from activetest.surrogates._dropout import HIDDEN, NAMES, train_dropout_network
+from activetest.surrogates._dropout import DROPPED, HIDDEN, NAMES, train_dropout_network
 from activetest.surrogates._gaussian import GaussianEnsemble
 from activetest.surrogates._network import Network, standardise_layer, stored_layers
 from activetest.surrogates._network_members import make_ensemble
@@ -30,7 +30,7 @@ from activetest.surrogates._training_data import prepare_training_data
 NEEDS_FEATURES = True
 AUGMENTS = True
 # Share of the hidden units that a pass drops.
-OPTIONS = {"dropout": ("0.2", "0.1", "0.3", "0.5")}
+OPTIONS = {"dropout": (str(DROPPED), "0.1", "0.3", "0.5")}
 
 _MASKS = 50
 # What parameters of earlier versions were trained with.
