@@ -33,15 +33,13 @@ def keep_result(
         with suppress(CacheDamaged):
             mark_damaged(damage)
     computed = dict(compute())
-    try:
+    # It saves time alone.
+    with suppress(OSError):
         place.parent.mkdir(exist_ok=True)
         with drafting_part(place, origin) as draft:
             for key, values in computed.items():
                 draft.arrays.create(key, values.shape, values.dtype)
                 draft.arrays.write(key, 0, values)
-    except OSError:
-        # It saves time alone.
-        return computed
     return computed
 
 
