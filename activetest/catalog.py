@@ -39,6 +39,8 @@ there without importing the file.
     NEEDS_GATES         a format that shows requirements alone
     ABRIDGED            a format that shows all notes and estimates only if verbose
     OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
+    SUFFIXES, PRECEDENCE, POOL, ANSWERS, TASKS
+                        of file formats: see activetest.formats
 
 A method with options states them as {name: default} in OPTIONS at the head of its file, and takes
 them as keyword arguments. What users choose stands in brackets behind its name, as in
@@ -75,6 +77,7 @@ FAMILIES = {
     "attribute_models": ("attribute_models",),
     "metrics": ("metrics",),
     "render": ("render",),
+    "formats": ("formats",),
 }
 _NOUNS = {
     "acquisition": "acquisition",
@@ -85,6 +88,7 @@ _NOUNS = {
     "attribute_models": "attribute model",
     "metrics": "metric",
     "render": "format",
+    "formats": "file format",
     "statistics": "statistic",
 }
 
@@ -273,8 +277,13 @@ def _facts(module: str) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {}
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            found |= {to.id: node.value.value for to in node.targets if isinstance(to, ast.Name)}
+        if not isinstance(node, ast.Assign):
+            continue
+        try:
+            value = ast.literal_eval(node.value)
+        except (ValueError, TypeError):
+            continue
+        found |= {to.id: value for to in node.targets if isinstance(to, ast.Name)}
     return {name: value for name, value in found.items() if name.isupper()}
 
 

@@ -73,6 +73,11 @@ def mask_secrets(text: str) -> str:
     return _WITH_PARAMETERS.sub(_mask_parameters, _USER.sub(_mask_user, text))
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, shortened and without secrets, or its type where it says nothing."""
+    return mask_secrets(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
+
+
 def _mask_user(found: re.Match[str]) -> str:
     return f"{found['scheme'] or found['web']}{_MASK}@"
 

@@ -24,6 +24,7 @@ FLOORS = [
     {"rounds", "bandits", "cache", "surrogates", "surfaces", "metrics"} | {"attribute_models"},
     {"pool", "item_statistics", "labels", "ledger", "render"}
     | {"acquisition", "estimators", "intervals"},
+    {"formats"},
     {"nouns", "catalog", "parallel", "atomic", "overwrite", "safe_text"},
     {"errors", "locks"},
 ]
@@ -69,7 +70,7 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"render", "cli"},
     "sqlite3": {"ledger"},
-    "pyarrow": {"pool", "cache"},
+    "pyarrow": {"pool", "cache", "formats"},
     "sklearn": {"surrogates", "surfaces"},
     "torch": {"surrogates", "surfaces"},
     "matplotlib": {"render"},
@@ -128,8 +129,8 @@ def test_every_room_sees_only_the_rooms_below_it():
     assert not wrong, "\n".join(wrong)
 
 
-def test_there_are_at_most_eight_floors_and_no_circle():
-    assert len(FLOORS) <= 8
+def test_there_are_at_most_nine_floors_and_no_circle():
+    assert len(FLOORS) <= 9
     arrows: dict[str, set[str]] = {}
     for module, imported in between_rooms():
         arrows.setdefault(room(module), set()).add(room(imported))

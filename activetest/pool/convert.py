@@ -1,63 +1,54 @@
-"""CSV and JSON-lines pools become Parquet, once, so that everything after reads one format."""
+"""Pools of other formats become Parquet, once, so that everything after reads one format."""
 
-import csv
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet as pq
 
-from activetest import atomic
+from activetest import atomic, catalog
 from activetest.errors import PoolError
+from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.encodings import is_utf16
-from activetest.pool.files import find_local_path, first_line
+from activetest.nouns.file_head import FileHead, read_head
+from activetest.pool.files import find_local_path
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-# Bytes in which a header is looked for.
-_LONGEST_HEADER = 2**16
-JSON_LINES = (".jsonl", ".ndjson", ".json")
+# The format that needs no conversion.
+_OURS = "parquet"
 
-# What is read at once, in bytes, and written at once, in rows.
-_BLOCK = 2**24
+# Rows written at once.
 ROW_GROUP = 131_072
-
-# What means "no value" in a column of numbers.
-_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A"]
 
 
 def needs_conversion(uri: str) -> bool:
-    """Whether the pool is CSV or JSON lines, by its name."""
-    return Path(uri).suffix.lower() in (*DELIMITERS, *JSON_LINES)
+    """Whether the pool is a file of another format than Parquet, by its content.
+
+    A file that is not there, or may not be read, goes by its name.
+    """
+    if "://" not in uri:
+        path = find_local_path(uri)
+        if path.is_dir():
+            return False
+        if path.is_file():
+            try:
+                return find_format(read_head(path)) != _OURS
+            except OSError:
+                pass
+    return Path(uri).suffix.lower() in set(find_suffixes()) - {".parquet"}
 
 
 def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
-    """Convert a CSV or JSON-lines file; the target appears whole or not at all.
+    """Convert a file of another format; the target appears whole or not at all.
 
-    Column types are found from all rows, in a pass of their own; ids stay text: 007 is not 7.
+    Column types are found from all rows; ids stay text: 007 is not 7.
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """
     path = check_source(source)
-    if path.stat().st_size == 0:
-        raise PoolError(
-            f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
-        )
-    with _raising_parse_errors(path), path.open("rb") as file:
-        if is_utf16(file.read(2)):
-            raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
-    batches = (
-        _read_json_batches(path)
-        if path.suffix.lower() in JSON_LINES
-        else _read_csv_batches(path, id or "id")
-    )
+    tables = catalog.load(FAMILY, _recognise(path, source)).read_pool(path, id=id)
     with atomic.replacing_file(Path(target), durable=True) as building:
-        write_parquet(batches, building)
+        write_parquet(tables, building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
 
@@ -83,7 +74,7 @@ def check_source(source: str) -> Path:
     if "://" in source:
         raise PoolError(
             f"{source} cannot be opened",
-            hint="CSV and JSON lines are read from local files; remote pools are Parquet",
+            hint="other formats are read from local files; remote pools are Parquet",
         )
     path = find_local_path(source)
     if not path.is_file():
@@ -108,131 +99,37 @@ def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
             writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
 
 
-def _read_csv_batches(path: Path, id: str) -> Iterator[pa.Table]:
-    """The rows of a CSV file, typed; at least one table."""
-    delimiter = DELIMITERS[path.suffix.lower()]
-    header = _read_header(path, delimiter)
-    candidates = {name: [pa.int64(), pa.float64(), pa.string()] for name in header}
-    candidates |= {id: [pa.string()]} if id in header else {}
-    for batch in _read_csv(path, delimiter, dict.fromkeys(header, pa.string())):
-        for name, column in zip(header, batch.columns, strict=True):
-            candidates[name] = _narrow_types(candidates[name], column)
-    types = {name: types[0] for name, types in candidates.items()}
-    yield pa.schema(list(types.items())).empty_table()
-    for batch in _read_csv(path, delimiter, types):
-        yield pa.Table.from_batches([batch])
-
-
-def _read_csv(
-    path: Path, delimiter: str, types: dict[str, pa.DataType]
-) -> Iterator[pa.RecordBatch]:
-    """Batches with these column types. Raises PoolError."""
-    with _raising_parse_errors(path):
-        yield from pyarrow.csv.open_csv(
-            path,
-            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types, null_values=_NO_VALUE),
+def _recognise(path: Path, source: str) -> str:
+    """The format of a file. Raises PoolError where it is empty or of none that can be read."""
+    try:
+        head = read_head(path, source)
+    except OSError as error:
+        raise PoolError(
+            f"{source} may not be read: {error.strerror or error}", hint="check its permissions"
+        ) from error
+    if not head.size:
+        raise PoolError(
+            f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
         )
+    if is_utf16(head.start):
+        raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
+    name = find_format(head)
+    if name is None:
+        raise PoolError(f"{source} {_describe(head)}", hint=f"formats that are read: {_titles()}")
+    return name
 
 
-def _read_header(path: Path, delimiter: str) -> list[str]:
-    """The column names. Raises PoolError when they repeat or another delimiter is in use."""
-    _reject_other_delimiter(path, delimiter)
-    with _raising_parse_errors(path):
-        options = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        names = pyarrow.csv.open_csv(path, parse_options=options).schema.names
-    for name in names:
-        if names.count(name) > 1:
-            raise PoolError(f"two columns of {path} are called {name!r}", hint="rename one of them")
-    return names
+def _describe(head: FileHead) -> str:
+    """What can be said of a file that no format recognises."""
+    if head.suffix == ".parquet":
+        return "is not a Parquet file, nor of another format that can be read"
+    if b"\0" in head.start:
+        return "is of no format that can be read: it is no text, there are NUL bytes in it"
+    return "is of no format that can be read"
 
 
-def _reject_other_delimiter(path: Path, delimiter: str) -> None:
-    """Raises PoolError where the header is one column with another delimiter in it.
-
-    The rows do not matter: with decimal commas they seem to have more columns than the header.
-    """
-    with _raising_parse_errors(path), path.open("rb") as file:
-        beginning = file.read(_LONGEST_HEADER).decode("utf-8-sig", "replace")
-    try:
-        rows = csv.reader(io.StringIO(beginning, newline=""), delimiter=delimiter)
-        header = next(filter(None, rows), [])
-    except csv.Error:
-        return
-    for character, word in _OTHER_DELIMITERS.items():
-        if len(header) == 1 and character != delimiter and character in header[0]:
-            decimals = "" if character == "," else ", and write decimals with a point"
-            raise PoolError(
-                f"the columns of {path} are separated by {word}",
-                hint=f"separate them by commas (.csv) or tabs (.tsv){decimals}",
-            )
-
-
-def _narrow_types(types: list[pa.DataType], column: pa.Array) -> list[pa.DataType]:
-    """The types from the first one on that can hold the text in the column."""
-    values = column.filter(pc.invert(pc.is_in(column, pa.array(_NO_VALUE))))
-    while len(types) > 1:
-        try:
-            values.cast(types[0])
-            return types
-        except pa.ArrowInvalid:
-            types = types[1:]
-    return types
-
-
-def _read_json_batches(path: Path) -> Iterator[pa.Table]:
-    """The rows of a JSON-lines file, typed; at least one table."""
-    schema = None
-    for block in _read_blocks(path):
-        with _raising_parse_errors(path):
-            found = pyarrow.json.read_json(io.BytesIO(block)).schema
-            found = pa.schema([(field.name, _keep_dates_as_text(field.type)) for field in found])
-            schema = (
-                found
-                if schema is None
-                else pa.unify_schemas([schema, found], promote_options="permissive")
-            )
-    if schema is None:
-        raise PoolError(f"{path} has no rows", hint="give one JSON object per line")
-    yield schema.empty_table()
-    options = pyarrow.json.ParseOptions(explicit_schema=schema)
-    for block in _read_blocks(path):
-        with _raising_parse_errors(path):
-            yield pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
-
-
-def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:
-    """The type as it is, but text that looks like a date stays text."""
-    return pa.string() if pa.types.is_timestamp(kind) else kind
-
-
-def _read_blocks(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines, without blocks of blank ones."""
-    with path.open("rb") as file:
-        if file.read(3) != b"\xef\xbb\xbf":
-            file.seek(0)
-        while block := file.read(_BLOCK):
-            block += file.readline()
-            if block.strip():
-                yield block
-
-
-@contextmanager
-def _raising_parse_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the parser into a PoolError."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        # Values are checked by Arrow, and names of columns here.
-        raise PoolError(
-            f"the names of columns in {path} are not UTF-8",
-            hint="save it as UTF-8, or write the pool as Parquet",
-        ) from error
-    except pa.ArrowException as error:
-        raise PoolError(
-            f"{path} cannot be read: {first_line(error)}",
-            hint="correct that row, or write the pool as Parquet",
-        ) from error
-    except PermissionError as error:
-        raise PoolError(f"{path} may not be read", hint="check its permissions") from error
+def _titles() -> str:
+    """What formats that can be read are called, the general ones first."""
+    names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, "POOL")]
+    names.sort(key=lambda name: catalog.fact(FAMILY, name, "PRECEDENCE") or 0)
+    return ", ".join(catalog.fact(FAMILY, name, "TITLE") for name in names)

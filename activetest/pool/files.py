@@ -18,7 +18,7 @@ from activetest.errors import ActivetestError, PoolError
 from activetest.nouns.arguments import check_path, find_working_directory, is_unicode
 from activetest.pool.remote import describe_network_error, open_store, wait_for
 from activetest.pool.roles import is_text
-from activetest.safe_text import mask_secrets
+from activetest.safe_text import first_line, mask_secrets
 
 T = TypeVar("T")
 
@@ -345,11 +345,6 @@ def _find_invalid_text(column: pa.Array) -> tuple[int | None, bytes]:
         except UnicodeDecodeError:
             return row, value
     return None, b""
-
-
-def first_line(error: BaseException) -> str:
-    """What an error says, shortened and without secrets, or its type where it says nothing."""
-    return mask_secrets(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from activetest import atomic, catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.nouns.arguments import read_name
 from activetest.pool.convert import ROW_GROUP, write_parquet
-from activetest.pool.files import first_line
 from activetest.pool.roles import reject_duplicates
+from activetest.safe_text import first_line
 
 KINDS = PANDAS, POLARS, PYARROW = ("pandas", "polars", "pyarrow")
 

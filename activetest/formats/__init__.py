@@ -1,0 +1,49 @@
+"""Files of other programs, read and written: a file here is a format, and its name the format's.
+
+A file of this family states at its head what it is and which of the functions below it has:
+
+    TITLE       what people are told it is, as "JSON Lines"
+    SUFFIXES    usual endings of its files, such as (".jsonl", ".ndjson"); the content decides
+    PRECEDENCE  where several formats recognise a file, the highest number wins: 0, where nothing
+                is said, of the files of one program; less of tables that any program writes
+    POOL        it has read_pool
+    ANSWERS     it has read_answers
+    TASKS       it has write_tasks
+
+    recognise(head: FileHead) -> bool
+        Whether a file is of this format, by its content. Cheap, and never raises.
+    read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]
+        The rows, as tables of one schema, of which there is at least one. `id` is a column that
+        stays text. Raises PoolError, naming the file and the place in it.
+    read_answers(content: bytes, name: str, *, columns: Mapping[str, str]) -> Iterator[dict]
+        Answers of annotators: place, id, label, annotator and status, as text. Raises LabelError.
+    write_tasks(...) -> bytes
+        A batch as a file that annotators get.
+
+What a reader has to say about a file stands in the schema's metadata under the key `activetest`,
+as JSON, of which all but the format may be missing:
+
+    {"format": name, "notes": [sentence, ...], "judge": column, "classes": {column: [name, ...]}}
+"""
+
+from activetest import catalog
+from activetest.nouns.file_head import FileHead
+
+FAMILY = "formats"
+
+
+def find_format(head: FileHead, what: str = "POOL") -> str | None:
+    """The format of a file, by its content; None where no format of that kind recognises it.
+
+    what  POOL or ANSWERS: what is to be read from it
+    """
+    names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, what)]
+    names.sort(key=lambda name: -(catalog.fact(FAMILY, name, "PRECEDENCE") or 0))
+    return next((name for name in names if catalog.load(FAMILY, name).recognise(head)), None)
+
+
+def find_suffixes(what: str = "POOL") -> tuple[str, ...]:
+    """The usual endings of files of all formats that can be read."""
+    names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, what)]
+    found = (catalog.fact(FAMILY, name, "SUFFIXES") or () for name in names)
+    return tuple(dict.fromkeys(suffix for suffixes in found for suffix in suffixes))

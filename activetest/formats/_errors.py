@@ -1,0 +1,30 @@
+"""What can go wrong while a file is read, in words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from activetest.errors import PoolError
+from activetest.safe_text import first_line
+
+
+@contextmanager
+def raising_parse_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the parser and of the file system into a PoolError."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        # Values are checked by Arrow, and names of columns here.
+        raise PoolError(
+            f"the names of columns in {path} are not UTF-8",
+            hint="save it as UTF-8, or write the pool as Parquet",
+        ) from error
+    except pa.ArrowException as error:
+        raise PoolError(
+            f"{path} cannot be read: {first_line(error)}",
+            hint="correct that row, or write the pool as Parquet",
+        ) from error
+    except PermissionError as error:
+        raise PoolError(f"{path} may not be read", hint="check its permissions") from error
