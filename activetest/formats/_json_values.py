@@ -1,0 +1,188 @@
+"""JSON of any size, a value at a time: lines of objects, and the elements of a long array.
+
+Files come from other programs and may be damaged or hostile: no value is larger than 256 MiB, and
+nothing is nested deeper than Python's parser allows.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from activetest.errors import PoolError
+from activetest.formats._errors import raising_parse_errors
+
+# The most bytes of one value, and those read at once.
+LARGEST = 2**28
+_CHUNK = 2**20
+_MARK = b"\xef\xbb\xbf"
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+# What the parser raises where a value is no JSON: too deep, a number of too many digits, no UTF-8.
+_BROKEN = (ValueError, RecursionError)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """(number of the line from 1 up, its position in bytes, its object); blank lines are none.
+
+    Raises PoolError naming the line.
+    """
+    with raising_parse_errors(path), path.open("rb") as file:
+        number, position = 0, 0
+        while line := file.readline(LARGEST + 1):
+            number += 1
+            if len(line) > LARGEST:
+                raise too_large(f"{path}, line {number}")
+            content = line.removeprefix(_MARK) if number == 1 else line
+            if content.strip():
+                yield number, position, parse_object(content, f"{path}, line {number}")
+            position += len(line)
+
+
+def parse_object(content: bytes, place: str) -> dict[str, Any]:
+    """The object that is all of this. Raises PoolError naming the place."""
+    try:
+        value = json.loads(content.decode())
+    except _BROKEN as error:
+        raise damaged(place, error) from error
+    if not isinstance(value, dict):
+        raise PoolError(f"{place}: not an object but {name_type(value)}", hint="{...} is expected")
+    return value
+
+
+def read_array(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number from 1 up, object) of the array that stands under these keys of a JSON document.
+
+    What stands beside the array is read past. Raises PoolError naming the element, also where there
+    is no such array.
+    """
+    with raising_parse_errors(path), path.open("rb") as file:
+        yield from _Parser(file, path).read_array(keys)
+
+
+def damaged(place: str, error: Exception) -> PoolError:
+    """The error for what is no JSON."""
+    if isinstance(error, RecursionError):
+        reason = "nested too deeply"
+    elif isinstance(error, UnicodeDecodeError):
+        reason = "not UTF-8"
+    elif isinstance(error, json.JSONDecodeError):
+        reason = error.msg
+    else:
+        reason = "a number of too many digits"
+    return PoolError(
+        f"{place}: not valid JSON ({reason})",
+        hint="write the file again, or remove that part of it",
+    )
+
+
+def too_large(place: str) -> PoolError:
+    """The error for a value that is larger than any that is read."""
+    return PoolError(
+        f"{place} is larger than {LARGEST // 2**20} MiB", hint="leave it out of the file"
+    )
+
+
+def name_type(value: object) -> str:
+    """What JSON calls a value of this kind."""
+    names = {dict: "an object", list: "an array", str: "text", bool: "true or false"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+class _Parser:
+    """The beginning of what is left of a document, as text."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self.file, self.path = file, path
+        self.decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self.text, self.at, self.ended = "", 0, False
+        self.place = str(path)
+
+    def read_array(self, keys: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The elements under these keys, which must be objects."""
+        for key in keys:
+            if not self._enter(key):
+                raise PoolError(f"{self.path} has no {'.'.join(keys)}", hint="give the whole file")
+        self._expect("[")
+        number = 0
+        while self._peek() != "]" or number:
+            if number:
+                if self._peek() == "]":
+                    break
+                self._expect(",")
+            number += 1
+            self.place = f"{self.path}, {keys[-1][:-1] if keys else 'element'} {number}"
+            value = self._read_value()
+            if not isinstance(value, dict):
+                raise PoolError(
+                    f"{self.place}: not an object but {name_type(value)}", hint="{...} is expected"
+                )
+            yield number, value
+
+    def _enter(self, key: str) -> bool:
+        """Go to the value of this key of the object that begins here."""
+        self._expect("{")
+        first = True
+        while self._peek() != "}":
+            if not first:
+                self._expect(",")
+                self._peek()
+            first = False
+            name = self._read_value()
+            self._expect(":")
+            self._peek()
+            if name == key:
+                return True
+            self._read_value()
+        return False
+
+    def _read_value(self) -> Any:
+        """The value that begins here, whole."""
+        self._peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                # It may only be cut off.
+                if not self._fill():
+                    raise damaged(self.place, error) from error
+                continue
+            except _BROKEN as error:
+                raise damaged(self.place, error) from error
+            if end == len(self.text) and self._fill():
+                # A number may go on.
+                continue
+            self.at = end
+            return value
+
+    def _peek(self) -> str:
+        """The next letter that is no white space; empty at the end."""
+        while True:
+            found = _SPACE.match(self.text, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self.text) or not self._fill():
+                return self.text[self.at : self.at + 1]
+
+    def _expect(self, letter: str) -> None:
+        if self._peek() != letter:
+            error = json.JSONDecodeError(f"{letter} is missing", "", 0)
+            raise damaged(self.place, error)
+        self.at += 1
+
+    def _fill(self) -> bool:
+        """Read as much again as there is, and at least a chunk; whether there was more."""
+        if self.ended:
+            return False
+        rest = self.text[self.at :]
+        if len(rest) > LARGEST:
+            raise too_large(self.place)
+        content = self.file.read(max(_CHUNK, len(rest)))
+        self.ended = not content
+        try:
+            more = self.decode(content, self.ended)
+        except UnicodeDecodeError as error:
+            raise damaged(self.place, error) from error
+        self.text, self.at = rest + more, 0
+        return bool(more) or not self.ended

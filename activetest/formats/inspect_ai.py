@@ -1,0 +1,168 @@
+"""Logs of Inspect: `.eval`, a zip with a member for each sample, and `.json`, all in one."""
+
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from activetest.errors import PoolError
+from activetest.formats._archive import open_archive
+from activetest.formats._json_values import parse_object, read_array
+from activetest.formats._samples import (
+    Sample,
+    Terms,
+    build_tables,
+    prefix_fields,
+    read_content,
+    read_grade,
+    read_id,
+    read_messages,
+    read_text,
+)
+from activetest.nouns.file_head import FileHead
+
+TITLE = "Inspect log"
+SUFFIXES = (".eval", ".json")
+POOL = True
+
+_TERMS = Terms("inspect-ai", repetition="epochs")
+_ZIP = b"PK\x03\x04"
+# Members that logs have, finished or not, and what samples are called.
+_HEADER, _JOURNAL = "header.json", "_journal/"
+_SAMPLE = re.compile(r"samples/.*_epoch_\d+(\.json|/sample\.json)", re.S)
+_JSON = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"')
+_EVAL = re.compile(rb'"(eval|plan|results|stats|samples|error)"\s*:')
+# Inspect's own reading of grades (value_to_float): correct, incorrect, partial, no answer.
+_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_WORDS = {"yes": 1.0, "no": 0.0}
+_ATTACHMENT = "attachment://"
+
+
+def recognise(head: FileHead) -> bool:
+    """Whether it is a zip with the members of a log, or a JSON document with its keys."""
+    if not head.start.startswith(_ZIP):
+        start = head.start.removeprefix(b"\xef\xbb\xbf")
+        return bool(_JSON.match(start)) and bool(_EVAL.search(start))
+    if any(
+        _is_first(head.start, name) for name in (_JOURNAL, _HEADER, "samples/", "summaries.json")
+    ):
+        return True
+    if head.path is None:
+        return False
+    try:
+        with zipfile.ZipFile(head.path) as archive:
+            names = archive.NameToInfo
+            return _HEADER in names and any(map(_SAMPLE.fullmatch, names))
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, OverflowError):
+        return False
+
+
+def _is_first(start: bytes, name: str) -> bool:
+    """Whether the first member's name begins so: it stands 30 bytes behind the beginning."""
+    return start[30:].startswith(name.encode())
+
+
+def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+    """A row for each sample, of which epochs are repetitions.
+
+    The first scorer's grade is the score; of multiple-choice questions the letters of answer and
+    target are prediction and label. Raises PoolError naming the sample.
+    """
+    with path.open("rb") as file:
+        zipped = file.read(len(_ZIP)) == _ZIP
+    read = _read_members if zipped else _read_document
+    return build_tables(path, lambda: read(path), _TERMS)
+
+
+def _read_members(path: Path) -> Iterator[Sample]:
+    with open_archive(path) as archive:
+        for name in archive.names:
+            if _SAMPLE.fullmatch(name):
+                sample = parse_object(archive.read(name), f"{path}, {name}")
+                if name.endswith("/sample.json"):
+                    details = name.removesuffix("sample.json") + "metadata.json"
+                    if details in archive and "metadata" not in sample:
+                        sample["metadata"] = parse_object(
+                            archive.read(details), f"{path}, {details}"
+                        )
+                yield _read_sample(sample, path, name)
+
+
+def _read_document(path: Path) -> Iterator[Sample]:
+    for number, sample in read_array(path, ("samples",)):
+        yield _read_sample(sample, path, f"sample {number}")
+
+
+def _read_sample(sample: Mapping[str, Any], path: Path, place: str) -> Sample:
+    """Raises PoolError for a sample without an id."""
+    name = read_id(sample.get("id"))
+    if name is None:
+        raise PoolError(
+            f"{path}, {place}: the id is neither text nor a whole number",
+            hint="give a log that Inspect wrote",
+        )
+    choices, target, scores = sample.get("choices"), sample.get("target"), sample.get("scores")
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    grades: dict[str, float | str | None] = {}
+    answer = None
+    for scorer, score in scores.items() if isinstance(scores, dict) else ():
+        if isinstance(score, dict):
+            grades |= _read_grades(scorer, score.get("value"))
+            answer = read_text(score.get("answer")) if answer is None else answer
+    listed = isinstance(choices, list) and all(isinstance(choice, str) for choice in choices)
+    return Sample(
+        name,
+        place,
+        input=_resolve(read_messages(sample.get("input")), sample),
+        output=_resolve(_read_output(sample.get("output")), sample),
+        target=read_text(target),
+        grades=grades,
+        problem=next((name for name in ("error", "limit") if sample.get(name)), ""),
+        answer=answer,
+        choices=choices if listed and choices else None,
+        letter=True,
+        fields=prefix_fields("metadata_", sample.get("metadata")),
+    )
+
+
+def _read_grades(scorer: str, value: Any) -> dict[str, float | str | None]:
+    """{scorer: grade}; a scorer that gives several is read as several."""
+    if isinstance(value, dict):
+        return {f"{scorer}/{key}": _read_grade(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return {f"{scorer}/{code}": _read_grade(part) for code, part in enumerate(value)}
+    return {scorer: _read_grade(value)}
+
+
+def _read_grade(value: Any) -> float | str | None:
+    grade = read_grade(value)
+    if not isinstance(grade, str):
+        return grade
+    return _LETTERS.get(grade, _WORDS.get(grade.lower(), grade))
+
+
+def _read_output(output: Any) -> str | None:
+    """What the model answered; None where it did not."""
+    if not isinstance(output, dict):
+        return None
+    completion, choices = output.get("completion"), output.get("choices")
+    if isinstance(completion, str) and completion:
+        return completion
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        message = choices[0].get("message")
+        if isinstance(message, dict):
+            return read_content(message.get("content"))
+    return None
+
+
+def _resolve(text: str | None, sample: Mapping[str, Any]) -> str | None:
+    """The text that an attachment of the sample stands for."""
+    attachments = sample.get("attachments")
+    if text is None or not text.startswith(_ATTACHMENT) or not isinstance(attachments, dict):
+        return text
+    found = attachments.get(text.removeprefix(_ATTACHMENT))
+    return found if isinstance(found, str) else text

@@ -1,0 +1,234 @@
+"""Samples of EleutherAI's lm-evaluation-harness: what `--log_samples` writes, an object a line.
+
+A document has a line for each filter of its task. Files of versions before 2025 lack `filter` and
+`metrics` and hold numbers as text.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from activetest.errors import PoolError
+from activetest.formats._json_values import read_lines
+from activetest.formats._samples import (
+    Sample,
+    Terms,
+    build_tables,
+    prefix_fields,
+    read_content,
+    read_grade,
+    read_id,
+    read_messages,
+    read_number,
+    read_text,
+)
+from activetest.nouns.file_head import LENGTH, FileHead
+
+TITLE = "lm-evaluation-harness samples"
+SUFFIXES = (".jsonl",)
+POOL = True
+
+_TERMS = Terms("lm-eval", grader="metric")
+# The summary of a run, which has no samples.
+_SUMMARY = re.compile(rb'^\s*\{\s*"(results|groups)"\s*:\s*\{')
+_SUMMARY_KEYS = re.compile(rb'"(group_subtasks|configs|n-shot|versions)"\s*:')
+_KEYS = re.compile(rb'"(doc_id|doc|target|resps|filtered_resps|arguments)"\s*:')
+# What a line has besides its metrics, in any version.
+_NO_METRICS = {
+    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
+    *(
+        "doc_hash",
+        "prompt_hash",
+        "target_hash",
+        "task_name",
+        "schema_version",
+        "sample_id",
+        "success",
+    ),
+}
+_TRUTHS = {"true", "false", "1", "0", "1.0", "0.0"}
+# A metric that stands for none.
+_BYPASS = "bypass"
+
+
+def recognise(head: FileHead) -> bool:
+    """Whether the first line has the keys of a sample, or the whole is the summary of a run."""
+    start = head.start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start.startswith(b"{"):
+        return False
+    if _is_summary(start):
+        return True
+    line = start.partition(b"\n")[0]
+    keys = {found.group(1) for found in _KEYS.finditer(line)}
+    # The responses may stand behind the first 64 KiB of a line.
+    return {b"doc_id", b"doc"} <= keys and (
+        bool({b"resps", b"filtered_resps"} & keys) or (len(line) == len(start) and not head.whole)
+    )
+
+
+def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+    """A row for each document: its first filter's first metric is the score.
+
+    Where each option of a question has a log-likelihood, the row has probabilities (their softmax),
+    the likeliest option and the target instead. Raises PoolError naming the line.
+    """
+    with path.open("rb") as file:
+        if _is_summary(file.read(LENGTH)):
+            raise PoolError(
+                f"{path} is the summary of a run, without its samples",
+                hint="give samples_TASK.jsonl, which lm-evaluation-harness writes beside it with "
+                "log_samples",
+            )
+    return build_tables(path, lambda: _read_samples(path), _TERMS)
+
+
+def _is_summary(start: bytes) -> bool:
+    return bool(_SUMMARY.match(start)) and bool(_SUMMARY_KEYS.search(start))
+
+
+def _read_samples(path: Path) -> Iterator[Sample]:
+    for number, _, line in read_lines(path):
+        yield _read_sample(line, f"{path}, line {number}", f"line {number}")
+
+
+def _read_sample(line: Mapping[str, Any], full_place: str, place: str) -> Sample:
+    """Raises PoolError for a line that is no sample."""
+    name = read_id(line.get("doc_id"))
+    if name is None:
+        raise PoolError(
+            f"{full_place}: doc_id is neither text nor a whole number",
+            hint="give a file of samples that lm-evaluation-harness wrote",
+        )
+    doc, filtered, answers = line.get("doc"), line.get("filtered_resps"), line.get("resps")
+    context, options = _read_arguments(line.get("arguments"))
+    identity = line.get("doc_hash")
+    sample = Sample(
+        name,
+        place,
+        input=context if context is not None else read_text(doc),
+        target=read_text(line.get("target")),
+        fields=prefix_fields("doc_", doc),
+        identity=identity if isinstance(identity, str) else read_text(doc),
+    )
+    filter_name = line.get("filter")
+    suffix = f"/{filter_name}" if isinstance(filter_name, str) and filter_name != "none" else ""
+    sample.grades = {f"{metric}{suffix}": grade for metric, grade in _read_metrics(line).items()}
+    likelihoods = _read_likelihoods(filtered if filtered is not None else answers)
+    if likelihoods is None:
+        sample.output = _read_answer(answers)
+        sample.answer = _read_answer(filtered)
+        if sample.output is None:
+            sample.output = sample.answer
+        return sample
+    if "acc_mutual_info" in line and len(likelihoods) % 2 == 0:
+        # The second half are the options without the question.
+        likelihoods = likelihoods[: len(likelihoods) // 2]
+    if len(likelihoods) < 2:
+        return sample
+    sample.likelihoods = likelihoods
+    sample.choices = options[: len(likelihoods)] if len(options) >= len(likelihoods) else None
+    sample.targets = _find_targets(line.get("target"), len(likelihoods), sample.choices or ())
+    accuracy = read_number(read_grade(line.get("acc")))
+    sample.correct = None if accuracy is None else accuracy == 1
+    return sample
+
+
+def _read_metrics(line: Mapping[str, Any]) -> dict[str, float | str | None]:
+    """{metric: value of this line}; a metric of the whole task has none of its own."""
+    names = line.get("metrics")
+    if not isinstance(names, list):
+        names = [name for name in line if name not in _NO_METRICS]
+        # What else an older file has is a metric only where it is a number.
+        names = [name for name in names if isinstance(read_grade(line[name]), float)]
+    return {
+        name: read_grade(line[name])
+        for name in names
+        if isinstance(name, str) and name in line and name != _BYPASS
+    }
+
+
+def _read_arguments(arguments: Any) -> tuple[str | None, list[str]]:
+    """What the model was given, and what it was to continue with: the options, where several.
+
+    `arguments` is a list of lists, or since 2024 an object of objects.
+    """
+    if isinstance(arguments, dict):
+        arguments = [
+            [each.get("arg_0"), each.get("arg_1")]
+            for each in arguments.values()
+            if isinstance(each, dict)
+        ]
+    if not isinstance(arguments, list):
+        return None, []
+    pairs = [each for each in arguments if isinstance(each, list) and each]
+    context = pairs[0][0] if pairs else None
+    options = [pair[1] for pair in pairs if len(pair) > 1 and isinstance(pair[1], str)]
+    if options and len({str(pair[0]) for pair in pairs}) > 1 and len(set(options)) == 1:
+        # The options are contexts of one continuation, as in Winogrande.
+        options = [pair[0] for pair in pairs if isinstance(pair[0], str)]
+        context = None
+    return (None if context is None else read_messages(context)), options
+
+
+def _read_likelihoods(responses: Any) -> list[float] | None:
+    """The log-likelihoods of what was not generated; None where responses are text."""
+    if not isinstance(responses, list) or not responses:
+        return None
+    values = []
+    for response in responses:
+        value = _read_likelihood(response)
+        if value is None:
+            return None
+        values.append(value)
+    return values
+
+
+def _read_likelihood(response: Any) -> float | None:
+    """The log-likelihood of one option, which is a number, or one and whether it is the greedy one.
+
+    Versions before 2025 wrote both as text: text alone is an answer.
+    """
+    while isinstance(response, list) and len(response) == 1:
+        response = response[0]
+    if isinstance(response, list):
+        if len(response) != 2 or str(response[1]).lower() not in _TRUTHS:
+            return None
+        response = response[0]
+    elif isinstance(response, str):
+        return None
+    try:
+        return float(response)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _read_answer(responses: Any) -> str | None:
+    """The first of the responses, which are text or lists of them."""
+    while isinstance(responses, list):
+        if not responses:
+            return None
+        responses = responses[0]
+    if isinstance(responses, int | float):
+        return None
+    return None if responses is None else read_content(responses)
+
+
+def _find_targets(target: Any, options: int, choices: Any) -> dict[str, int]:
+    """{reading: position among the options} for each way to read the target."""
+    found: dict[str, int] = {}
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    if isinstance(target, bool) or not isinstance(target, int | str):
+        return found
+    word = str(target).strip()
+    if word.isdecimal() and len(word) < 5 and int(word) < options:
+        found["number"] = int(word)
+    texts = [choice.strip() for choice in choices]
+    if word in texts:
+        found["text"] = texts.index(word)
+    if len(word) == 1 and 0 <= ord(word) - ord("A") < options:
+        found["letter"] = ord(word) - ord("A")
+    return found
