@@ -9,10 +9,15 @@ import pyarrow as pa
 from activetest.errors import PoolError
 from activetest.safe_text import first_line
 
+_CORRECT = "correct that row, or write the pool as Parquet"
+
 
 @contextmanager
-def raising_parse_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the parser and of the file system into a PoolError."""
+def raising_parse_errors(path: Path, hint: str = "") -> Iterator[None]:
+    """Turn errors of the parser and of the file system into a PoolError.
+
+    hint  of files that are no rows of text
+    """
     try:
         yield
     except UnicodeDecodeError as error:
@@ -21,10 +26,9 @@ def raising_parse_errors(path: Path) -> Iterator[None]:
             f"the names of columns in {path} are not UTF-8",
             hint="save it as UTF-8, or write the pool as Parquet",
         ) from error
-    except pa.ArrowException as error:
-        raise PoolError(
-            f"{path} cannot be read: {first_line(error)}",
-            hint="correct that row, or write the pool as Parquet",
-        ) from error
     except PermissionError as error:
         raise PoolError(f"{path} may not be read", hint="check its permissions") from error
+    except (pa.ArrowException, OSError) as error:
+        raise PoolError(
+            f"{path} cannot be read: {first_line(error)}", hint=hint or _CORRECT
+        ) from error

@@ -1,34 +1,48 @@
-"""Tables of JSON objects: one a line."""
+"""Tables of JSON objects: one a line, one after another, or all in one array."""
 
 import io
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
 from activetest.errors import PoolError
 from activetest.formats._errors import raising_parse_errors
-from activetest.nouns.file_head import FileHead
+from activetest.nouns.file_head import FileHead, read_head
+from activetest.safe_text import first_line
 
-TITLE = "JSON Lines"
+TITLE = "JSON Lines, and arrays of JSON objects"
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 # Logs of many programs are lines of JSON too.
 PRECEDENCE = -1
 POOL = True
 
-# Bytes read at once.
+# Bytes read at once, and letters of an object that is no line: at first, and at most.
 _BLOCK = 2**24
+_STEP, _LARGEST = 2**16, 2**26
+# Objects and lists inside one another: the parser has a stack for more, but not for any number.
+_DEEPEST = 200
+_DEEP = f"more than {_DEEPEST} lists or objects are inside one another"
 
 _MARK = b"\xef\xbb\xbf"
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SPACE = re.compile(r"[ \t\n\r]*")
+# Numbers stay text: only the ends of objects are looked for.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def recognise(head: FileHead) -> bool:
     """Whether this begins like JSON objects; blank files and others by their name."""
     beginning = head.start.removeprefix(_MARK).lstrip()
-    if beginning[:1] == b"{" and beginning[1:].lstrip()[:1] in (b'"', b"}"):
+    first, second = beginning[:1], beginning[1:].lstrip()[:1]
+    if (first == b"{" and second in (b'"', b"}")) or (first == b"[" and second in (b"{", b"]")):
         return True
-    return head.suffix in SUFFIXES and beginning[:1] in (b"", b"{", b"[")
+    return head.suffix in SUFFIXES and first in (b"", b"{", b"[")
 
 
 def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
@@ -61,11 +75,141 @@ def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:
 
 
 def _read_blocks(path: Path) -> Iterator[bytes]:
+    """Blocks of whole lines, one object each. Raises PoolError."""
+    with raising_parse_errors(path):
+        lines = _has_lines(read_head(path))
+        for block in _read_lines(path) if lines else _join_objects(path):
+            if _measure_depth(block) > _DEEPEST:
+                raise PoolError(f"{path} cannot be read: {_DEEP}", hint="leave that field out")
+            yield block
+
+
+def _has_lines(head: FileHead) -> bool:
+    """Whether there is an object a line: the first line is one, or longer than a head."""
+    text = head.start.removeprefix(_MARK).lstrip()
+    if text[:1] == b"[":
+        return False
+    line, end, _ = text.partition(b"\n")
+    if not end:
+        return True
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        # One that is broken is no object over several lines.
+        return len(line.strip()) > 1 and not line.rstrip().endswith((b"{", b"[", b","))
+    return True
+
+
+def _read_lines(path: Path) -> Iterator[bytes]:
     """Blocks of whole lines, without blank ones."""
-    with raising_parse_errors(path), path.open("rb") as file:
+    with path.open("rb") as file:
         if file.read(3) != _MARK:
             file.seek(0)
         while block := file.read(_BLOCK):
             block += file.readline()
             if block.strip():
                 yield block
+
+
+def _join_objects(path: Path) -> Iterator[bytes]:
+    """Blocks of objects as they stand in the file, but each on one line."""
+    waiting: list[bytes] = []
+    size = 0
+    for text in _split_objects(path):
+        # A string holds no line end that is not escaped.
+        waiting.append(text.replace("\r", " ").replace("\n", " ").encode())
+        size += len(waiting[-1])
+        if size >= _BLOCK:
+            yield b"\n".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"\n".join(waiting)
+
+
+def _split_objects(path: Path) -> Iterator[str]:
+    """The text of each object of an array, or of objects one after another. Raises PoolError."""
+    with path.open("rb") as file:
+        text = _Text(file, path)
+        if array := text.find_letter() == "[":
+            text.skip()
+        while (letter := text.find_letter()) not in ("", "]"):
+            yield text.take_object()
+            if array and text.find_letter() == ",":
+                text.skip()
+            elif array and text.find_letter() not in ("", "]"):
+                raise text.make_error("no comma follows it")
+        if array != bool(letter):
+            raise text.make_error("the array does not end" if array else "no object follows it")
+        text.skip()
+        if text.find_letter():
+            raise text.make_error("the array ends before the file does")
+
+
+class _Text:
+    """Text of which as much is read as an object needs."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._read = io.TextIOWrapper(file, "utf-8-sig", newline="").read
+        self._path = path
+        self._waiting, self._at = "", 0
+        self._count = 0
+
+    def find_letter(self) -> str:
+        """The next letter that is no space; empty at the end."""
+        while True:
+            space = _SPACE.match(self._waiting, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._waiting) or not self._read_on():
+                return self._waiting[self._at : self._at + 1]
+
+    def skip(self) -> None:
+        """Leave this letter behind."""
+        self._at += 1
+
+    def take_object(self) -> str:
+        """The object that begins here. Raises PoolError where there is none, or a broken one."""
+        self._count += 1
+        if self.find_letter() != "{":
+            raise self.make_error("it is no object")
+        while True:
+            try:
+                _, end = _DECODER.raw_decode(self._waiting, self._at)
+            except RecursionError as error:
+                raise self.make_error(_DEEP) from error
+            except ValueError as error:
+                if len(self._waiting) - self._at > _LARGEST or not self._read_on():
+                    raise self.make_error(first_line(error)) from error
+                continue
+            found, self._at = self._waiting[self._at : end], end
+            return found
+
+    def make_error(self, problem: str) -> PoolError:
+        """An error about the object that was read last."""
+        return PoolError(
+            f"{self._path} cannot be read: object {self._count:,} (counting from 1): {problem}",
+            hint="give an array of JSON objects, or one object per line",
+        )
+
+    def _read_on(self) -> bool:
+        """Read as much again as is waiting; whether there was more."""
+        try:
+            more = self._read(max(_STEP, len(self._waiting) - self._at))
+        except UnicodeDecodeError as error:
+            raise PoolError(f"{self._path} is not UTF-8", hint="save it as UTF-8") from error
+        self._waiting, self._at = self._waiting[self._at :] + more, 0
+        return bool(more)
+
+
+def _measure_depth(block: bytes) -> int:
+    """How many lists and objects are inside one another, at most; never too few."""
+    if max(map(_count_openings, block.split(b"\n"))) <= _DEEPEST:
+        return 0
+    letters = np.frombuffer(_STRING.sub(b"", block), np.uint8)
+    steps = np.isin(letters, list(b"{[")).astype(np.int64) - np.isin(letters, list(b"}]"))
+    depth = np.cumsum(steps)
+    lowest = np.minimum.accumulate(np.minimum(depth, 0))
+    return int((depth - lowest).max(initial=0))
+
+
+def _count_openings(line: bytes) -> int:
+    return line.count(b"{") + line.count(b"[")

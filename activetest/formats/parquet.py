@@ -14,6 +14,8 @@ SUFFIXES = (".parquet",)
 PRECEDENCE = -1
 POOL = True
 
+_AGAIN = "the file is damaged; write or copy it again"
+
 
 def recognise(head: FileHead) -> bool:
     """Whether it begins like Parquet."""
@@ -22,7 +24,7 @@ def recognise(head: FileHead) -> bool:
 
 def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     """The rows, a row group at a time. Raises PoolError for a damaged file."""
-    with raising_parse_errors(path), path.open("rb") as source:
+    with raising_parse_errors(path, _AGAIN), path.open("rb") as source:
         file = pq.ParquetFile(source)
         yield file.schema_arrow.empty_table()
         for group in range(file.num_row_groups):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.pool.files import find_local_path
+from activetest.pool.roles import reject_duplicates
+from activetest.pool.stored_types import find_stored_schema, store_batch
 
 # The format that needs no conversion.
 _OURS = "parquet"
@@ -48,7 +51,7 @@ def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
     path = check_source(source)
     tables = catalog.load(FAMILY, _recognise(path, source)).read_pool(path, id=id)
     with atomic.replacing_file(Path(target), durable=True) as building:
-        write_parquet(tables, building)
+        write_parquet(store_tables(tables), building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
 
@@ -83,6 +86,20 @@ def check_source(source: str) -> Path:
             hint=f"check the path (looked in {path.absolute().parent})",
         )
     return path
+
+
+def store_tables(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Tables of at most a row group, with types that the pool can read, the first without rows.
+
+    Raises PoolError for types and values that Parquet cannot hold, and for two columns of one name.
+    """
+    first = next(tables)
+    reject_duplicates(first.schema)
+    schema = find_stored_schema(first.schema)
+    yield schema.empty_table()
+    for table in chain([first], tables):
+        for batch in table.to_batches(max_chunksize=ROW_GROUP):
+            yield pa.Table.from_batches([store_batch(batch, schema)])
 
 
 def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pyarrow.types as kinds
 
 from activetest import atomic, catalog
 from activetest.errors import ActivetestError, ChoiceError, PoolError
 from activetest.nouns.arguments import read_name
 from activetest.pool.convert import ROW_GROUP, write_parquet
 from activetest.pool.roles import reject_duplicates
+from activetest.pool.stored_types import CONVERT, NO_VALUE, find_stored_schema, store_batch
 from activetest.safe_text import first_line
 
 KINDS = PANDAS, POLARS, PYARROW = ("pandas", "polars", "pyarrow")
@@ -29,12 +28,8 @@ KINDS = PANDAS, POLARS, PYARROW = ("pandas", "polars", "pyarrow")
 # Arrow's types of the columns that write_frame makes.
 _TYPES = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
 _FRAMES = "give a pandas or Polars DataFrame, an Arrow table, or the address of a file"
-_CONVERT = "convert it to text, numbers or lists of numbers, or leave it out"
-_VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 # Earlier versions of Arrow know string views, which Polars' text is, in name only.
 _CASTS_VIEWS = int(pa.__version__.split(".")[0]) >= 18
-# What Arrow, NumPy and pandas raise for a value or a type that they cannot convert.
-_NO_VALUE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 def is_frame(value: Any) -> bool:
@@ -56,7 +51,7 @@ def read_frame(frame: Any) -> pa.Table:
     columns without a name of their own, and values that Arrow or Parquet cannot hold.
     """
     reader = _open_reader(frame)
-    schema = _find_stored_schema(reader.schema)
+    schema = find_stored_schema(reader.schema)
     return pa.Table.from_batches(_read_batches(reader, schema), schema)
 
 
@@ -68,7 +63,7 @@ def save_frame(frame: Any, path: Path) -> int:
     file cannot be written.
     """
     reader = _open_reader(frame)
-    schema = _find_stored_schema(reader.schema)
+    schema = find_stored_schema(reader.schema)
     with atomic.replacing_file(path) as building:
         write_parquet(_slice_batches(reader, schema), building)
         rows: int = pq.read_metadata(building).num_rows
@@ -111,10 +106,10 @@ class Columns(Mapping[str, list[Any]]):
         column = self._columns[name]
         try:
             values: list[Any] = column.tolist() if hasattr(column, "tolist") else column.to_pylist()
-        except _NO_VALUE as problem:
+        except NO_VALUE as problem:
             raise self._error(
                 f"column {name!r} cannot be read: {first_line(problem)}",
-                _CONVERT,
+                CONVERT,
             ) from problem
         return values
 
@@ -174,7 +169,7 @@ def _make_array(name: str, values: Sequence[Any], kind: pa.DataType | None) -> p
         except OverflowError:
             # Whole numbers that only the unsigned type holds.
             return pa.array(values, pa.uint64())
-    except _NO_VALUE as error:
+    except NO_VALUE as error:
         raise ChoiceError(
             f"column {name!r} cannot be in a frame: {first_line(error)}", hint="leave it out"
         ) from error
@@ -222,7 +217,7 @@ def _open_reader(frame: Any) -> pa.RecordBatchReader:
         return _check_names(frame.to_arrow(compat_level=oldest).to_reader())
     try:
         return _check_names(pa.RecordBatchReader.from_stream(frame))
-    except (KeyError, *_NO_VALUE) as error:
+    except (KeyError, *NO_VALUE) as error:
         # A Series is a stream too, but one of values without a name.
         raise PoolError(f"{name} is no frame: {first_line(error)}", hint=_FRAMES) from error
 
@@ -268,7 +263,7 @@ def _convert_series(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
         # A sparse array is unknown to Arrow; what it stands for is not.
         dense = series.sparse.to_dense() if hasattr(series.dtype, "fill_value") else series
         return pa.array(dense, from_pandas=True)
-    except _NO_VALUE as error:
+    except NO_VALUE as error:
         if mixture := _describe_mixture(series):
             raise PoolError(
                 f"column {name!r} {mixture}",
@@ -276,7 +271,7 @@ def _convert_series(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
                 f"`frame[{name!r}] = frame[{name!r}].astype(str)`, or leave it out",
             ) from error
         raise PoolError(
-            f"column {name!r} cannot be read: {first_line(error)}", hint=_CONVERT
+            f"column {name!r} cannot be read: {first_line(error)}", hint=CONVERT
         ) from error
 
 
@@ -304,41 +299,6 @@ def _name_sort(value: Any) -> str:
     return "a list" if lists else type(value).__name__
 
 
-def _find_stored_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns as they are stored. Raises PoolError for a type that Parquet cannot hold."""
-    fields = [pa.field(field.name, _choose_stored_type(field.type)) for field in schema]
-    for field, before in zip(fields, schema, strict=True):
-        try:
-            pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
-        except _NO_VALUE as error:
-            raise PoolError(
-                f"column {field.name!r} is {before.type}, which a Parquet file cannot hold",
-                hint=_CONVERT,
-            ) from error
-    return pa.schema(fields)
-
-
-def _choose_stored_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a column in the file: views, categories and extensions become what they show."""
-    name, stored = str(kind), kind
-    if isinstance(kind, pa.BaseExtensionType):
-        # Ids of a database: their bytes are no text.
-        stored = pa.string() if _is_uuid(kind) else _choose_stored_type(kind.storage_type)
-    elif kinds.is_dictionary(kind) or name.startswith("run_end_encoded"):
-        stored = _choose_stored_type(kind.value_type)
-    elif name in _VIEWS:
-        stored = _VIEWS[name]
-    elif kinds.is_fixed_size_list(kind):
-        stored = pa.list_(_choose_stored_type(kind.value_type), kind.list_size)
-    elif kinds.is_list(kind):
-        stored = pa.list_(_choose_stored_type(kind.value_type))
-    elif kinds.is_large_list(kind):
-        stored = pa.large_list(_choose_stored_type(kind.value_type))
-    elif kinds.is_struct(kind):
-        stored = pa.struct([(each.name, _choose_stored_type(each.type)) for each in kind])
-    return stored
-
-
 def _slice_batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.Table]:
     """Tables of at most a row group, the first without rows."""
     yield schema.empty_table()
@@ -354,8 +314,7 @@ def _read_batches(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[p
             batch = next(reader, None)
         if batch is None:
             return
-        columns = [_store(array, field) for array, field in zip(batch.columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        yield store_batch(batch, schema)
 
 
 @contextmanager
@@ -363,34 +322,8 @@ def _raising_pool_errors() -> Iterator[None]:
     """Turn what goes wrong in the producer of a stream into a PoolError."""
     try:
         yield
-    except (OSError, *_NO_VALUE) as error:
+    except (OSError, *NO_VALUE) as error:
         raise PoolError(
             f"the frame cannot be read: {first_line(error)}",
             hint="give it again; a reader can be read only once",
         ) from error
-
-
-def _store(array: pa.Array, field: pa.Field) -> pa.Array:
-    """A column as it is stored."""
-    if array.type == field.type:
-        return array
-    try:
-        if isinstance(array.type, pa.BaseExtensionType):
-            if _is_uuid(array.type):
-                texts = [None if value is None else str(value) for value in array.to_pylist()]
-                return pa.array(texts, field.type)
-            return _store(array.storage, field)
-        if kinds.is_dictionary(array.type):
-            return array.dictionary.cast(field.type).take(array.indices)
-        if str(array.type).startswith("run_end_encoded"):
-            return _store(pc.run_end_decode(array), field)
-        return array.cast(field.type)
-    except _NO_VALUE as error:
-        raise PoolError(
-            f"column {field.name!r} is {array.type} and cannot be stored: {first_line(error)}",
-            hint=_CONVERT,
-        ) from error
-
-
-def _is_uuid(kind: pa.BaseExtensionType) -> bool:
-    return getattr(kind, "extension_name", "") == "arrow.uuid"

@@ -1,0 +1,66 @@
+"""Arrow's own files and streams; a file of version 2 is what Feather writes today."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from activetest.errors import PoolError
+from activetest.formats._errors import raising_parse_errors
+from activetest.nouns.file_head import FileHead
+
+TITLE = "Arrow IPC and Feather"
+SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
+PRECEDENCE = -1
+POOL = True
+
+_AGAIN = "the file is damaged; write or copy it again"
+_FILE = b"ARROW1"
+_OLD_FEATHER = b"FEA1"
+# Before the length of each message in a stream.
+_CONTINUES = b"\xff\xff\xff\xff"
+
+
+def recognise(head: FileHead) -> bool:
+    """Whether it begins like an Arrow file, like Feather, or like the first message of a stream."""
+    if head.start.startswith((_FILE, _OLD_FEATHER)):
+        return True
+    if not head.start.startswith(_CONTINUES) or len(head.start) < 8:
+        return False
+    (length,) = struct.unpack_from("<i", head.start, 4)
+    return bool(0 < length < head.size)
+
+
+def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+    """The rows, a batch at a time, none of which is believed before it is checked.
+
+    Raises PoolError for a damaged file, and for Feather of version 1, which Arrow no longer reads.
+    """
+    # Mapped, not read: a length that the file only claims then takes no memory.
+    with raising_parse_errors(path, _AGAIN), pa.memory_map(str(path)) as source:
+        beginning = source.read(len(_FILE))
+        source.seek(0)
+        if beginning.startswith(_OLD_FEATHER):
+            raise PoolError(
+                f"{path} is Feather of version 1",
+                hint="write it again as version 2, which is an Arrow file, or as Parquet",
+            )
+        if beginning == _FILE:
+            file = pa.ipc.open_file(source)
+            batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            yield from _check_batches(file.schema, batches)
+        else:
+            stream = pa.ipc.open_stream(source)
+            yield from _check_batches(stream.schema, stream)
+
+
+def _check_batches(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The batches as tables, the first without rows. Raises ArrowInvalid for damage."""
+    for field in schema:
+        _ = field.name  # Raises UnicodeDecodeError.
+    yield pa.Table.from_batches([], schema)
+    for batch in batches:
+        # Offsets that lead out of a buffer would be followed.
+        batch.validate(full=True)
+        yield pa.Table.from_batches([batch])

@@ -1,0 +1,87 @@
+"""JSON objects, however they stand in a file."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.errors import PoolError
+from activetest.formats import find_format, json_lines
+from activetest.nouns.file_head import take_head
+from activetest.pool import convert
+
+ROWS = [{"id": f"i{k}", "text": 'a "b"\n[{', "p": [k / 10, 1 - k / 10]} for k in range(10)]
+SHAPES = {
+    "array": json.dumps(ROWS),
+    "printed": json.dumps(ROWS, indent=2),
+    "lines": "\n".join(map(json.dumps, ROWS)),
+    "objects": "\n".join(json.dumps(row, indent=1) for row in ROWS),
+    "marked": "\ufeff \n" + json.dumps(ROWS),
+}
+
+
+def convert_text(folder, content, name="pool.json"):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    convert.to_parquet(str(path), str(folder / "out.parquet"))
+    return pq.read_table(folder / "out.parquet")
+
+
+@pytest.mark.parametrize("block", [2**24, 100])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["pool.jsonl", "pool.json", "pool.csv", "pool"])
+def test_objects_are_rows_in_every_shape_and_under_every_name(
+    tmp_path, monkeypatch, shape, name, block
+):
+    monkeypatch.setattr(json_lines, "_BLOCK", block)
+    monkeypatch.setattr(json_lines, "_STEP", 64)
+    assert find_format(take_head(SHAPES[shape].encode(), name)) == "json-lines"
+    assert convert_text(tmp_path, SHAPES[shape], name).to_pylist() == ROWS
+
+
+def test_numbers_are_read_as_they_are_written(tmp_path):
+    table = convert_text(tmp_path, '[{"a": 1, "b": 0.1}, {"a": 9007199254740993, "b": 1e3}]')
+    assert table.to_pydict() == {"a": [1, 9007199254740993], "b": [0.1, 1000]}
+
+
+BROKEN = {
+    "no end": ('[{"id": "a"}, {"id": "b"}', "object 2 .*the array does not end"),
+    "cut": ('[{"id": "a"}, {"id": "b', "object 2 .*Unterminated"),
+    "numbers": ('[{"id": "a"}, 3]', "object 2 .*no object"),
+    "no comma": ('[{"id": "a"} {"id": "b"}]', "object 1 .*no comma"),
+    "more": ('[{"id": "a"}]\n[{"id": "b"}]', "object 1 .*the array ends before the file"),
+    "bracket": ('{\n"id": "a"}\n]', "object 1 .*no object follows"),
+    "latin": (b'[{"id": "\xe9"}]', "is not UTF-8"),
+    "empty": ("[]", "has no rows"),
+    "mixed": ('[{"id": 1}, {"id": "a"}]', "changed from number to string"),
+    "NUL": ('[{"id": "a\0"}]', "object 1"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_broken_is_named_and_leaves_nothing(tmp_path, case):
+    content, problem = BROKEN[case]
+    with pytest.raises(PoolError, match=problem) as caught:
+        convert_text(tmp_path, content)
+    assert "pool.json" in caught.value.problem and caught.value.hint
+    assert [path.name for path in tmp_path.iterdir()] == ["pool.json"]
+
+
+@pytest.mark.parametrize("depth", [201, 900, 20_000])
+@pytest.mark.parametrize("pair", ["[]", "{}"])
+@pytest.mark.parametrize("array", [False, True])
+def test_what_is_too_deep_for_the_parser_is_refused_before_it_sees_it(tmp_path, depth, pair, array):
+    """Arrow's parser has no bound of its own: it crashes."""
+    opening = pair[0] + ('"a":' if pair == "{}" else "")
+    text = '{"x": ' + opening * depth + "1" + pair[1] * depth + "}"
+    with pytest.raises(PoolError, match="more than 200 lists or objects"):
+        convert_text(tmp_path, f"[{text}]" if array else text)
+
+
+def test_brackets_in_text_are_not_deep(tmp_path):
+    text = '{"text": "' + "[{" * 500 + '\\"' + '"}\n'
+    assert convert_text(tmp_path, text * 3).num_rows == 3
+    # Nor do closing ones hide what is.
+    hidden = '{"x": ' + '{"a": "}}}}", "b": ' * 300 + "1" + "}" * 301
+    with pytest.raises(PoolError, match="more than 200 lists or objects"):
+        convert_text(tmp_path, hidden)
