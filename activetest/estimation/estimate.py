@@ -123,6 +123,12 @@ class Value:
         return len(self.metric.statistics) > 1
 
     @property
+    def is_share(self) -> bool:
+        """Whether it is one mean of a statistic that is 0 or 1."""
+        statistics = self.metric.statistics
+        return len(statistics) == 1 and self.bounds == (0.0, 1.0) and not statistics[0].graded
+
+    @property
     def spread(self) -> float | None:
         """Standard deviation of the metric over draws of the posterior, or over passes.
 
@@ -276,7 +282,7 @@ def build_interval(
         name, about = "group-beta" if np.isfinite([low, high]).all() else "group-t", estimate
     elif value.several and np.isfinite([low, high]).all():
         name, about = "delta-beta", estimate
-    elif (low, high) == (0.0, 1.0):
+    elif value.is_share:
         name, about = "korn-graubard", estimate
     else:
         name, about = "gamma", estimate

@@ -363,9 +363,9 @@ def _count_clusters(cache: PoolView, groups: tuple[Group, ...], codes: Array) ->
 
 
 def _is_share(value: Value) -> bool:
-    """Whether the value is one mean of a statistic that is 0 or 1: its mean says its variance."""
+    """Whether the value is a share whose mean says its variance."""
     declined = value.sample.stats.shape[1] > len(value.metric.statistics)
-    return value.bounds == (0.0, 1.0) and not value.several and not declined
+    return value.is_share and not declined
 
 
 def _add_pool(value: Value, pool: SampledPool, size: int) -> Value:

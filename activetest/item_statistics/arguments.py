@@ -3,6 +3,9 @@
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts
 
+# Numbers in brackets are smaller in size, as values of a pool are.
+LARGEST_NUMBER = 1e15
+
 # Names of classes that a message lists.
 _LISTED = 12
 
@@ -61,6 +64,21 @@ def parse_classes(
     raise ChoiceError(
         f"{name!r}: no class is called {argument!r}",
         f"choose from {list_names(facts.classes)}; or {', '.join(averages)} or *",
+    )
+
+
+def parse_single_classes(name: str, facts: Facts, argument: str | None) -> tuple[int, ...]:
+    """As parse_classes, where there are no averages: every class stands for them."""
+    every = tuple(range(len(facts.classes)))
+    if argument is None:
+        return every if facts.positive is None else (facts.positive,)
+    if argument in facts.classes:
+        return (facts.classes.index(argument),)
+    if argument == "*":
+        return every
+    raise ChoiceError(
+        f"{name!r}: no class is called {argument!r}",
+        f"choose from {list_names(facts.classes)}; or *",
     )
 
 

@@ -26,6 +26,12 @@ def fn(code: int, outputs: Outputs, labels: Array | None) -> Array:
     return _indicate_both(outputs.pred != code, codes(outputs, labels) == code)
 
 
+def true(code: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the label is the class, whatever is predicted."""
+    hits = codes(outputs, labels) == code
+    return np.broadcast_to(hits, (len(outputs.pred), hits.shape[1])).astype(float)
+
+
 def cell(truth: int, predicted: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of class truth is predicted as class `predicted`."""
     return _indicate_both(outputs.pred == predicted, codes(outputs, labels) == truth)
@@ -74,8 +80,7 @@ def curve_hit(
 ) -> Array:
     """(R, K) 1.0 where the label is the curve's class; the parameters are those of curve."""
     del scores, others, hits
-    hits_here = codes(outputs, labels) == code
-    return np.broadcast_to(hits_here, (len(outputs.pred), hits_here.shape[1])).astype(float)
+    return true(code, outputs, labels)
 
 
 def tp_by_correctness(code: int, outputs: Outputs) -> tuple[Array, Array]:

@@ -102,6 +102,12 @@ def label_squared(center: float, outputs: Outputs, labels: Array) -> Array:
     return (labels - center) ** 2
 
 
+def label_within(low: float, high: float, outputs: Outputs, labels: Array) -> Array:
+    """(R, K) the label; outside [low, high] the nearest end."""
+    values: Array = np.clip(labels, low, high)
+    return values
+
+
 def pinball(level: float, outputs: Outputs, labels: Array) -> Array:
     """(R, K) loss of the prediction as the label's quantile at that level, in its units.
 

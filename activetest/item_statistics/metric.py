@@ -61,6 +61,8 @@ class Metric:
                    weighted items say; statistics are then empty
     ratio          (2, 1 + d) weights of 1 and the means above and below the line, for metrics that
                    are such a ratio; below a mean stands 1 alone. None for all others
+    of_labels      the labels alone make the value, so that it is worth comparing with what the
+                   model's outputs would make of it if they were the labels
     """
 
     name: str
@@ -73,6 +75,7 @@ class Metric:
     interval: str | None = None
     refine: Callable[[Outputs, Array, Array], "Metric"] | None = None
     ratio: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    of_labels: bool = False
 
     @property
     def title(self) -> str:
@@ -94,6 +97,7 @@ def linear_metric(
     slope: float = 1.0,
     shift: float = 0.0,
     class_name: str | None = None,
+    of_labels: bool = False,
 ) -> Metric:
     """The metric shift + slope * mean, with the range that the statistic's bounds give it."""
     lower, upper = sorted((shift + slope * statistic.lower, shift + slope * statistic.upper))
@@ -105,6 +109,7 @@ def linear_metric(
         upper,
         class_name,
         ratio=((shift, slope), (1.0, 0.0)),
+        of_labels=of_labels,
     )
 
 

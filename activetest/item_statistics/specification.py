@@ -77,8 +77,18 @@ def why_not_bettable(metric: Metric) -> str | None:
     if metric.ratio is None:
         return f"{metric.title} has no interval that is valid at every look"
     if not np.isfinite([[each.lower, each.upper] for each in metric.statistics]).all():
-        return f"{metric.title} has no bound on what one item can cost"
+        value = "a label can be" if metric.of_labels else "one item can cost"
+        return f"{metric.title} has no bound on what {value}"
     return None
+
+
+def suggest_bound(metric: Metric) -> str:
+    """How to say what bounds a metric that has no bets, in a few words; empty for no mean."""
+    if metric.ratio is None:
+        return ""
+    if metric.of_labels:
+        return f"`{metric.name}[0,1]` says that labels lie between 0 and 1"
+    return "`bound` says what one item can cost"
 
 
 def bound_losses(metric: Metric, bound: float) -> Metric:

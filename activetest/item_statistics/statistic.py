@@ -28,6 +28,7 @@ class Statistic:
                    matters just whether the prediction is the label
     counted        counted(outputs, labels) -> as value: what of the label the value is a function
                    of, where comparing that is more exact than comparing values; None: the value
+    graded         it takes values between its bounds: a mean of it within [0, 1] is no share
     """
 
     name: str
@@ -37,6 +38,7 @@ class Statistic:
     cells: bool = False
     by_correctness: Callable[[Outputs], tuple[Array, Array]] | None = None
     counted: Callable[[Outputs, Array | None], Array] | None = None
+    graded: bool = False
 
     def table(self, outputs: Outputs, classes: int) -> Array:
         """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""
@@ -130,6 +132,10 @@ def _cost(name: str, costs: list[list[float]]) -> Statistic:
     return Statistic(name, partial(counts.cost, table), *bounds, cells=True)
 
 
+def _label_within(name: str, low: float, high: float) -> Statistic:
+    return Statistic(name, partial(losses.label_within, low, high), low, high, graded=True)
+
+
 _INFINITE = np.inf
 _MAKERS: dict[str, Maker] = {
     "zero_one": _make(losses.zero_one, cells=True, by_correctness=losses.zero_one_by_correctness),
@@ -139,6 +145,7 @@ _MAKERS: dict[str, Maker] = {
     "tp": _make(counts.tp, cells=True, by_correctness=counts.tp_by_correctness),
     "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness),
     "fn": _make(counts.fn, cells=True),
+    "true": _make(counts.true, cells=True),
     "cell": _make(counts.cell, cells=True),
     "cost": _cost,
     "right_in": _make(bins.right_in, by_correctness=bins.right_in_by_correctness),
@@ -150,6 +157,7 @@ _MAKERS: dict[str, Maker] = {
     "absolute": _make(losses.absolute, upper=_INFINITE),
     "signed": _make(losses.signed, -_INFINITE, _INFINITE),
     "label": _make(losses.label, -_INFINITE, _INFINITE),
+    "label_within": _label_within,
     "label_squared": _make(losses.label_squared, upper=_INFINITE),
     "pinball": _make(losses.pinball, upper=_INFINITE),
     "nll": _make(losses.nll, -_INFINITE, _INFINITE),

@@ -82,6 +82,8 @@ class EstimateRow(Measured):
                         its interval is
     spread              standard deviation of the value between members of the surrogate, for
                         model-based estimates
+    raw                 of a metric of the labels alone, as a rate: its value if the model's outputs
+                        were the labels; None for other metrics
     """
 
     metric: str
@@ -97,6 +99,7 @@ class EstimateRow(Measured):
     against: dict[str, str] | None = None
     shrunk: float | None = None
     spread: float | None = None
+    raw: float | None = None
 
     @property
     def title(self) -> str:

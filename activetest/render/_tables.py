@@ -9,6 +9,8 @@ from activetest.nouns.report import EstimateRow, Report
 from activetest.render import _extent
 from activetest.render import _words as words
 
+# Heading of what estimates would be if the model's outputs were the labels.
+RAW = "model says"
 # Cells shown where a whole matrix has no room, the largest first.
 MOST_CONFUSED = 20
 # More classes than this make a matrix that nobody reads.
@@ -250,12 +252,15 @@ def _overall_table(rows: Sequence[EstimateRow], usual: str) -> Table:
         "estimator": lambda row: row.estimator,
         "estimate": words.estimate,
         "interval": words.interval_or_reason,
+        RAW: words.raw,
         "labels": lambda row: words.count(row.n_bought),
         "n_eff": lambda row: words.count(row.n_eff),
         "saved": lambda row: words.ratio_saved(row.quantity.saving),
     }
     if {row.estimator for row in rows} == {usual}:
         del columns["estimator"]
+    if all(row.raw is None for row in rows):
+        del columns[RAW]
     return Table("", tuple(columns), write_rows(columns, rows))
 
 
@@ -279,6 +284,8 @@ def _metric_table(rows: Sequence[EstimateRow], kind: str, level: float | None, u
         columns["differ"] = words.differ
     elif any(row.shrunk is not None for row in rows):
         columns["shrunk"] = words.shrunk
+    if any(row.raw is not None for row in rows):
+        columns[RAW] = words.raw
     columns["labels"] = lambda row: words.count(row.n_bought)
     if kind == "groups":
         columns["items"] = lambda row: words.count(row.n_pool)

@@ -38,6 +38,8 @@ _SHARES = {
     "error": "The model is wrong on",
     "accuracy": "The model is right on",
 }
+# The metric that is the share of items labelled as a class.
+_RATE = "rate"
 
 
 def plain(text: object) -> str:
@@ -149,10 +151,11 @@ def reliable(record: Measured) -> bool:
 
 
 def sentence(record: EstimateRow | Gate) -> str:
-    """The estimate and its interval as a sentence.
+    """The estimate and its interval as a sentence, and what the model says of the same.
 
     "The model is wrong on 6.4 % of items (95 % confidence: 3.1 % to 11.5 %)." and "Recall of fraud
-    is 0.81 (95 % confidence: 0.74 to 0.87)."
+    is 0.81 (95 % confidence: 0.74 to 0.87)." and "75 % of items are pass (95 % confidence: 71 % to
+    79 %); the model says 84 %."
     """
     if record.estimate is None:
         reason = plain(record.reason or "")
@@ -163,12 +166,19 @@ def sentence(record: EstimateRow | Gate) -> str:
     items = f"items with {where}" if where else "items"
     if record.metric in _SHARES:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
+    elif record.metric == _RATE:
+        statement = f"{value} of {items} are {_name_class(record.class_name or '')}"
     elif record.metric == CONFUSION and (cell := _cell_classes(record)):
         truth, predicted = map(_name_class, cell)
         statement = f"The share of {items} that are {truth} and predicted as {predicted} is {value}"
     else:
         statement = f"{metric_title(record)}{f' for {where}' if where else ''} is {value}"
-    return f"{statement} ({_certainty(record)})."
+    return f"{statement} ({_certainty(record)}){_compare_raw(record)}."
+
+
+def raw(row: EstimateRow) -> str:
+    """What the estimate would be if the model's outputs were the labels; as precise as it is."""
+    return figure(row.raw, half_width(row.quantity))
 
 
 def metric_title(record: EstimateRow | Gate) -> str:
@@ -393,9 +403,17 @@ def _name_class(name: str) -> str:
     return f"class {name}"
 
 
+def _compare_raw(record: EstimateRow | Gate) -> str:
+    """What the model says of the same, behind the estimate; empty where that is nothing."""
+    if isinstance(record, Gate) or not real(record.raw):
+        return ""
+    return f"; the model says {_with_unit(record, raw(record))}"
+
+
 def _with_unit(record: EstimateRow | Gate, number: str) -> str:
     """A figure of a share of items in percent; any other as it is."""
-    if record.metric not in _SHARES or number in ("-", "no limit"):
+    shares = (*_SHARES, _RATE)
+    if record.metric not in shares or number in ("-", "no limit"):
         return number
     return f"{Decimal(number).scaleb(2):f} %"
 

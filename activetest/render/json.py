@@ -23,7 +23,7 @@ ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),
     *("method", "kind", "n_labeled", "n_bought", "n_pool", "n_eff", "labels_saved"),
     *("labels_saved_kind", "max_weight_share"),
-    *("variance_inflated", "headline", "reason", "shrunk", "spread", "reliable"),
+    *("variance_inflated", "headline", "reason", "shrunk", "spread", "raw", "reliable"),
 )
 _GATE = (
     *("requirement", "metric", "class", "group", "op", "threshold", "verdict", "level", "method"),

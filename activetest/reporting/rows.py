@@ -13,6 +13,7 @@ from activetest.estimation.certain import find_part
 from activetest.estimation.estimate import Value
 from activetest.estimation.known_items import restrict_to_open
 from activetest.estimation.random_draws import RandomDraws, expect_random_draws
+from activetest.estimation.raw import measure_raw
 from activetest.estimation.samples import Group, find_metric_steps
 from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals import korn_graubard
@@ -175,6 +176,7 @@ def _estimate(
         n_labeled=used,
         n_pool=group.size,
         group=group.meaning,
+        raw=measure_raw(view.cache, metric, group),
     )
     try:
         value = view.value(metric, estimator, group, kind=kind)

@@ -10,7 +10,7 @@ from activetest.estimation.view import ANYTIME, FIXED, View
 from activetest.intervals import betting
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.item_statistics.specification import why_not_bettable
+from activetest.item_statistics.specification import suggest_bound, why_not_bettable
 from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.report import UNDECIDED, Gate
 from activetest.nouns.surface_report import SurfaceCell
@@ -80,11 +80,12 @@ def judge_requirements(
             _check_cell(view, requirement, metric, interval)
         elif interval != FIXED and (reason := why_not_bettable(metric)):
             why = f", because {reason}" if metric.ratio else ""
+            hint = suggest_bound(metric)
             raise ChoiceError(
                 f"requirement {requirement.text!r}: {metric.title} cannot be decided at every look"
                 + why,
                 '`interval="fixed"` decides it once, at a number of labels fixed beforehand'
-                + ("; `bound` says what one item can cost" if metric.ratio else ""),
+                + (f"; {hint}" if hint else ""),
             )
     judge = _judge_once if interval == FIXED else _judge_anytime
     return tuple(

@@ -15,6 +15,7 @@ from activetest.metrics import (
     kappa,
     mcc,
     precision,
+    rate,
     recall,
     specificity,
 )
@@ -184,3 +185,30 @@ def test_only_the_statistics_that_matter_are_asked_for():
     assert names("precision", "dog") == ["tp:1", "fp:1"]
     assert names("specificity", "dog") == ["tp:1", "fp:1", "fn:1"]
     assert names("balanced-accuracy", None) == ["tp:0", "tp:1", "tp:2", "fn:0", "fn:1", "fn:2"]
+
+
+def test_a_rate_of_labels_is_the_share_of_items_of_the_class_whatever_is_predicted():
+    pairs = [(0, 1), (1, 1), (1, 0), (2, 2), (-1, 1)]
+    assert value(rate, pairs, argument="dog") == approx(2 / 5)
+    assert value(rate, pairs, argument="owl") == approx(1 / 5)
+    assert value(rate, [(1, 0), (0, 0), (1, 1), (1, 1)], BINARY) == approx(3 / 4)
+    metric = build_metric(rate, BINARY)
+    assert (metric.title, metric.lower, metric.upper, metric.of_labels) == (
+        "rate[fraud]",
+        0,
+        1,
+        True,
+    )
+    assert [each.title for each in rate.metrics(PETS, "*")] == [
+        "rate[cat]",
+        "rate[dog]",
+        "rate[owl]",
+    ]
+
+
+@pytest.mark.parametrize("argument", ["cow", "macro"])
+def test_a_rate_of_labels_is_of_a_class_and_has_no_average(argument):
+    assert [each.class_name for each in rate.metrics(PETS)] == ["cat", "dog", "owl"]
+    with pytest.raises(ChoiceError, match=f"'rate': no class is called '{argument}'") as refused:
+        rate.metrics(PETS, argument)
+    assert refused.value.hint == "choose from cat, dog, owl; or *"

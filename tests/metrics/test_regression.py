@@ -7,7 +7,12 @@ from scipy.stats import norm
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.metrics import interval_coverage, mae, nll, pinball, r2, rmse
+from activetest.item_statistics.specification import (
+    bound_losses,
+    suggest_bound,
+    why_not_bettable,
+)
+from activetest.metrics import interval_coverage, mae, mean, nll, pinball, r2, rmse
 from activetest.nouns.rows import Outputs
 
 
@@ -86,3 +91,45 @@ def test_levels_are_between_zero_and_one(argument):
 
 def test_a_mean_square_below_zero_has_the_root_zero():
     assert build_metric(rmse, Facts("regression")).smooth(np.array([-0.01])) == 0
+
+
+def test_the_mean_is_of_labels_and_within_a_scale_of_labels_on_it(values):
+    facts, outputs, labels = values()
+    assert evaluate(build_metric(mean, facts), outputs, labels) == approx(labels.mean(), rel=1e-12)
+    metric = build_metric(mean, facts, " -0.5, 1")
+    assert (metric.name, metric.lower, metric.upper) == ("mean[-0.5,1]", -0.5, 1)
+    expected = np.clip(labels, -0.5, 1).mean()
+    assert expected != approx(labels.mean())
+    assert evaluate(metric, outputs, labels) == approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("argument", "hint"),
+    [
+        ("1", "for example mean[0,1]"),
+        ("0,1,2", "for example mean[0,1]"),
+        ("0,x", "for example mean[0,1]"),
+        ("0,inf", "for example mean[0,1]"),
+        ("nan,1", "for example mean[0,1]"),
+        ("2,2", "for example mean[0,1]"),
+        ("5,1", "for example mean[1,5]"),
+    ],
+)
+def test_a_scale_is_two_numbers_in_ascending_order(argument, hint):
+    with pytest.raises(ChoiceError) as refused:
+        mean.metrics(Facts("regression"), argument)
+    assert refused.value.hint == hint
+
+
+def test_a_mean_has_bets_within_a_scale_or_a_bound(values):
+    facts, outputs, labels = values()
+    plain, scaled = build_metric(mean, facts), build_metric(mean, facts, "0,1")
+    assert why_not_bettable(plain) == "mean has no bound on what a label can be"
+    assert suggest_bound(plain) == "`mean[0,1]` says that labels lie between 0 and 1"
+    assert why_not_bettable(scaled) is None
+    bounded = bound_losses(plain, 0.5)
+    assert why_not_bettable(bounded) is None
+    assert (bounded.lower, bounded.upper) == (-0.5, 0.5)
+    expected = np.clip(labels, -0.5, 0.5).mean()
+    assert evaluate(bounded, outputs, labels) == approx(expected, rel=1e-12)
+    assert suggest_bound(build_metric(mae, facts)) == "`bound` says what one item can cost"

@@ -40,6 +40,7 @@ def test_the_report_has_the_documented_keys(whole):
         "reason",
         "shrunk",
         "spread",
+        "raw",
         "reliable",
     ]
     assert document["estimates"][0]["group"] is None

@@ -131,7 +131,16 @@ def test_groups_and_differences_of_groups(row, group, against, written):
         ({"metric": "recall", "class_name": "1"}, "Recall of class 1 is 0.053 ("),
         ({"metric": "recall", "class_name": "-2.5"}, "Recall of class -2.5 is 0.053 ("),
         ({"metric": "f1", "class_name": "x"}, "F1 of class x is 0.053 ("),
-        ({"estimate": None, "reason": "no labels"}, "No estimate yet: no labels."),
+        (
+            {"metric": "rate", "class_name": "pass", "raw": 0.0804, "group": {"a": "b"}},
+            "5.3 % of items with a=b are pass (95 % confidence: 3.1 % to 8.2 %); "
+            "the model says 8.0 %.",
+        ),
+        (
+            {"metric": "mean", "raw": 0.0804},
+            "The mean label is 0.053 (95 % confidence: 0.031 to 0.082); the model says 0.080.",
+        ),
+        ({"estimate": None, "reason": "no labels", "raw": 0.5}, "No estimate yet: no labels."),
         (
             {"estimate": None, "reason": "no plain mean: the draws were not uniform"},
             "No plain mean: the draws were not uniform.",
@@ -165,11 +174,13 @@ HEADLINES = {
     "log-loss": "Log-loss is",
     "mae": "MAE is",
     "mcc": "Matthews correlation is",
+    "mean[0,1]": "The mean label (scale 0, 1) is",
     "mse": "MSE is",
     "nll": "Negative log-likelihood is",
     "pinball[0.9]": "Pinball loss at quantile 0.9 is",
     "precision[weighted]": "Weighted precision is",
     "r2": "R2 is",
+    "rate": "5.3 % of items are {fraud}",
     "recall": "Recall of {fraud} is",
     "rmse": "RMSE is",
     "specificity[macro]": "Macro specificity is",
