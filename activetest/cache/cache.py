@@ -39,6 +39,7 @@ class Cache:
 
     size          N
     classes       names of the classes, in code order; empty for regression
+    numbered      whether a label may be the number of its class, from 0 on
     statistics    (T,) names of the item statistics, see item_statistics.defaults
     fingerprint   hexadecimal: rows, classes, and an order-free sum of hashes of ids and outputs
     group_names   names of the group columns and products
@@ -62,6 +63,7 @@ class Cache:
         self.manifest: dict[str, Any] = manifest.content
         self.size: int = self.manifest["rows"]
         self.classes: tuple[str, ...] = tuple(self.manifest["classes"])
+        self.numbered: bool = bool(self.manifest["schema"].get("numbered"))
         self.statistics: tuple[str, ...] = tuple(self.manifest["statistics"])
         self.fingerprint: str = self.manifest["fingerprint"]
         self.group_names: tuple[str, ...] = tuple(self.manifest["group_names"])

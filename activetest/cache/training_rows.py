@@ -11,6 +11,8 @@ from activetest.cache.cache import Cache
 from activetest.cache.features import Scale, read_scale
 from activetest.cache.parts import TRAIN, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import ChoiceError, PoolError
+from activetest.labels.matching import ClassMatcher
+from activetest.nouns.class_names import read_class_names
 from activetest.nouns.rows import Array
 from activetest.pool.classes import find_codes, list_width
 from activetest.pool.columns import encode_values, read_columns, read_numbers, reject_nulls
@@ -58,6 +60,7 @@ def check_training_rows(pool: Pool, source: str) -> None:
     """Read the file and write nothing. Raises as ensure_training_rows does."""
     usable, unmatched = 0, Counter[str]()
     with tables.open_table(source) as files:
+        _name_classes(files, pool)
         label = _find_label_column(files.schema, pool, source)
         for _, _, labels, unknown in _read_blocks(files, pool, label, source):
             usable += int(np.count_nonzero(_find_usable(labels, pool.schema)))
@@ -73,6 +76,7 @@ def _write_part(draft: Draft, pool: Pool, scale: Scale, source: str) -> None:
     arrays.create("labels", (0,), kind)
     total, unmatched, missing = 0, Counter[str](), Counter[str]()
     with tables.open_table(source) as files:
+        _name_classes(files, pool)
         label = _find_label_column(files.schema, pool, source)
         for start, features, labels, unknown in _read_blocks(files, pool, label, source):
             unmatched += unknown
@@ -145,6 +149,13 @@ def _find_label_column(table: pa.Schema, pool: Pool, source: str) -> str:
     return label
 
 
+def _name_classes(files: Files, pool: Pool) -> None:
+    """Read labels as the names that the file has for them, where those of the pool are read so."""
+    if pool.schema.numbered:
+        found = read_class_names(files.schema.metadata)
+        files.name_classes({name: found[name] for name in LABELS if name in found})
+
+
 def _check_feature(table: pa.Schema, name: str, pool: Pool, source: str) -> None:
     """Raises PoolError when a feature of the pool is not in the table, or of another kind."""
     if name not in table.names:
@@ -192,6 +203,9 @@ def _read_labels(batch: pa.RecordBatch, column: str, schema: Schema) -> tuple[Ar
     if pa.types.is_floating(array.type):
         require_finite(read_numbers(array), column, _LABEL_RULE)
     codes, names = encode_values(array)
+    if schema.numbered:
+        find = ClassMatcher(schema.classes, numbered=True).find
+        names = [find(name) or name for name in names]
     found = find_codes(names, schema.classes)
     labels = found[codes] if len(found) else np.empty(0, np.int64)
     counts = np.bincount(codes, minlength=len(names))

@@ -41,9 +41,11 @@ class LikelyMapping:
 
 
 class ClassMatcher:
-    """Finds the class that a label equals."""
+    """Finds the class that a label equals, or whose number it is."""
 
-    def __init__(self, classes: Collection[str]) -> None:
+    def __init__(self, classes: Collection[str], *, numbered: bool = False) -> None:
+        """numbered: a whole number that is no class is the place of one, from 0 on."""
+        self._places = tuple(classes) if numbered else ()
         self._classes = set(classes)
         self._stripped = _keep_unique((name.strip(), name) for name in classes)
         numbers = ((parse_whole(name), name) for name in classes)
@@ -57,7 +59,11 @@ class ClassMatcher:
         if label in self._stripped:
             return self._stripped[label]
         number = parse_whole(label)
-        return None if number is None else self._numbers.get(number)
+        if number is None:
+            return None
+        if number in self._numbers or not 0 <= number < len(self._places):
+            return self._numbers.get(number)
+        return self._places[number]
 
 
 def says_no_label(label: str) -> bool:

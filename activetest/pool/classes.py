@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from activetest.pool.pool import Pool
 
 
+# Columns of labels, which are none of the pool's outputs.
+_LABELS = ("label", "labels", "target", "y", "truth")
+
+
 def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
     """The schema with its classes.
 
@@ -28,17 +32,22 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
     """
     schema = pool.schema
     count, classes, open_classes = None, choices.classes, False
+    named = _find_class_names(schema)
     if schema.kind == "prob-list":
         count = _count_list_classes(pool, schema.outputs[0])
-        classes = classes or tuple(str(code) for code in range(count))
+        numbers = tuple(str(code) for code in range(count))
+        classes = classes or (named if len(named) == count else numbers)
     elif schema.kind == "prob-columns":
         count = len(schema.outputs)
-        classes = classes or tuple(name.removeprefix("prob_").strip() for name in schema.outputs)
+        spelled = tuple(name.removeprefix("prob_").strip() for name in schema.outputs)
+        numbered = len(named) == count and spelled == tuple(map(str, range(count)))
+        classes = classes or (named if numbered else spelled)
     elif schema.kind == "score":
         count = 2
-        classes = classes or _name_two_classes(pool)
+        classes = classes or (named if len(named) == count else _name_two_classes(pool))
     elif classes is None:
-        classes, open_classes = _find_predicted(pool), True
+        # Names in the file are those of all classes.
+        classes, open_classes = named or _find_predicted(pool), not named
     if len(set(classes)) != len(classes):
         raise ChoiceError(
             f"`classes` names a class twice: {', '.join(classes)}", hint="give every class once"
@@ -62,7 +71,23 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
             raise ChoiceError(
                 f"`threshold={schema.threshold}` is not between 0 and 1", hint="the default is 0.5"
             )
-    return replace(schema, classes=classes, open_classes=open_classes, positive=positive)
+    return replace(
+        schema,
+        classes=classes,
+        open_classes=open_classes,
+        positive=positive,
+        numbered=bool(named) and classes == named,
+    )
+
+
+def _find_class_names(schema: Schema) -> tuple[str, ...]:
+    """The names of the classes, by the metadata of the file: of the predictions, or of the labels.
+
+    Empty where there are none.
+    """
+    if schema.pred is not None:
+        return schema.class_names.get(schema.pred, ())
+    return next((names for name, names in schema.class_names.items() if name in _LABELS), ())
 
 
 def find_codes(names: Sequence[str], classes: Sequence[str]) -> Array:

@@ -1,7 +1,7 @@
 """The files of a pool: where they are, how they are read, and what can be wrong with them."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 from pyarrow import fs
@@ -60,6 +61,7 @@ class Files:
         name = mask_secrets(uri)
         self._filesystem, root = _locate(uri, self.remote)
         self._found = self._wait(lambda: _list_files(self._filesystem, root, name))
+        self._names: dict[str, tuple[str, ...]] = {}
 
     def stamp(self) -> list[list]:
         """[name, bytes, time of change in ns] of each file: equal when nobody touched the pool."""
@@ -89,9 +91,37 @@ class Files:
                 )
         return total
 
-    @cached_property
+    def name_classes(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Read columns of whole numbers as the names that these stand for, and -1 as none.
+
+        names  {column: names, from that of 0 on}; of columns that are not there or of another type,
+               nothing is read otherwise
+        """
+        self._names = {
+            field.name: tuple(names[field.name])
+            for field in self._columns
+            if field.name in names and kinds.is_integer(field.type)
+        }
+
+    @property
+    def class_names(self) -> dict[str, tuple[str, ...]]:
+        """{column: names} of the columns that are read as names."""
+        return dict(self._names)
+
+    @property
     def schema(self) -> pa.Schema:
-        """Columns of the first file; those of the others are the same."""
+        """Columns of the first file, as they are read; those of the others are the same."""
+        if not self._names:
+            return self._columns
+        fields = [
+            pa.field(field.name, pa.string() if field.name in self._names else field.type)
+            for field in self._columns
+        ]
+        return pa.schema(fields, self._columns.metadata)
+
+    @cached_property
+    def _columns(self) -> pa.Schema:
+        """Columns of the first file, as it has them."""
         return next(iter(self._footers.values())).schema.to_arrow_schema()
 
     @cached_property
@@ -175,8 +205,20 @@ class Files:
             ):
                 if checked:
                     _reject_invalid_values(batch, start, piece.path)
-                yield batch
+                yield self._name_values(batch, start, piece.path)
                 start += batch.num_rows
+
+    def _name_values(self, batch: pa.RecordBatch, start: int, path: str) -> pa.RecordBatch:
+        """The batch with names for numbers. Raises PoolError for a number that has none."""
+        if self._names.keys().isdisjoint(batch.schema.names):
+            return batch
+        columns = {
+            name: _take_names(column, self._names[name], f"column {name!r} of {path}", start)
+            if name in self._names
+            else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        }
+        return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
     @cached_property
     def _footers(self) -> dict[str, pq.FileMetaData]:
@@ -297,6 +339,19 @@ def _list_files(filesystem: fs.FileSystem, root: str, uri: str) -> list[fs.FileI
             f"the folder {uri} holds no .parquet file", hint="give the folder that the files are in"
         )
     return sorted(files, key=lambda file: file.path)
+
+
+def _take_names(codes: pa.Array, names: Sequence[str], column: str, start: int) -> pa.Array:
+    """The name of each number; null for -1. Raises PoolError, naming the row, for another one."""
+    known = pc.and_(pc.greater_equal(codes, -1), pc.less(codes, len(names)))
+    if (row := pc.index(known, False).as_py()) >= 0:
+        raise PoolError(
+            f"{column} is {codes[row]} in row {start + row:,} (counting from 0), and the file has "
+            f"{len(names):,} names for its numbers",
+            hint="correct it, or write names in place of the numbers",
+        )
+    places = pc.if_else(pc.less(codes, 0), None, codes)
+    return pa.array(names, pa.string()).take(places)
 
 
 def _reject_other_columns(first: pa.Schema, second: pa.Schema, first_path: str, path: str) -> None:

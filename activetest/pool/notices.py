@@ -23,6 +23,9 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 f"{rows:,} items, {_describe_task(schema)}",
                 _describe_outputs(schema),
                 _describe_prediction(schema),
+                f"numbers with names in the file, read as these: {_shorten(schema.named)}"
+                if schema.named
+                else "",
                 _describe_ids(schema),
                 f"features: {_shorten(schema.features)}" if schema.features else NO_FEATURES,
                 _describe_groups(schema),

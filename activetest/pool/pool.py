@@ -14,6 +14,7 @@ import pyarrow as pa
 from activetest import catalog
 from activetest.errors import PoolChanged, PoolError
 from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.class_names import read_class_names
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import columns as pool_columns
@@ -110,6 +111,7 @@ class Pool:
         """A pool whose schema is known already: nothing is read until it is needed."""
         self.uri, self.schema, self.notices = mask_secrets(uri), schema, notices
         self.files = files or Files(uri)
+        self.files.name_classes(schema.class_names)
         self.blank_ids = True
 
     @staticmethod
@@ -128,6 +130,7 @@ class Pool:
         price: str | None = None,
         attributes: str | Iterable[str] = (),
         bins: Mapping[str, Sequence[float]] | None = None,
+        class_names: Mapping[str, Sequence[str]] | None = None,
         name: str | None = None,
         suggest: bool = True,
         blank_ids: bool = False,
@@ -142,6 +145,8 @@ class Pool:
         attributes                      whose combinations a surface is about
         bins                            {attribute: edges}, where they are known; attributes without
                                         edges are not cut then. None finds them in the values
+        class_names                     {column: names} of columns of numbers; None takes those
+                                        that stand in the metadata of the file
         name                            of the pool in messages; its address unless given
         suggest                         add to the notices what else columns may be
         blank_ids                       allow ids that are empty or white space
@@ -164,7 +169,13 @@ class Pool:
             price,
             _to_names(attributes) or (),
         )
-        schema = assign_roles(files.schema, choices)
+        found = read_class_names(files.schema.metadata) if class_names is None else class_names
+        files.name_classes(found)
+        schema = replace(
+            assign_roles(files.schema, choices),
+            named=tuple(files.class_names),
+            names=tuple(files.class_names.values()),
+        )
         pool = Pool(name, schema, files)
         pool.blank_ids = blank_ids
         if not pool.rows:

@@ -41,6 +41,9 @@ class Schema:
     uncertain_columns  those columns, of each of them
     uncertain_values   the values of each of them, in code order
     gold          those among them with a column of values that are known for some rows
+    named         columns of whole numbers that the file has names for, and that are read as these
+    names         the names of each of them, from that of 0 on
+    numbered      whether the file numbers the classes so: a label may be given as the number
     """
 
     task: str
@@ -67,13 +70,16 @@ class Schema:
     uncertain_columns: tuple[tuple[str, ...], ...] = ()
     uncertain_values: tuple[tuple[str, ...], ...] = ()
     gold: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    names: tuple[tuple[str, ...], ...] = ()
+    numbered: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """For study.toml: no None, lists for tuples, and nothing about attributes without any."""
+        """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
         return {
             key: _to_lists(value)
             for key, value in asdict(self).items()
-            if value is not None and (value or key not in _OF_ATTRIBUTES)
+            if value is not None and (value or key not in _OF_FEW)
         }
 
     @staticmethod
@@ -108,9 +114,10 @@ class Schema:
             len(schema.edges) != len(schema.binned)
             or len({*lengths}) > 1
             or not {*schema.attributes} <= {*schema.groups}
+            or len(schema.named) != len(schema.names)
         ):
             raise ChoiceError(
-                "[pool] attributes and what is said of them do not fit each other",
+                "[pool] attributes or named columns and what is said of them do not fit each other",
                 hint="restore them, or name the attributes again: `study.change(attributes=names)`",
             )
         return schema
@@ -124,6 +131,11 @@ class Schema:
     def bins(self) -> dict[str, tuple[float, ...]]:
         """{column: edges} of the attributes that are cut into bins."""
         return dict(zip(self.binned, self.edges, strict=True))
+
+    @property
+    def class_names(self) -> dict[str, tuple[str, ...]]:
+        """{column: names} of the columns of numbers that are read as names."""
+        return dict(zip(self.named, self.names, strict=True))
 
     @property
     def prediction(self) -> str:
@@ -157,6 +169,9 @@ _OF_ATTRIBUTES = (
     *("attributes", "binned", "edges"),
     *("uncertain", "uncertain_columns", "uncertain_values", "gold"),
 )
+
+
+_OF_FEW = (*_OF_ATTRIBUTES, "named", "names", "numbered")
 
 
 def _to_lists(value: Any) -> Any:
@@ -198,19 +213,21 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(
         (
             *("classes", "features", "groups", "computed", "ignored", "attributes", "binned"),
-            *("uncertain", "gold"),
+            *("uncertain", "gold", "named"),
         ),
         ("a list of texts", _are_texts),
     ),
     **dict.fromkeys(
-        ("uncertain_columns", "uncertain_values"),
+        ("uncertain_columns", "uncertain_values", "names"),
         (
             "a list of lists of texts",
             lambda value: isinstance(value, list | tuple) and all(map(_are_texts, value)),
         ),
     ),
     "edges": ("a list of lists of ascending numbers", _are_edges),
-    "open_classes": ("true or false", lambda value: isinstance(value, bool)),
+    **dict.fromkeys(
+        ("open_classes", "numbered"), ("true or false", lambda value: isinstance(value, bool))
+    ),
     "threshold": ("a number", lambda value: isinstance(value, int | float)),
 }
 

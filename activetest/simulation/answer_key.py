@@ -71,7 +71,7 @@ def _make_encoder(cache: Cache, *, unmatched: bool) -> Callable[[str], float]:
     """
     if not cache.classes:
         return lambda label: _to_finite(parse_number(label))
-    find = ClassMatcher(cache.classes).find
+    find = ClassMatcher(cache.classes, numbered=cache.numbered).find
     codes = {name: float(code) for code, name in enumerate(cache.classes)}
 
     def encode(label: str) -> float:

@@ -110,7 +110,7 @@ def ingest(
     cache = study.cache(auxiliary=False)
     words = label_checks.check_missing(missing, cache)
     mapping = {} if map is None else read_label_map(map)
-    edit = make_edit(mapping, words, label_checks.make_normaliser(cache.classes))
+    edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
     # The keys of a mapping are no cells: they are ids as they are.
     edit = edit if is_mapping(labels) else label_checks.make_restorer(cache, edit)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
@@ -181,7 +181,7 @@ def _describe_conflict(
     others = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
     now, then = (files.describe_answer(each.status, each.label) for each in (first, before))
     problem = f"{source}, {place}: id {first.id!r} is {now}, and was {then}{others}"
-    if before.label and label_checks.make_normaliser(cache.classes)(before.label) == first.label:
+    if before.label and label_checks.make_normaliser(cache)(before.label) == first.label:
         return LabelConflict(
             problem,
             "both are one class, but an earlier version recorded the first label as another one, "

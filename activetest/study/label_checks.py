@@ -20,6 +20,7 @@ from activetest.labels.matching import (
 from activetest.ledger.ledger import Answer
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
+from activetest.pool.schema import Schema
 from activetest.safe_text import restore_cell
 
 # How many rows that cannot be are named, and how many names a message lists.
@@ -28,14 +29,14 @@ _NAMED, _LISTED = 5, 12
 _WRITTEN = 50
 
 
-def make_normaliser(classes: Collection[str]) -> Callable[[str], str]:
+def make_normaliser(pool: Cache | Schema) -> Callable[[str], str]:
     """A function from a label to how the ledger spells it: as the pool's class, or a number.
 
     A label that is no class and no usable number stays as it is. Without classes, labels are
     numbers.
     """
-    if classes:
-        find = ClassMatcher(classes).find
+    if pool.classes:
+        find = ClassMatcher(pool.classes, numbered=pool.numbered).find
         return lambda label: find(label) or label
     return lambda label: repr(parse_number(label)) if _is_usable(label) else label
 
@@ -48,7 +49,7 @@ def make_restorer(cache: Cache, edit: Edit) -> Edit:
 
     edit  what is done with the row afterwards
     """
-    find_class = ClassMatcher(cache.classes).find
+    find_class = ClassMatcher(cache.classes, numbered=cache.numbered).find
 
     def restore(row: Label) -> Label:
         id, label = restore_cell(row.id), restore_cell(row.label)
@@ -72,7 +73,7 @@ def make_restorer(cache: Cache, edit: Edit) -> Edit:
 def check_missing(missing: str | Iterable[str], cache: Cache) -> tuple[str, ...]:
     """The words that stand for no label yet. Raises ChoiceError for a class, or for no text."""
     words = (missing,) if isinstance(missing, str) else tuple(missing)
-    find = ClassMatcher(cache.classes).find
+    find = ClassMatcher(cache.classes, numbered=cache.numbered).find
     for word in words:
         if not isinstance(word, str):
             raise ChoiceError(f"`missing` names {word!r}", "it must be a text, or several of them")
@@ -88,7 +89,8 @@ def read_answers(
 ) -> list[Answer]:
     """The rows with an answer. Raises LabelError for an item or a label that cannot be."""
     _check_ids(rows, cache, source)
-    normalise, classes = make_normaliser(cache.classes), set(cache.classes)
+    normalise = make_normaliser(cache)
+    classes = set(cache.classes)
     answers, bad = [], []
     for row in rows:
         if row.status == PENDING:

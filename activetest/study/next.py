@@ -205,7 +205,7 @@ def _list_unknown(study: StoredStudy | None, rows: Sequence[files.Label]) -> lis
     normalise: Callable[[str], str] = str
     if study:
         known.update(study.ledger.record().answers)
-        normalise = make_normaliser(parse_schema(study.pool).classes)
+        normalise = make_normaliser(parse_schema(study.pool))
 
     def is_known(row: files.Label) -> bool:
         # A batch for a spreadsheet has other ids and labels.

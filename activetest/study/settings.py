@@ -95,6 +95,8 @@ def kept_columns(
         "classes": None if schema.open_classes else schema.classes or None,
         "weight": schema.weight,
         "price": schema.price,
+        # Those that the study has: earlier versions read the numbers.
+        "class_names": schema.class_names,
     }
     outputs = columns.get("outputs", stored["outputs"])
     if outputs == schema.outputs and has_rounds(study):

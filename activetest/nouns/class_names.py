@@ -1,0 +1,80 @@
+"""Names of classes that stand in the metadata of a file, for columns that hold their numbers.
+
+Hugging Face writes such a column as whole numbers, the names beside the schema, and -1 where there
+is no label.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+# Keys of the metadata: what Hugging Face's datasets write, and what our readers of files do.
+_HUGGING_FACE, _OURS = b"huggingface", b"activetest"
+# Names of a column that are believed.
+_MOST = 100_000
+
+
+def read_class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
+    """{column: names in the order of their numbers} of the metadata of an Arrow or Parquet schema.
+
+    What is no list of different texts is left out.
+
+    >>> features = b'{"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}'
+    >>> read_class_names({b"huggingface": b'{"info": {"features": %s}}' % features})
+    {'label': ('no', 'yes')}
+    """
+    features = _get(_get(_load(metadata, _HUGGING_FACE), "info"), "features")
+    found = {
+        column: _get(feature, "names")
+        for column, feature in _pairs(features)
+        if _get(feature, "_type") == "ClassLabel"
+    }
+    found |= dict(_pairs(_get(_load(metadata, _OURS), "classes")))
+    return {column: tuple(names) for column, names in found.items() if _are_names(names)}
+
+
+def find_label_lists(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
+    """{column: names} of columns that hold lists of classes: several may be true of an item."""
+    features = _get(_get(_load(metadata, _HUGGING_FACE), "info"), "features")
+    found = {}
+    for column, feature in _pairs(features):
+        inner = feature[0] if isinstance(feature, list) and feature else _get(feature, "feature")
+        names = _get(inner, "names")
+        if _get(inner, "_type") == "ClassLabel" and _are_names(names):
+            found[column] = tuple(names)
+    return found
+
+
+def _load(metadata: Mapping[bytes, bytes] | None, key: bytes) -> Any:
+    """What stands under a key, which anybody may have written; None where it is no JSON."""
+    try:
+        return json.loads((metadata or {}).get(key, b"null"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _are_names(names: Any) -> bool:
+    return (
+        isinstance(names, list)
+        and 0 < len(names) <= _MOST
+        and all(isinstance(name, str) and name.strip() for name in names)
+        and len({name.strip() for name in names}) == len(names)
+        and all(_is_unicode(name) for name in names)
+    )
+
+
+def _is_unicode(name: str) -> bool:
+    """Whether UTF-8 can hold it: JSON may state halves of a pair."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
