@@ -45,7 +45,7 @@ def linearise_metric(
     doubt = sample.label_variance(slope)
     # Where annotators disagree, knowing their answers is not knowing the labels.
     exact = means.exact and not doubt
-    known = (same or len(metric.statistics) == 1) and not (means.exact and doubt)
+    known = same and not (means.exact and doubt)
     limits = means.limits[:, :1] if known else np.array([bounds]).T
     draws = means.draws
     if draws is not None:

@@ -456,7 +456,7 @@ def _clip_range(
     filled: Filled, sample: Sample, value: Value, moves: Array, weights: list[Array]
 ) -> tuple[Array, Array, Array, Array]:
     """The (d,) means, what they could be at least and at most, and whether they may be cut off."""
-    mean, limits = value.means.mean, sample.limits
+    mean, limits = value.means.mean, value.means.limits
     sides = np.stack([moves * each[:, None] for each in weights])
     low = mean + sides.min(axis=(0, 2)).sum(axis=0)
     high = mean + sides.max(axis=(0, 2)).sum(axis=0)

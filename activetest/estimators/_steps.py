@@ -8,13 +8,16 @@ from activetest.nouns.rows import Array
 
 
 def weighted_mean(
-    terms: Array, guess: Array, sample: Sample, *, replaced: bool = False
+    terms: Array, guess: Array | None, sample: Sample, *, replaced: bool = False
 ) -> Estimate:
     """Weighted mean of (M, d) terms with its martingale variance.
 
-    guess (M, d) is what each term took the drawn item's statistics to be. The terms are
-    uncorrelated given the past, so sum_m w_m^2 (a_m - mean)^2 sees adaptivity and sampling without
-    replacement. When nothing is unknown the estimate is the exact mean and the variance zero.
+    guess (M, d) is what each term took the drawn item's statistics to be; None for terms without.
+    Means without guesses weigh real items, so a function of several is that of the means as they
+    are: cutting off one of them at what known labels leave possible, and not another, would distort
+    their ratio. The terms are uncorrelated given the past, so sum_m w_m^2 (a_m - mean)^2 sees
+    adaptivity and sampling without replacement. When nothing is unknown the estimate is the exact
+    mean and the variance zero.
     replaced says which draws the terms are for, those with replacement or those without. Raises
     NotEstimable for the other ones, and for fewer than two draws that leave something unknown.
     """
@@ -34,9 +37,12 @@ def weighted_mean(
         mean = weights @ terms
         residuals = weights[:, None] * (terms - mean)
         variance = residuals.T @ residuals / (1 - (weights**2).sum())
-    return Estimate(
-        mean, variance, terms, weights, guess, sample.limits, sample.inside, exact=exact
-    )
+    limits = sample.limits
+    if guess is None:
+        guess = np.zeros_like(terms)
+        if len(mean) > 1:
+            limits = sample.no_limits
+    return Estimate(mean, variance, terms, weights, guess, limits, sample.inside, exact=exact)
 
 
 def weigh_labels(sample: Sample) -> Array:

@@ -11,8 +11,6 @@ the one that Remark 3.3 warns of: predictions of every item, which need not come
 
 from typing import Any
 
-import numpy as np
-
 from activetest.errors import NotEstimable
 from activetest.estimators._members import estimate_from_members, know_everything
 from activetest.nouns.estimate import Estimate, Sample
@@ -41,8 +39,7 @@ def estimate(sample: Sample, *, plug_in: str = _LABELS) -> Estimate:
         raise NotEstimable("the surrogate's passes were not computed", hint="`study.report()`")
     if plug_in == _NOTHING:
         sums = passes.known + passes.unknown
-        free = np.full_like(sample.limits, np.inf) * [[-1.0], [1.0]]
-        fields: dict[str, Any] = {"limits": free, "ignores_labels": True}
+        fields: dict[str, Any] = {"limits": sample.no_limits, "ignores_labels": True}
     else:
         sums = sample.total + (passes.unknown if plug_in == _LABELS else passes.augmented)
         fields = {}

@@ -6,8 +6,6 @@ replacement.
 
 from dataclasses import replace
 
-import numpy as np
-
 from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 
@@ -20,4 +18,4 @@ def estimate(sample: Sample) -> Estimate:
     shares = shares / shares.sum()
     weighed = replace(sample, weights=shares)
     stats = sample.per_unit(sample.stats)
-    return weighted_mean(stats, np.zeros_like(stats), weighed, replaced=True)
+    return weighted_mean(stats, None, weighed, replaced=True)

@@ -15,7 +15,7 @@ from activetest.nouns.rows import Array
 def estimate(sample: Sample) -> Estimate:
     """Means (d,), unbiased for any draws of known positive probability; uses no surrogate."""
     terms = (sample.known_sum + sample.stats / sample.prob[:, None]) / sample.size
-    return weighted_mean(terms, np.zeros_like(sample.stats), sample)
+    return weighted_mean(terms, None, sample)
 
 
 def label_weights(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:

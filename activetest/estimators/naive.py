@@ -18,4 +18,4 @@ def estimate(sample: Sample) -> Estimate:
     """Means (d,) of the drawn items, as if every draw had been uniform; biased when it was not."""
     even = np.full(len(sample.stats), 1 / max(len(sample.stats), 1))
     stats = sample.per_unit(sample.stats)
-    return weighted_mean(stats, np.zeros_like(stats), replace(sample, weights=even))
+    return weighted_mean(stats, None, replace(sample, weights=even))

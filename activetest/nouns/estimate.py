@@ -108,6 +108,12 @@ class Sample:
         """(M,) weight of the drawn item in the group: 1.0 or 0.0 where all items count alike."""
         return self.inside if self.mass is None else self.mass
 
+    @property
+    def no_limits(self) -> Array:
+        """(2, d) limits that no mean reaches, for estimates that need not be possible."""
+        limits: Array = np.full_like(self.limits, np.inf, float) * [[-1.0], [1.0]]
+        return limits
+
     def per_unit(self, values: Array) -> Array:
         """(M, d) what was summed with weights (M, d), for one unit of weight; zero outside."""
         mass = self.drawn_mass[:, None]

@@ -10,8 +10,9 @@ from activetest.nouns.rows import Array
 
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
-# when the same log leads to other numbers; the last time only where mc-dropout was the surrogate.
-METHODS, _METHODS_OF_ALL = 4, 3
+# when the same log leads to other numbers: of all studies until 3, with 4 only where mc-dropout was
+# the surrogate, and with 5 only for estimates of several means without guesses, as by iid.
+METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 5, 3, 4, 5
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -131,7 +132,12 @@ class Round:
     @property
     def refitted(self) -> bool:
         """Whether its surrogate, fitted to the same labels, would be another one today."""
-        return self.methods < METHODS and self.choices["surrogate"] == "mc-dropout"
+        return self.methods < _METHODS_OF_DROPOUT and self.choices["surrogate"] == "mc-dropout"
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether its version cut means off before it made a ratio of them, as in precision."""
+        return self.methods < _METHODS_OF_RATIOS
 
     @property
     def deterministic(self) -> bool:

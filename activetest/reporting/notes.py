@@ -31,6 +31,8 @@ from activetest.sampling.question import chooses_between
 _FEW_MINORITY, _HEAVY = 5, 0.25
 # Intervals of metrics that count right and wrong predictions, rather than add up losses.
 _OF_RATES = ("delta-beta", "group-beta")
+# Estimators that use labels alone.
+_OF_LABELS = ("iid", "lure")
 # Labels that a note names.
 _NAMED = 3
 # Draws that an estimate needs at least.
@@ -48,7 +50,7 @@ def write_notes(
     if doubt := annotators.describe_doubt(answers, method):
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
-    notes += _describe_older_rounds(log)
+    notes += _describe_older_rounds(log, _find_ratios(view, rows))
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
@@ -196,8 +198,18 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
     return [Note(text, Weight.LIMITED if words else Weight.FACT)]
 
 
-def _describe_older_rounds(log: Log) -> list[Note]:
-    """That rounds were drawn by an earlier version, which computed other numbers from them."""
+def _find_ratios(view: View, rows: Sequence[EstimateRow]) -> list[str]:
+    """Estimators of these rows that make a metric of several means of labels alone."""
+    several = {each.name for each in view.metrics.values() if len(each.statistics) > 1}
+    names = dict.fromkeys(row.estimator for row in rows if row.metric in several)
+    return [name for name in names if name in _OF_LABELS]
+
+
+def _describe_older_rounds(log: Log, ratios: Sequence[str]) -> list[Note]:
+    """That rounds were drawn by an earlier version, which computed other numbers from them.
+
+    ratios are the estimators that make a metric of several means of labels alone.
+    """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
         text = (
@@ -214,6 +226,14 @@ def _describe_older_rounds(log: Log) -> list[Note]:
             'predictions as labels, which now takes `study.change(augment="agreement")`. Numbers '
             "that rest on it may differ from those that the earlier version reported: "
             "see the page on methods."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    if (older := [each.number for each in log.history if each.cut_off]) and ratios:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which cut off "
+            "the means behind ratios such as precision at what known labels leave possible. The "
+            f"values of {' and '.join(ratios)} are the plain ratios now, so they may differ from "
+            "those that the earlier version reported."
         )
         notes.append(Note(text, Weight.LIMITED))
     return notes

@@ -222,6 +222,23 @@ def test_one_uniform_draw_has_the_variance_of_the_metrics_linear_part(pool, trut
     assert estimated.one_draw == approx((pull**2).mean(), rel=1e-3)
 
 
+def test_the_plain_formula_is_that_of_the_drawn_items(pool, truth):
+    """Of uniform draws, also where they show more of a class than the pool can have."""
+    uniform = replace(CHOICES, acquisition="uniform", surrogate="model")
+    names, beyond = ("precision[owl]", "f1[dog]", "f1", "mcc", "kappa", "balanced-accuracy"), 0
+    for seed in range(20):
+        log = play_rounds(pool, truth, (uniform, 30), seed=seed)
+        labels, outputs = truth[log.rows], pool.take(log.rows).outputs
+        for name in names:
+            sample, metric = of(pool, log, name, choices=uniform)
+            value = estimate.estimate_metric(sample, metric, "iid")
+            assert value.value == approx(evaluate(metric, outputs, labels), abs=1e-9)
+            assert estimate.estimate_metric(sample, metric, "lure").value == approx(value.value)
+            means = value.means.mean
+            beyond += int((means < sample.limits[0]).any() or (means > sample.limits[1]).any())
+    assert beyond
+
+
 # --- declined items
 
 

@@ -443,22 +443,27 @@ def test_how_to_add_a_group_names_those_there_are():
 
 
 def test_rounds_of_earlier_versions_are_named():
-    def older(*methods, surrogate: str = "agreement") -> str:
+    def older(*methods, surrogate: str = "agreement", ratios: tuple[str, ...] = ()) -> str:
         empty = np.empty(0)
         history = [
             Round(k, empty, empty, {"surrogate": surrogate}, {}, (), (), empty, empty, empty, (),
                   methods=each)
             for k, each in enumerate(methods, 1)
         ]  # fmt: skip
-        return texts_of(notes._describe_older_rounds(SimpleNamespace(history=history)))
+        return texts_of(notes._describe_older_rounds(SimpleNamespace(history=history), ratios))
 
     now = METHODS
     assert older() == older(now, now) == older(now, now, surrogate="mc-dropout") == ""
     assert older(1, now).startswith("Round 1 was drawn by an earlier version")
     assert older(1, 2, now).startswith("Rounds 1 to 2 were drawn by an earlier")
-    # Since the methods before the present ones, only mc-dropout has changed.
-    assert older(now - 1, now) == ""
-    changed = older(now - 1, now, surrogate="mc-dropout")
+    # Since the third methods, only mc-dropout has changed, and then only ratios of labels alone.
+    assert older(3, now) == ""
+    assert older(4, now, surrogate="mc-dropout") == ""
+    cut = older(4, now, ratios=("iid", "lure"))
+    assert cut.startswith("Round 1 was drawn by an earlier version")
+    assert "values of iid and lure are the plain ratios now" in cut
+    assert older(now, ratios=("iid",)) == ""
+    changed = older(3, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
     assert "dropped half of its units, not a fifth" in changed
     assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
