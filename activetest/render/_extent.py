@@ -29,13 +29,14 @@ def notes(report: Report, *, verbose: bool) -> list[Note]:
 def overall(report: Report, *, verbose: bool) -> list[EstimateRow]:
     """The rows of the whole pool: by all estimators where these were named.
 
-    Otherwise those of the headline's estimator; of a metric that it has no number for, those of
-    others that have one. Rows without a number are left out while the headline has none: its reason
-    stands for theirs. There is none where the only one would repeat the headline.
+    So, too, where items are chosen by the largest score, which the headline's estimator hardly
+    learns from. Otherwise those of the headline's estimator; of a metric that it has no number for,
+    those of others that have one. Rows without a number are left out while the headline has none:
+    its reason stands for theirs. There is none where the only one would repeat the headline.
     """
     first = words.headline(report)
     rows = [row for row in known(report) if row.group is None and row.against is None]
-    if verbose or report.estimators or first is None:
+    if verbose or report.estimators or first is None or _chooses_by_score(report, first):
         repeated = not verbose and rows == [first]
         return [] if repeated else rows
     by_metric: dict[str, list[EstimateRow]] = {}
@@ -109,6 +110,12 @@ def last_lines(report: Report, more: str, *, verbose: bool) -> list[str]:
         else [left_out(report, more)]
     )
     return [line for line in lines if line]
+
+
+def _chooses_by_score(report: Report, first: EstimateRow) -> bool:
+    """Whether items are chosen by the largest score, and the headline is not exact all the same."""
+    chosen = report.selection == "top" and report.counts.deterministic > 0
+    return chosen and first.method != "exact"
 
 
 def _prefer(rows: Sequence[EstimateRow], estimator: str) -> list[EstimateRow]:

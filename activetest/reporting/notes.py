@@ -17,6 +17,7 @@ from activetest.item_statistics.metric import Metric
 from activetest.labels import annotators
 from activetest.labels.matching import ClassMatcher, guess_by_spelling, says_no_label
 from activetest.ledger.ledger import Answer
+from activetest.nouns.choices import Selection
 from activetest.nouns.estimate import RARE
 from activetest.nouns.log import DECLINED, LABELLED, Log
 from activetest.nouns.pool import PoolView
@@ -54,8 +55,7 @@ def write_notes(
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
-        own_view = find_own_view(view.choices)
-        notes += _describe_deterministic(log, len(evidence.steps), own_view)
+        notes += _describe_deterministic(view, headline)
     supplied = int((log.supplied_status == LABELLED).sum())
     fixed = headline.method not in ("exact", "betting")
     if supplied and fixed:
@@ -246,32 +246,41 @@ def _describe_rounds(numbers: Sequence[int]) -> str:
     return f"Rounds {numbers[0]} to {numbers[-1]} were"
 
 
-def _describe_deterministic(log: Log, drawn: int, own_view: str) -> list[Note]:
-    """How items without a probability are used, beside `drawn` ones that estimates use.
-
-    own_view is the estimator that needs none.
-    """
-    weight = Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE
+def _describe_deterministic(view: View, headline: EstimateRow) -> list[Note]:
+    """How items without a probability are used, beside drawn ones that estimates use."""
+    log, drawn = view.log, len(view.evidence.steps)
     between = sum(len(each.rows) for each in log.history if each.deterministic and each.allocation)
     top = int(log.deterministic.sum()) - between
-    notes = []
-    if top:
-        remedy = '`study.change(selection="draw")` draws items instead'
-        text = (
-            f"Items chosen by the largest score, not drawn: {top}. The surrogate learns from them, "
-            f"and their labels count as known; "
-            f"{_describe_rest(drawn, 'drawn items', own_view, remedy)}"
-        )
-        notes.append(Note(text, weight))
+    notes = [_describe_picks(view, headline, top, drawn)] if top else []
     if between:
         remedy = "`study.change(floor=0.1)` gives every item a chance"
         text = (
             f"Items drawn between groups without a floor: {between}. They are used for the values "
             "of their groups, the surrogate learns from them, and their labels count as known; "
-            f"{_describe_rest(drawn, 'other items', own_view, remedy)}"
+            f"{_describe_rest(drawn, 'other items', find_own_view(view.choices), remedy)}"
         )
-        notes.append(Note(text, weight))
+        notes.append(Note(text, Weight.FACT if drawn >= _FEWEST_DRAWN else Weight.WIDE))
     return notes
+
+
+def _describe_picks(view: View, headline: EstimateRow, picks: int, drawn: int) -> Note:
+    """How so many items with the largest scores are used, beside the drawn ones."""
+    own_view, enough = find_own_view(view.choices), drawn >= _FEWEST_DRAWN
+    remedy = '`study.change(selection="draw")` draws items instead'
+    text = f"Items chosen by the largest score, not drawn: {picks}. The surrogate learns from them"
+    if enough and is_model_based(headline.estimator):
+        return Note(f"{text}, and their labels count as known.")
+    if enough and view.choices.selection == Selection.TOP:
+        text += (
+            f". The {headline.estimator} estimate rests on the {drawn} drawn items, and hardly "
+            "gets closer as more are chosen: of those it only knows the labels. The surrogate's "
+            f"own view ({own_view}) uses every label, and is only as good as the surrogate; "
+            f"{remedy}."
+        )
+        return Note(text, Weight.WIDE)
+    rest = _describe_rest(drawn, "drawn items", own_view, remedy)
+    text += f", and their labels count as known; {rest}"
+    return Note(text, Weight.FACT if enough else Weight.WIDE)
 
 
 def _describe_labels_needed(view: View, metric: Metric, row: EstimateRow, half_width: float) -> str:

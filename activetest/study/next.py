@@ -16,10 +16,12 @@ from activetest.labels import files, values
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer, Draw, LedgerMoved, Record
 from activetest.nouns.arguments import read_path
-from activetest.nouns.log import PENDING
+from activetest.nouns.choices import Selection
+from activetest.nouns.log import LABELLED, PENDING
 from activetest.parallel import one_blas_thread
 from activetest.pool.costs import read_costs
 from activetest.safe_text import neutralise_cell, restore_cell
+from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
 from activetest.study.folder import raising_storage_errors
@@ -60,10 +62,13 @@ def next_batch(
         if waiting and not new:
             # Whoever did not name a number wants to see what is pending.
             named = None if count == USUAL_COUNT else count
-            return _fill_batch(study, waiting, show, repeated=True, requested=named)
+            top = study.choices.selection == Selection.TOP and not _expects_draws(study, record)
+            return _fill_batch(study, waiting, show, top, repeated=True, requested=named)
         try:
             drawn = _draw_items(study, record, count)
-            return _fill_batch(study, drawn, show, repeated=False, requested=count)
+            # A new round may have drawn at random whatever the choices say: see sampling.plan.
+            top = study.choices.selection == Selection.TOP and not any(draw.prob for draw in drawn)
+            return _fill_batch(study, drawn, show, top, repeated=False, requested=count)
         except LedgerMoved:
             # Labels or another batch were recorded meanwhile, or init changed the seed: these draws
             # would ignore that.
@@ -125,6 +130,13 @@ def check_request(
         study.open_pool().show([], show)
 
 
+def _expects_draws(study: StoredStudy, record: Record) -> bool:
+    """Whether a new round is known to be drawn at random."""
+    known = resolve_answers(record.answers).values()
+    labels = [label for status, label in known if status == LABELLED]
+    return bool(expects_draws(study.choices, labels, training=bool(study.pool.get("train"))))
+
+
 def _list_pending(record: Record) -> list[Draw]:
     """The draws without an answer, in order."""
     known = resolve_answers(record.answers)
@@ -151,11 +163,15 @@ def _fill_batch(
     study: StoredStudy,
     items: list[Draw],
     show: Sequence[str],
+    deterministic: bool,
     *,
     repeated: bool,
     requested: int | None,
 ) -> Batch:
-    """The batch of these draws, with the columns to show."""
+    """The batch of these draws, with the columns to show.
+
+    deterministic  new items have the largest scores; of a repeated batch, those to come have
+    """
     ids = [draw.id for draw in items]
     rows: list[dict[str, Any]] = [{"id": id, "label": ""} for id in ids]
     if show and ids:
@@ -165,9 +181,6 @@ def _fill_batch(
                 row[column] = value
     last = max((draw.round for draw in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
-    # A new round may have drawn at random whatever the choices say: see sampling.plan.
-    drawn = not repeated and any(draw.prob is not None for draw in items)
-    deterministic = study.choices.selection == "top" and not drawn
     return Batch(last, rows, repeated, columns, deterministic, study, requested)
 
 

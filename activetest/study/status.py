@@ -10,6 +10,7 @@ from activetest.nouns.log import DECLINED, LABELLED
 from activetest.nouns.report import SKIPPED, Counts, list_few
 from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
+from activetest.sampling.first_draws import expects_draws
 from activetest.sampling.question import describe_objective, describe_question
 from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
@@ -45,7 +46,9 @@ def status(study: StoredStudy) -> Status:
         cache = study.cache(auxiliary=False)
         spent, pending = (_sum_prices(cache, ids) for ids in (answered, waiting))
         counts = replace(counts, spent=spent)
-    return Status(counts, _describe_next(counts, len(record.supplied), study, pending))
+    labels = [label for status, label in known.values() if status == LABELLED]
+    sentence = _describe_next(counts, len(record.supplied), study, pending, labels)
+    return Status(counts, sentence)
 
 
 def _list_missing(draws: Sequence[Draw], statuses: Sequence[int | None]) -> list[str]:
@@ -81,16 +84,20 @@ def _count_drawable(study: StoredStudy, free: int) -> int | None:
     return int(drawable.sum())
 
 
-def _describe_next(counts: Counts, supplied: int, study: StoredStudy, pending: float) -> str:
+def _describe_next(
+    counts: Counts, supplied: int, study: StoredStudy, pending: float, labels: Sequence[str]
+) -> str:
     """What `next` would do, and whether the budget still allows it.
 
-    pending is the price of the labels that were drawn and are not known yet.
+    pending is the price of the labels that were drawn and are not known yet; labels are the known
+    ones.
     """
     free = counts.n_pool - counts.drawn - counts.deterministic - supplied
     choices = study.choices
+    at_random = expects_draws(choices, labels, training=bool(study.pool.get("train")))
     draws = choices.selection == "draw"
     if counts.pending:
-        verb = "draws" if draws else "chooses"
+        verb = "draws" if draws or at_random else "chooses"
         items = f"{counts.pending:,} pending item{'s' * (counts.pending != 1)}"
         sentence = f"next shows the {items} again; next with `new=True` {verb} others"
     elif not free:
@@ -100,13 +107,17 @@ def _describe_next(counts: Counts, supplied: int, study: StoredStudy, pending: f
             f"nothing is left to draw: no other item can change {describe_objective(choices)}"
         )
     else:
-        how, of = ("draws", "from") if draws else ("takes the largest scores", "of")
+        how, of = ("draws", "from") if draws or at_random else ("takes the largest scores", "of")
         objective = describe_objective(choices)
         goal = describe_question(choices) if choices.question else f"estimate {objective}"
         items = "" if left is None else f" {of} {left:,} item{'s' * (left != 1)}"
         sentence = f"next {how}{items} to {goal}: {choices.acquisition}"
         sentence += f" for {objective}" if choices.question and choices.also else ""
         sentence += f", surrogate {choices.surrogate}"
+        if at_random:
+            sentence += "; at random, as the surrogate has learned nothing yet"
+        elif at_random is None:
+            sentence += "; at random while all members of the surrogate agree"
     if counts.missing:
         count = len(counts.missing)
         items = f"{count:,} item{'s' * (count != 1)} without an answer in rounds that have others: "

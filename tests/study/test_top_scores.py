@@ -79,6 +79,67 @@ def test_the_first_items_are_drawn_at_random_where_members_agree_before_any_labe
         next_batch(study, 3)
 
 
+def test_what_comes_next_is_said_of_random_first_draws_and_of_top_scores_after_them(
+    begin_study, label_file
+):
+    """bald with a surrogate that learns from labels alone, until it has two classes."""
+    study = begin_study(
+        surrogate="linear", augment="none", acquisition="bald", selection="top", metric="error"
+    )
+    items = "next draws from 90 items to estimate error: bald, surrogate linear"
+    assert status(study)[1] == f"{items}; at random, as the surrogate has learned nothing yet"
+    batch = next_batch(study, 4)
+    assert batch.summary() == "round 1: 4 items drawn"
+    assert next_batch(study, 10).summary() == (
+        "4 items still waiting for labels (`new=True` draws others)"
+    )
+    assert next_batch(study, 3).summary() == (
+        "4 items still waiting for labels, so 3 new ones were not drawn (`new=True` draws others)"
+    )
+    assert status(study)[1].endswith("next with `new=True` draws others")
+    assert next_batch(study, 2, new=True).summary() == "round 2: 2 items drawn"
+    ingest(study, label_file(*(f"{id},cat" for id in batch.ids)))
+    ingest(study, label_file(*(f"{id},cat" for id in next_batch(study, 1).ids)))
+    taken = "next takes the largest scores of {} items to estimate error: bald, surrogate linear"
+    assert (
+        status(study)[1]
+        == f"{taken.format(84)}; at random while all members of the surrogate agree"
+    )
+    (last,) = next_batch(study, 1, new=True).ids
+    ingest(study, label_file(f"{last},dog"))
+    assert status(study)[1] == taken.format(83)
+    largest = next_batch(study, 3)
+    assert largest.summary() == "round 4: 3 items with the largest scores"
+    assert next_batch(study, 3).summary().endswith("(`new=True` chooses others)")
+
+
+def test_a_report_says_what_its_headline_rests_on_with_top_scores(study, buy):
+    """The own view stands beside it, and a caution says which uses which labels."""
+    buy(5, "draw")
+    assert "ase" not in text.render(report(study), color=False)
+    buy(9, "top")
+    current = report(study)
+    (note,) = (each for each in current.notes if each.text.startswith(NOTE))
+    assert note.is_caution
+    assert note.text == (
+        f"{NOTE}9. The surrogate learns from them. The doubly-robust estimate rests on the 5 drawn "
+        "items, and hardly gets closer as more are chosen: of those it only knows the labels. The "
+        "surrogate's own view (ase) uses every label, and is only as good as the surrogate; "
+        '`study.change(selection="draw")` draws items instead.'
+    )
+    for written in (text.render(current, width=200, color=False), markdown.render(current)):
+        rows = [line for line in written.splitlines() if "error" in line and "0." in line]
+        assert sum("doubly-robust" in row for row in rows) == sum("ase" in row for row in rows) == 1
+        assert "rests on the 5 drawn items" in " ".join(written.split())
+    alone = report(study, estimators=("ase",))
+    assert notes(alone) == [
+        f"{NOTE}9. The surrogate learns from them, and their labels count as known."
+    ]
+    buy(40, "top")
+    exact = text.render(report(study), color=False)
+    assert "ase" not in exact and "rests on" not in exact
+
+
 def test_status_counts_picks_apart(study, buy, label_file):
     buy(5, "draw")
     study.update(replace(study.choices, selection="top"))
