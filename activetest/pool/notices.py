@@ -21,7 +21,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
             None,
             [
                 f"{rows:,} items, {_describe_task(schema)}",
-                _describe_outputs(schema),
+                _describe_judge(schema) if schema.judge else _describe_outputs(schema),
                 _describe_prediction(schema),
                 f"numbers with names in the file, read as these: {_shorten(schema.named)}"
                 if schema.named
@@ -87,6 +87,24 @@ def _describe_outputs(schema: Schema) -> str:
         "pred": f"hard labels: column {column}; "
         "without probabilities there is no log-loss and no Brier score",
     }[schema.kind]
+
+
+def _describe_judge(schema: Schema) -> str:
+    """What the judge gives, and which class is positive."""
+    column = repr(schema.judge)
+    if schema.task == "regression":
+        return f"the judge's scores: column {column}; labels are what people score"
+    if schema.kind == "score":
+        return (
+            f"the judge's probabilities of {schema.positive!r}: column {column}, a verdict from "
+            f"{schema.threshold:g} on; labels are what people say"
+        )
+    which = (
+        f"{schema.positive!r} is positive (`positive` names another)"
+        if schema.positive
+        else "none is positive (`positive` names one)"
+    )
+    return f"the judge's verdicts: column {column}; {which}; labels are what people say"
 
 
 def _describe_prediction(schema: Schema) -> str:

@@ -26,6 +26,7 @@ from activetest.pool.classes import find_list_length, resolve_classes
 from activetest.pool.columns import BadRow
 from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
+from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
 from activetest.pool.roles import assign_roles, is_vector, shorten_list
 from activetest.pool.schema import Schema
@@ -134,6 +135,7 @@ class Pool:
         name: str | None = None,
         suggest: bool = True,
         blank_ids: bool = False,
+        judge: str | None = None,
     ) -> "Pool":
         """Read the schema of the pool and give every column its role.
 
@@ -150,6 +152,7 @@ class Pool:
         name                            of the pool in messages; its address unless given
         suggest                         add to the notices what else columns may be
         blank_ids                       allow ids that are empty or white space
+        judge                           column of a judge's verdicts, which are the outputs
 
         Raises PoolError for a pool that cannot be read or understood, ChoiceError for a choice that
         it does not allow.
@@ -168,11 +171,15 @@ class Pool:
             weight,
             price,
             _to_names(attributes) or (),
+            judge=judge,
         )
         found = read_class_names(files.schema.metadata) if class_names is None else class_names
         files.name_classes(found)
+        judged = None
+        if choices.judge:
+            choices, judged = resolve_judge(files, choices, mask_secrets(name))
         schema = replace(
-            assign_roles(files.schema, choices),
+            assign_roles(files.schema, choices, judged),
             named=tuple(files.class_names),
             names=tuple(files.class_names.values()),
         )
@@ -351,7 +358,7 @@ class Pool:
         )
         table = self.files.schema
         try:
-            found = assign_roles(table, choices)
+            found = assign_roles(table, choices, schema.kind if schema.judge else None)
             if (found.task, found.kind) != (schema.task, schema.kind):
                 column = table.field(schema.outputs[0])
                 raise PoolError(f"column {column.name!r} is {column.type}")

@@ -29,8 +29,12 @@ INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
-def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
+def assign_roles(
+    table: pa.Schema, choices: ColumnChoices, judged: str | None = None
+) -> Schema:
     """The roles of the columns. Classes follow later from the values: see resolve_classes.
+
+    judged  kind of the outputs, where they are a judge's: see pool.judge
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
@@ -38,7 +42,11 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
     id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
-    kind, outputs, pred = _find_outputs(table, choices)
+    if judged and choices.outputs:
+        kind, outputs = judged, choices.outputs
+        pred = outputs[0] if judged == "pred" else None
+    else:
+        kind, outputs, pred = _find_outputs(table, choices)
     if pred is not None:
         _require(table, pred, is_scalar, "pred holds one class or number per row")
     task = _choose_task(table, kind, outputs, choices)
@@ -109,6 +117,7 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices) -> Schema:
         uncertain=tuple(uncertain),
         uncertain_columns=tuple(uncertain.values()),
         gold=tuple(name for name in uncertain if name in table.names),
+        judge=choices.judge or None,
     )
 
 
@@ -368,6 +377,11 @@ def _require(
     kind = table.field(column).type
     if not accepts(kind):
         raise PoolError(f"column {column!r} is {kind}", hint=rule)
+
+
+def check_verdicts(table: pa.Schema, column: str) -> None:
+    """Raises PoolError when the table has no such column, or it cannot hold verdicts."""
+    _require(table, column, is_scalar, "verdicts are words, true/false or numbers")
 
 
 def reject_duplicates(table: pa.Schema) -> None:

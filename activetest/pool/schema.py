@@ -44,6 +44,7 @@ class Schema:
     named         columns of whole numbers that the file has names for, and that are read as these
     names         the names of each of them, from that of 0 on
     numbered      whether the file numbers the classes so: a label may be given as the number
+    judge         the column of outputs, where they are a judge's and people's labels the truth
     """
 
     task: str
@@ -73,6 +74,7 @@ class Schema:
     named: tuple[str, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
     numbered: bool = False
+    judge: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For study.toml: no None, lists for tuples; what few pools have, only where it is."""
@@ -206,7 +208,7 @@ def _are_edges(value: Any) -> bool:
 
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(
-        ("id", "weight", "price"),
+        ("id", "weight", "price", "judge"),
         ("the name of a column", lambda value: isinstance(value, str) and value != ""),
     ),
     "outputs": ("a list of texts", lambda value: _are_texts(value) and len(value) > 0),

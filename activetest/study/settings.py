@@ -56,7 +56,8 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
     if named and study.ledger.record().supplied:
         raise _cannot_change(named[0], stored, "the first labels")
     other = any(
-        getattr(schema, name) != getattr(stored, name) for name in ("task", "kind", "positive")
+        getattr(schema, name) != getattr(stored, name)
+        for name in ("task", "kind", "positive", "judge")
     )
     return bool(changed) or other
 
@@ -79,7 +80,7 @@ def kept_columns(
     named = columns.get("groups", groups)
     # A column has one role: new groups, ids, outputs and weights are no features any more.
     taken = {column for group in named for column in group.split("*")} - set(schema.group_columns)
-    taken |= {columns.get("id"), *columns.get("outputs", ())}
+    taken |= {columns.get("id"), columns.get("judge"), *columns.get("outputs", ())}
     if not has_rounds(study):
         # Later they cannot change, and that is what has to be said.
         taken |= {columns.get("weight"), columns.get("price")}
@@ -98,6 +99,13 @@ def kept_columns(
         # Those that the study has: earlier versions read the numbers.
         "class_names": schema.class_names,
     }
+    if judge := columns.get("judge"):
+        # It says what the outputs are; task and positive class follow from its values.
+        if judge not in schema.outputs:
+            stored |= {"positive": None, "task": None, "classes": None, "threshold": 0.5}
+        stored["outputs"] = (judge,)
+    elif schema.judge and "judge" not in columns and "outputs" not in columns:
+        stored["judge"] = schema.judge
     outputs = columns.get("outputs", stored["outputs"])
     if outputs == schema.outputs and has_rounds(study):
         # What is predicted stays, too: earlier versions read pred beside any outputs.
