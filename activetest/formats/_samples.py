@@ -334,9 +334,7 @@ class _Layout:
         if not missing:
             return
         reasons = Counter(self.contents.problems.get(name, "") for name in missing)
-        causes = [
-            f"{count} with {_article(reason)}" for reason, count in reasons.items() if reason
-        ]
+        causes = [f"{count} with {_article(reason)}" for reason, count in reasons.items() if reason]
         lack = "grade" if self.contents.graders else "output"
         text = f"{len(missing):,} of {_count(len(self.contents.samples), 'item')} "
         text += f"{'has' if len(missing) == 1 else 'have'} no {lack} and "

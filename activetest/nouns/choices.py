@@ -152,19 +152,13 @@ class Declaration:
 
 
 def declare(
-    meaning: str,
-    section: Section,
-    *,
-    value: Any = None,
-    required: bool = False,
-    kw_only: bool = False,
-    **more: Any,
+    meaning: str, section: Section, *, value: Any = None, required: bool = False, **more: Any
 ) -> Any:
     """A field of a dataclass that is a choice; value is its default, more as in Declaration."""
     metadata = {"declaration": Declaration(meaning, section, **more)}
     if required:
         return field(metadata=metadata)
-    return field(default=value, metadata=metadata, kw_only=kw_only)
+    return field(default=value, metadata=metadata)
 
 
 def derive(rule: str, **more: Any) -> Any:
@@ -226,12 +220,6 @@ class ColumnChoices:
         "Column or columns with the model's outputs.", Section.DATA, kind=Kind.NAMES,
         metavar="COL,...", default="found by name", completes="columns",
     )  # fmt: skip
-    judge: str | None = declare(
-        "Column with a judge's verdicts, probabilities or scores, which are the outputs: what "
-        "people say is the truth, and reports say how far the judge is from it. An empty name "
-        "drops the judge's section of reports.",
-        Section.DATA, metavar="COL", default="none", completes="columns", kw_only=True,
-    )  # fmt: skip
     features: tuple[str, ...] | None = declare(
         "Columns of features.", Section.DATA, kind=Kind.NAMES, metavar="COL,...",
         default="all other columns of numbers or lists of numbers", completes="columns",
@@ -274,6 +262,12 @@ class ColumnChoices:
         "An empty name removes them all.",
         Section.GROUPS, value=(), kind=Kind.NAMES, metavar="COL,...", default="none",
         completes="columns",
+    )  # fmt: skip
+    judge: str | None = declare(
+        "Column with a judge's verdicts, probabilities or scores, which are the outputs: what "
+        "people say is the truth, and reports say how far the judge is from it. An empty name "
+        "drops the judge's section of reports.",
+        Section.DATA, metavar="COL", default="none", completes="columns",
     )  # fmt: skip
 
 

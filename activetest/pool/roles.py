@@ -29,9 +29,7 @@ INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
-def assign_roles(
-    table: pa.Schema, choices: ColumnChoices, judged: str | None = None
-) -> Schema:
+def assign_roles(table: pa.Schema, choices: ColumnChoices, judged: str | None = None) -> Schema:
     """The roles of the columns. Classes follow later from the values: see resolve_classes.
 
     judged  kind of the outputs, where they are a judge's: see pool.judge
@@ -42,11 +40,7 @@ def assign_roles(
     id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
-    if judged and choices.outputs:
-        kind, outputs = judged, choices.outputs
-        pred = outputs[0] if judged == "pred" else None
-    else:
-        kind, outputs, pred = _find_outputs(table, choices)
+    kind, outputs, pred = _find_outputs(table, choices, judged)
     if pred is not None:
         _require(table, pred, is_scalar, "pred holds one class or number per row")
     task = _choose_task(table, kind, outputs, choices)
@@ -190,12 +184,14 @@ def _check_computed(column: str, task: str, kind: str) -> None:
 
 
 def _find_outputs(
-    table: pa.Schema, choices: ColumnChoices
+    table: pa.Schema, choices: ColumnChoices, judged: str | None
 ) -> tuple[str, tuple[str, ...], str | None]:
-    """(kind, columns, column of predictions) of the outputs.
+    """(kind, columns, column of predictions) of the outputs; judged as in assign_roles.
 
     Raises PoolError where no column holds outputs.
     """
+    if judged and choices.outputs:
+        return judged, choices.outputs, choices.outputs[0] if judged == "pred" else None
     names = table.names
     pred = "pred" if "pred" in names else None
     if choices.outputs:
