@@ -47,6 +47,8 @@ class Archive:
         info = self._archive.NameToInfo[name]
         if info.flag_bits & _ENCRYPTED:
             raise PoolError(f"{place} is encrypted", hint="give the log without a password")
+        if info.file_size > LARGEST:
+            raise too_large(place)
         try:
             parts = self._unpack_zstd(info) if info.compress_type == _ZSTD else self._unpack(info)
             content, checksum = bytearray(), 0

@@ -1,0 +1,147 @@
+import math
+
+import pytest
+
+from activetest.errors import PoolError
+from activetest.formats import promptfoo
+from activetest.nouns.file_head import FileHead
+from tests.formats import logs
+
+
+@pytest.fixture
+def write(tmp_path):
+    return lambda results: logs.write_promptfoo(tmp_path / "results.json", results)
+
+
+def test_an_item_is_a_test_a_prompt_and_a_provider(write):
+    path = write(
+        [
+            logs.promptfoo_result(0, 0, variables={"name": "Ada"}, named={"tone": 0.5}),
+            logs.promptfoo_result(0, 1, provider="echo", score=0.25, variables={"name": "Ada"}),
+            logs.promptfoo_result(1, 0, output={"a": 1}, variables={"name": "Bo"}),
+        ]
+    )
+    assert logs.find(path) == "promptfoo"
+    assert logs.read_rows(path) == [
+        {
+            "id": "0/0/openai:gpt-4o",
+            "input": "Greet 0",
+            "output": "Hello Ada",
+            "score": 1.0,
+            "score_tone": 0.5,
+            "provider": "openai:gpt-4o",
+            "prompt": "Greet {{name}}",
+            "vars_name": "Ada",
+        },
+        {
+            "id": "0/1/echo",
+            "input": "Greet 0",
+            "output": "Hello Ada",
+            "score": 0.25,
+            "score_tone": None,
+            "provider": "echo",
+            "prompt": "Greet {{name}}",
+            "vars_name": "Ada",
+        },
+        {
+            "id": "1/0/openai:gpt-4o",
+            "input": "Greet 1",
+            "output": '{"a": 1}',
+            "score": 1.0,
+            "score_tone": None,
+            "provider": "openai:gpt-4o",
+            "prompt": "Greet {{name}}",
+            "vars_name": "Bo",
+        },
+    ]
+    assert logs.read_document(path) == {
+        "format": "promptfoo",
+        "notes": ["the other named scores are score_tone"],
+        "judge": "score",
+    }
+
+
+def test_errors_are_missing_and_failed_assertions_are_wrong(write):
+    path = write(
+        [
+            logs.promptfoo_result(0, score=1),
+            logs.promptfoo_result(1, score=0, reason=1, error="Expected output to contain x"),
+            logs.promptfoo_result(2, score=0, reason=2, output=None, error="rate limit"),
+        ]
+    )
+    assert [row["score"] for row in logs.read_rows(path)] == [1, 0]
+    assert logs.read_notes(path)[0] == (
+        "1 of 3 items has no grade and is left out (1 with an error)"
+    )
+
+
+@pytest.mark.parametrize(
+    "grading",
+    [
+        {"pass": True, "score": 1, "reason": "No assertions"},
+        {"pass": False, "score": 0, "reason": "x", "metadata": {"graderError": True}},
+        {
+            "pass": False,
+            "score": 0,
+            "reason": "x",
+            "componentResults": [{"score": 0, "metadata": {"graderError": True}}],
+        },
+    ],
+)
+def test_what_no_grader_judged_has_no_grade(write, grading):
+    path = write([logs.promptfoo_result(0), logs.promptfoo_result(1, grading=grading)])
+    assert [row["id"] for row in logs.read_rows(path)] == ["0/0/openai:gpt-4o"]
+
+
+def test_what_a_person_said_is_a_label_and_no_score(write):
+    parts = [
+        {"pass": True, "score": 1, "reason": "", "assertion": {"type": "llm-rubric"}},
+        {"pass": False, "score": 0.5, "reason": "", "assertion": {"type": "icontains"}},
+        {"pass": False, "score": 0, "reason": "", "assertion": {"type": "human"}},
+    ]
+    grading = {"pass": False, "score": 0, "reason": "Manual", "componentResults": parts}
+    path = write([logs.promptfoo_result(0, score=0, grading=grading), logs.promptfoo_result(1)])
+    assert [(row["score"], row["label"]) for row in logs.read_rows(path)] == [(0.75, 0), (1, None)]
+
+
+@pytest.mark.parametrize("score", [None, math.nan, "high", [1]])
+def test_without_a_score_the_verdict_counts(write, score):
+    result = logs.promptfoo_result(0) | {"score": score, "success": True}
+    assert [row["score"] for row in logs.read_rows(write([result]))] == [1]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"provider": None}, {"provider": 3}, {"vars": [1]}, {"prompt": "text"}, {"prompt": None},
+        {"response": None}, {"response": "text"}, {"gradingResult": 3}, {"namedScores": [1]},
+        {"gradingResult": {"componentResults": [3, {"assertion": 3}]}}, {"failureReason": "2"},
+        {"namedScores": {"a": "high", "\n": 1}}, {"prompt": {"raw": {"a": 1}}},
+    ],
+)  # fmt: skip
+def test_fields_of_another_type_do_no_harm(write, changed):
+    path = write([logs.promptfoo_result(0), logs.promptfoo_result(1) | changed])
+    assert logs.read_rows(path)[0]["id"] == "0/0/openai:gpt-4o"
+
+
+@pytest.mark.parametrize("key", ["testIdx", "promptIdx"])
+def test_results_of_older_versions_are_refused(write, key):
+    result = logs.promptfoo_result(1)
+    del result[key]
+    with pytest.raises(
+        PoolError, match=r"results\.json, result 2: testIdx or promptIdx is missing"
+    ):
+        logs.read_rows(write([logs.promptfoo_result(0), result]))
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.6])
+def test_results_that_are_cut_off_are_an_error(write, cut):
+    path = write([logs.promptfoo_result(k) for k in range(5)])
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * cut)])
+    with pytest.raises(PoolError, match=r"results\.json, result \d: not valid JSON"):
+        logs.read_rows(path)
+
+
+def test_results_are_known_by_their_content(tmp_path):
+    for other in (b'{"results": {"a": 1}}', b'{"results": [1]}', b"[]", b'{"evalId": "x"}'):
+        assert not promptfoo.recognise(FileHead("results.json", other, len(other)))

@@ -1,0 +1,85 @@
+"""Logs as their programs wrote them, which are not kept here.
+
+ACTIVETEST_LOGS names a folder that has them in `inspect` and `lm_eval`. What is expected is what
+their own headers and their publishers say of them.
+"""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.formats import logs
+
+FOLDER = os.environ.get("ACTIVETEST_LOGS")
+
+
+def find_file(pattern: str) -> Path:
+    """The one file of the folder with such a name; without the folder the test is skipped."""
+    if FOLDER is None:
+        pytest.skip("ACTIVETEST_LOGS names no folder of published logs")
+    (path,) = Path(FOLDER).glob(pattern)
+    return path
+
+
+def test_a_scored_log_of_inspect_has_the_accuracy_of_its_header():
+    path = find_file("inspect/*mj7khqpMM4GBCfVQozKgzB.eval")
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("header.json"))
+    accuracy = header["results"]["scores"][0]["metrics"]["accuracy"]["value"]
+    scores = [row["score"] for row in logs.read_rows(path)]
+    assert logs.find(path) == "inspect-ai"
+    assert len(scores) == 10 and sum(scores) / 10 == pytest.approx(accuracy) == 0.8
+    assert logs.read_document(path)["judge"] == "score"
+
+
+def test_a_log_of_inspect_before_scoring_has_outputs_and_targets():
+    rows = logs.read_rows(find_file("inspect/*dPiJifoWeEQBrfWsAopzWr.eval"))
+    assert len(rows) == 10 and all("score" not in row for row in rows)
+    assert {row["output"] for row in rows} == {"Yes", "No"}
+    assert {row["target"] for row in rows} == {" Yes", " No"}
+
+
+def test_a_json_log_of_inspect_has_the_accuracy_of_its_results():
+    path = find_file("inspect/*_popularity.json")
+    rows = logs.read_rows(path)
+    assert [(row["id"], row["score"]) for row in rows] == [("1", 1), ("2", 1), ("3", 0)]
+    results = json.loads(path.read_text("utf-8"))["results"]["scores"][0]["metrics"]
+    assert results["accuracy"]["value"] == pytest.approx(2 / 3)
+
+
+def test_epochs_of_inspect_are_the_reductions_that_it_computed_itself():
+    path = find_file("inspect/log_streaming.eval")
+    with zipfile.ZipFile(path) as archive:
+        (reduction,) = json.loads(archive.read("reductions.json"))
+    expected = {str(each["sample_id"]): each["value"] for each in reduction["samples"]}
+    assert {row["id"]: row["score"] for row in logs.read_rows(path)} == expected
+    assert len(expected) == 2 and "2 of 2 items have several epochs" in logs.read_notes(path)[-1]
+
+
+def test_multiple_choice_logs_of_inspect_have_letters():
+    rows = logs.read_rows(find_file("inspect/data_arc_sonnet.json"))
+    assert [row["pred"] for row in rows] == [row["label"] for row in rows]
+    assert len(rows) == 5 and "score" not in rows[0]
+    (row,) = logs.read_rows(find_file("inspect/mmlu-summary-choices.eval"))
+    assert (row["pred"], row["label"]) == ("C", "A")
+    assert row["choices"] == "A) 6.0 e\nB) 6.8 eV\nC) 12.2 eV\nD) 13.6 eV"
+    assert row["metadata_subject"] == "college_physics"
+
+
+def test_samples_of_lm_eval_have_the_score_of_the_file():
+    path = find_file("lm_eval/samples_*.jsonl")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = logs.read_rows(path)
+    assert logs.find(path) == "lm-eval" and len(rows) == 10
+    assert [row["score"] for row in rows] == [line["exact_match"] for line in lines]
+    assert [row["output"] for row in rows] == [line["resps"][0][0] for line in lines]
+    assert {"doc_type", "doc_level"} < set(rows[0])
+
+
+def test_the_summary_of_lm_eval_is_told_from_its_samples():
+    path = find_file("lm_eval/results_*.json")
+    with pytest.raises(Exception, match="summary of a run"):
+        logs.read_rows(path)
