@@ -41,6 +41,7 @@ NO_ROOMS = {"benchmarks", "guarantees", "mutate", "reliability"}
 ABOUT = {
     "attribute_models/test_methods": "every model of uncertain attributes",
     "estimation/test_top_scores": "estimates where the top scores were labelled",
+    "formats/test_journeys": "the way from every log to a report",
     "formats/test_published": "files that other programs published",
     "metrics/test_against_scikit_learn": "the values of metrics that scikit-learn has",
     "metrics/test_calibration": "metrics of calibration",

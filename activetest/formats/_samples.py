@@ -165,13 +165,12 @@ class _Grades:
 class _Field:
     """The values that a column of metadata has."""
 
-    __slots__ = ("count", "like_target", "longest", "nested", "numbers", "truths", "whole")
-
     def __init__(self) -> None:
-        self.count = self.numbers = self.truths = self.longest = self.like_target = 0
+        self.count = self.numbers = self.truths = self.longest = 0
+        self.like_id = self.like_target = 0
         self.nested, self.whole = False, True
 
-    def add(self, value: object, target: str | None) -> None:
+    def add(self, value: object, id: str, target: str | None) -> None:
         if value is None:
             return
         self.count += 1
@@ -185,7 +184,9 @@ class _Field:
         else:
             self.nested = True
             return
-        self.like_target += target is not None and str(value).strip() == target.strip()
+        text = str(value).strip()
+        self.like_id += text == id.strip()
+        self.like_target += target is not None and text == target.strip()
 
     def find_type(self) -> pa.DataType | None:
         """The type of the column; None where it holds free text or what is no single value."""
@@ -247,7 +248,7 @@ class _Contents:
             if name not in self.fields and len(self.fields) >= _MOST_COLUMNS:
                 self.crowded += 1
                 continue
-            self.fields.setdefault(name, _Field()).add(value, sample.target)
+            self.fields.setdefault(name, _Field()).add(value, sample.id, sample.target)
         self.letters.add(sample, graded)
         self.likely.add(sample)
 
@@ -351,15 +352,13 @@ class _Layout:
             else:
                 self.columns[name] = kind
         if dropped:
-            self.notes.append(
-                f"no columns, being free text, lists or the target again: {_shorten(dropped)}"
-            )
+            self.notes.append(f"left out as free text, lists, id or target: {_shorten(dropped)}")
         if self.contents.crowded:
             self.notes.append(f"of the metadata, {_MOST_COLUMNS} columns are read")
 
     def reveals(self, values: _Field) -> bool:
-        """Whether a column of metadata is the target again."""
-        return values.count > 1 and values.like_target == values.count
+        """Whether a column of metadata is the id or the target again."""
+        return values.count > 1 and values.count in (values.like_id, values.like_target)
 
     def build_row(self, sample: Sample) -> dict[str, object]:
         """The values of a row, of which those of `columns` count."""

@@ -300,8 +300,7 @@ def test_metadata_is_columns_where_it_is_short_and_of_one_value(write):
     }
     assert table.column("metadata_mixed").to_pylist() == ["1", "one"]
     assert logs.read_notes(path)[-1] == (
-        "no columns, being free text, lists or the target again: metadata_free, metadata_list, "
-        "metadata_sum"
+        "left out as free text, lists, id or target: metadata_free, metadata_list, metadata_sum"
     )
 
 

@@ -54,7 +54,7 @@ def test_generated_answers_have_a_score(write):
         "format": "lm-eval",
         "notes": [
             "score is the metric exact_match",
-            "no columns, being free text, lists or the target again: doc_answer",
+            "left out as free text, lists, id or target: doc_answer",
         ],
         "judge": "score",
     }

@@ -1,0 +1,135 @@
+"""From a log to a report: `init`, `next`, `ingest` and `report` on the files of every program."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from activetest.cli.app import main
+from tests.formats import logs
+
+ITEMS = 60
+
+
+def is_right(item: int) -> bool:
+    """What people say of an item."""
+    return item % 3 > 0
+
+
+def grade(item: int) -> float:
+    """What the grader says: it is wrong about every tenth item."""
+    return float(is_right(item) != (item % 10 == 0))
+
+
+def write_inspect(folder: Path) -> Path:
+    samples = [logs.inspect_sample(k, "CI"[not grade(k)]) for k in range(ITEMS)]
+    return logs.write_eval(folder / "log.eval", samples, logs.ZSTD)
+
+
+def write_inspect_json(folder: Path) -> Path:
+    samples = [logs.inspect_sample(k, grade(k)) for k in range(ITEMS)]
+    return logs.write_eval_json(folder / "log.json", samples)
+
+
+def write_lm_eval(folder: Path) -> Path:
+    lines = [logs.lm_eval_line(k, exact_match=grade(k)) for k in range(ITEMS)]
+    return logs.write_lines(folder / "samples_task.jsonl", lines)
+
+
+def write_promptfoo(folder: Path) -> Path:
+    results = [logs.promptfoo_result(k, score=grade(k)) for k in range(ITEMS)]
+    return logs.write_promptfoo(folder / "results.json", results)
+
+
+def write_openai_evals(folder: Path) -> Path:
+    events: list[object] = [logs.EVALS_SPEC]
+    for k in range(ITEMS):
+        events.append(logs.evals_event(f"t.{k}", "sampling", prompt=f"Q {k}?", sampled="A"))
+        events.append(logs.evals_event(f"t.{k}", "match", correct=bool(grade(k))))
+    return logs.write_lines(folder / "run.jsonl", events)
+
+
+def write_helm(folder: Path) -> Path:
+    logs.write_json(
+        folder / "instances.json",
+        [logs.helm_instance(f"id{k}", f"Q {k}?", "Paris") for k in range(ITEMS)],
+    )
+    predictions = [logs.helm_prediction(f"id{k}", stats={"f1": grade(k)}) for k in range(ITEMS)]
+    return logs.write_json(folder / "display_predictions.json", predictions)
+
+
+WRITERS = [
+    write_inspect,
+    write_inspect_json,
+    write_lm_eval,
+    write_promptfoo,
+    write_openai_evals,
+    write_helm,
+]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs a command in a folder of its own, and gives what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> str:
+        code = main([str(word) for word in words])
+        printed, problems = capsys.readouterr()
+        assert code == 0, problems
+        return printed
+
+    return run
+
+
+def number_of(item: str) -> int:
+    """The number of an item in any program's spelling of its id."""
+    return int("".join(filter(str.isdigit, item.partition("/")[0])))
+
+
+def answer(folder: Path, label: Callable[[int], object], shown: str) -> None:
+    """Label batch.csv as a person would who reads its columns."""
+    with (folder / "batch.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == ITEMS and all(row["input"] and row[shown] for row in rows)
+    lines = [f"{row['id']},{label(number_of(row['id']))}\n" for row in rows]
+    (folder / "labels.csv").write_text("id,label\n" + "".join(lines))
+
+
+def find_error(run: Callable[..., str]) -> float:
+    """The error of the headline, of which all labels are known."""
+    estimates = json.loads(run("report", "--format", "json"))["estimates"]
+    (headline,) = (each for each in estimates if each["headline"])
+    assert headline["metric"] == "error" and headline["n_labeled"] == ITEMS
+    return headline["estimate"]
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__[6:])
+def test_a_log_becomes_a_report(run, tmp_path, write):
+    path = write(tmp_path)
+    printed = run("init", path, "--seed", "1")
+    assert "60 items" in printed and "column 'score'" in printed
+    run("next", "-n", ITEMS, "--show", "input,output", "--output", "batch.csv")
+    answer(tmp_path, lambda item: int(is_right(item)), "output")
+    run("ingest", "labels.csv")
+    assert find_error(run) == pytest.approx(0.1)
+    assert run("report").startswith("The model is wrong on 10 % of items")
+
+
+def test_multiple_choice_questions_become_a_report(run, tmp_path):
+    def likelihoods(item):
+        return (-0.5, -2.0) if bool(grade(item)) else (-2.0, -0.5)
+
+    lines = [
+        logs.lm_eval_choice(k, likelihoods(k), target=int(not is_right(k)), acc=float(k % 10 > 0))
+        for k in range(ITEMS)
+    ]
+    logs.write_lines(tmp_path / "samples_t.jsonl", lines)
+    printed = run("init", "samples_t.jsonl", "--seed", "1")
+    assert "2 classes: no, yes" in printed or "2 classes: yes, no" in printed
+    run("next", "-n", ITEMS, "--show", "input,choices", "--output", "batch.csv")
+    answer(tmp_path, lambda item: "yes" if is_right(item) else "no", "choices")
+    run("ingest", "labels.csv")
+    assert find_error(run) == pytest.approx(0.1)
