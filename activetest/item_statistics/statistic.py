@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from activetest import catalog
-from activetest.item_statistics import bins, counts, losses
+from activetest.item_statistics import bins, counts, losses, tops
 from activetest.nouns.rows import Array, Outputs
 
 
@@ -153,6 +153,8 @@ _MAKERS: dict[str, Maker] = {
     "in_bin": _make(bins.in_bin, by_correctness=bins.in_bin_by_correctness),
     "true_in": _make(bins.true_in),
     "prob_in": _make(bins.prob_in),
+    "in_top": _make(tops.in_top),
+    "true_in_top": _make(tops.true_in_top),
     "squared": _make(losses.squared, upper=_INFINITE),
     "absolute": _make(losses.absolute, upper=_INFINITE),
     "signed": _make(losses.signed, -_INFINITE, _INFINITE),

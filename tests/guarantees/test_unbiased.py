@@ -140,7 +140,7 @@ def reacting(pool):
 
 
 @pytest.mark.parametrize("surrogate", ["agreement", "model"])
-@pytest.mark.parametrize("metric", ["error", "log-loss", "rate[dog]"])
+@pytest.mark.parametrize("metric", ["error", "log-loss", "rate[dog]", "precision-at-k[3,owl]"])
 def test_an_adaptive_study_is_unbiased(pool, truth, surrogate, metric):
     """Of every group as well, from the same draws."""
     choices = Choices(metric, (metric,), surrogate, floor=0.2)

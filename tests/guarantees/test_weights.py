@@ -21,7 +21,8 @@ from tests.makers import build_table, play_rounds, supply_labels
 SIZE = 60
 CHOICES = Choices("error", ("error", "f1"), "agreement", groups=("place",))
 METRICS = ("error", "f1", "mcc", "log-loss", "auroc[*]", "average-precision[0]", "ece[5]")
-METRICS += ("ece[equal-count,4]", "recall[0]")
+METRICS += ("ece[equal-count,4]", "recall[0]", "rate[*]")
+METRICS += ("recall-at-fpr[0.2,1]",)
 
 
 @pytest.fixture

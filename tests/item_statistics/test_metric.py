@@ -11,10 +11,10 @@ from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, di
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Outputs
 
-NEEDED = {"f-beta": "2", "top-k-error": "1"}
+NEEDED = {"f-beta": "2", "top-k-error": "1", "precision-at-k": "20", "recall-at-fpr": "0.1"}
 # What a metric without brackets is when it has to choose.
 PLAIN = ("accuracy", "error", "log-loss", "brier", "mcc", "kappa", "balanced-accuracy", "cost")
-AREAS = ("auroc", "average-precision")
+AREAS = ("auroc", "average-precision", "recall-at-fpr", "precision-at-k")
 
 
 def of_task(task: str) -> list[str]:

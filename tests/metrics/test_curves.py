@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from pytest import approx
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts, evaluate
-from activetest.metrics import auroc, average_precision
+from activetest.metrics import auroc, average_precision, recall_at_fpr
 from activetest.nouns.rows import Outputs
 
 AREAS = {auroc: roc_auc_score, average_precision: average_precision_score}
@@ -132,3 +132,76 @@ def test_areas_are_of_a_class_or_macro(module):
     with pytest.raises(ChoiceError) as refused:
         module.metrics(facts, "weighted")
     assert refused.value.hint == "choose from cat, dog, owl; or macro or *"
+
+
+def find_recall(labels, scores, weights, level: float) -> float:
+    """The recall on scikit-learn's curve."""
+    rates, recalls, _ = roc_curve(labels, scores, sample_weight=weights, drop_intermediate=False)
+    # Where the curve is upright, its upper end.
+    return float(np.interp(level, rates, recalls))
+
+
+@pytest.mark.parametrize("level", [0.013, 0.1, 0.5, 0.8])
+def test_the_recall_at_a_false_positive_rate_is_that_of_scikit_learn(level, pool):
+    _, outputs, labels, weights = pool
+    metric = refined(recall_at_fpr, pool, str(level))
+    assert metric.title == f"recall-at-fpr[{level},dog]"
+    there = weights > 0
+    expected = find_recall(labels[there], outputs.probs[there, 1], weights[there], level)
+    assert metric.smooth(np.zeros(1)) == approx(expected, rel=1e-9)
+    influence = metric.statistics[0].value(outputs, labels[:, None])[:, 0]
+    assert (np.std(influence) > 0.1) == (expected < 1)
+    assert np.average(influence, weights=weights) == approx(0, abs=1e-9)
+
+
+def test_the_influence_on_a_recall_at_a_rate_is_what_more_weight_does():
+    """Of scores without steps, whose curve has a slope: normal ones of both classes."""
+    rng = np.random.default_rng(2)
+    labels = (rng.random(60_000) < 0.4).astype(float)
+    scores = 1 / (1 + np.exp(-1.2 * labels - rng.standard_normal(60_000)))
+    outputs = Outputs(labels.astype(int), np.column_stack([1 - scores, scores]))
+    facts = Facts("classification", ("cat", "dog"), positive=1, probabilities=True)
+    (metric,) = recall_at_fpr.metrics(facts, "0.2")
+    near = metric.refine(outputs, labels, np.ones(60_000))
+    ends = find_recall(labels, scores, None, 0.2)
+    assert near.smooth(np.zeros(1)) == approx(ends, rel=1e-9)
+    asked = np.array([0.02, 0.4, 0.8, 0.98])
+    rows = Outputs(np.zeros(4, int), np.column_stack([1 - asked, asked]))
+    table = near.statistics[0].value(rows, None)
+    step = 0.01
+    for row, score in enumerate(asked):
+        for label in (0, 1):
+            more = find_recall(
+                np.append(labels, label),
+                np.append(scores, score),
+                np.append(np.ones(60_000), step * 60_000),
+                0.2,
+            )
+            assert table[row, label] == approx((more - ends) / step, rel=0.1, abs=0.02)
+
+
+def test_a_step_of_the_recall_at_a_rate_comes_closer_than_the_sample():
+    rng = np.random.default_rng(3)
+    labels = (rng.random(4000) < 0.3).astype(float)
+    scores = 1 / (1 + np.exp(-1.5 * labels - rng.standard_normal(4000)))
+    outputs = Outputs(labels.astype(int), np.column_stack([1 - scores, scores]))
+    facts = Facts("classification", ("cat", "dog"), positive=1, probabilities=True)
+    (metric,) = recall_at_fpr.metrics(facts, "0.2")
+    truth = evaluate(metric, outputs, labels)
+    before, after = [], []
+    for seed in range(40):
+        some = np.random.default_rng(seed).choice(4000, 400, replace=False)
+        near = metric.refine(outputs[some], labels[some], np.ones(400))
+        mean = near.statistics[0].value(outputs, labels[:, None]).mean()
+        before.append(near.smooth(np.zeros(1)) - truth)
+        after.append(near.smooth(np.array([mean])) - truth)
+    assert np.std(after) < np.std(before) / 2
+
+
+@pytest.mark.parametrize("argument", [None, "0", "1", "-0.1", "x", "0.1,macro,macro", "0.1,cow"])
+def test_a_false_positive_rate_lies_between_0_and_1_and_is_of_a_class(argument):
+    facts = Facts("classification", ("cat", "dog", "owl"), probabilities=True)
+    with pytest.raises(ChoiceError, match="recall-at-fpr"):
+        recall_at_fpr.metrics(facts, argument)
+    (metric,) = recall_at_fpr.metrics(facts, "0.1")
+    assert metric.title == "recall-at-fpr[0.1,macro]"
