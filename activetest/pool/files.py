@@ -1,5 +1,6 @@
 """The files of a pool: where they are, how they are read, and what can be wrong with them."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -118,6 +119,46 @@ class Files:
             for field in self._columns
         ]
         return pa.schema(fields, self._columns.metadata)
+
+    def find_range(self, column: str) -> tuple[float, float]:
+        """The smallest and the largest number in a column; infinity and its negative without any.
+
+        Of row groups whose footer states both, nothing is read. Raises PoolError for damage.
+        """
+        ranges = [self._find_stated_range(piece, column) for piece in self.pieces]
+        for place, piece in enumerate(self.pieces):
+            if ranges[place] is not None:
+                continue
+            found = [math.inf, -math.inf]
+            for batch in self.batches([column], piece):
+                values = batch.column(0).cast(pa.float64())
+                finite = values.filter(pc.is_finite(values))
+                if len(finite):
+                    least, most = pc.min_max(finite).as_py().values()
+                    found = [min(found[0], least), max(found[1], most)]
+            ranges[place] = found[0], found[1]
+        known = [each for each in ranges if each is not None]
+        return (
+            min((low for low, _ in known), default=math.inf),
+            max((high for _, high in known), default=-math.inf),
+        )
+
+    def _find_stated_range(self, piece: Piece, column: str) -> tuple[float, float] | None:
+        """The smallest and the largest number of a row group by its footer; None where unknown."""
+        with _raising_pool_errors(piece.path, f"{piece.path} cannot be read"):
+            group = self._footers[piece.path].row_group(piece.row_group)
+            for chunk in map(group.column, range(group.num_columns)):
+                if chunk.path_in_schema != column:
+                    continue
+                found = chunk.statistics
+                if found is None or not found.has_min_max:
+                    return None
+                try:
+                    # A footer may state -0.0 for 0.
+                    return float(found.min) + 0.0, float(found.max) + 0.0
+                except (TypeError, ValueError):
+                    return None
+        return None
 
     @cached_property
     def _columns(self) -> pa.Schema:

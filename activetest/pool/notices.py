@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from activetest.nouns.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
-from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text
+from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, may_be_feature
 from activetest.pool.schema import Schema
 
 NO_IDS = "there is no id column: the ids are row-0, row-1 ..., the row numbers counting from 0"
@@ -21,6 +22,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
             None,
             [
                 f"{rows:,} items, {_describe_task(schema)}",
+                *read_file_notes(table.metadata).notes,
                 _describe_judge(schema) if schema.judge else _describe_outputs(schema),
                 _describe_prediction(schema),
                 f"numbers with names in the file, read as these: {_shorten(schema.named)}"
@@ -127,6 +129,7 @@ def _describe_shadowed(schema: Schema) -> list[str]:
 def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
     """Columns left out: those that may reveal the label, other models, text, anything else."""
     revealing = [name for name in schema.ignored if NOT_A_FEATURE.search(name)]
+    numbers = [name for name in revealing if may_be_feature(table.field(name).type)]
     others = [
         name for name in schema.ignored if OTHER_MODELS.search(name) and name not in revealing
     ]
@@ -140,11 +143,11 @@ def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
         for names, sentence in [
             (
                 revealing,
-                f"not used, by their names: {_shorten(revealing)} "
-                "(`features=[name]` uses a column all the same)",
+                f"not used, by their names: {_shorten(revealing)}"
+                + (" (`features=[name]` uses a column all the same)" if numbers else ""),
             ),
             (others, f"outputs of other models, not used as features: {_shorten(others)}"),
-            (words, f"not used: {_shorten(words)} (`groups=[name]` reports by a column)"),
+            (words, f"not used: {_shorten(words)}"),
             (rest, f"not used: {_shorten(rest)}"),
         ]
         if names

@@ -92,7 +92,8 @@ def _read_scores(batch: pa.RecordBatch, schema: Schema) -> Checked:
             int(bad[0]),
             f"{column!r} is {score[bad[0]]:g}",
             "a score is the probability of the positive class, in [0, 1]"
-            + ("; divide percentages by 100" if 1 < score[bad[0]] <= 100 else ""),
+            + ("; divide percentages by 100" if 1 < score[bad[0]] <= 100 else "")
+            + '; `task="regression"` reads it as a predicted value',
         )
     positive = schema.classes.index(schema.positive)
     probs = np.empty((len(score), 2), np.float32)

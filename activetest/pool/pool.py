@@ -28,6 +28,7 @@ from activetest.pool.files import BATCH, Files, Piece
 from activetest.pool.ids import Text
 from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
+from activetest.pool.outputs import TOLERANCE
 from activetest.pool.roles import assign_roles, is_vector, shorten_list
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
@@ -179,7 +180,7 @@ class Pool:
         if choices.judge:
             choices, judged = resolve_judge(files, choices, mask_secrets(name))
         schema = replace(
-            assign_roles(files.schema, choices, judged),
+            _assign_roles(files, choices, judged),
             named=tuple(files.class_names),
             names=tuple(files.class_names.values()),
         )
@@ -458,6 +459,24 @@ class Pool:
             return place
         id = batch.column(self.schema.id)[row].as_py()
         return place if id is None else f"{place}, id {str(id)!r}"
+
+
+def _assign_roles(files: Files, choices: ColumnChoices, judged: str | None) -> Schema:
+    """The roles of the columns; a score is no probability where its values cannot be.
+
+    Whoever says that it is one, with `task`, is told of the first value that is none.
+    """
+    schema = assign_roles(files.schema, choices, judged)
+    if (
+        not judged
+        and choices.task is None
+        and schema.kind == "score"
+        and schema.outputs == ("score",)
+    ):
+        lowest, highest = files.find_range("score")
+        if lowest < -TOLERANCE or highest > 1 + TOLERANCE:
+            return assign_roles(files.schema, choices, score_is_value=True)
+    return schema
 
 
 def _leave_out_empty_lists(pool: Pool, *, named: bool) -> Schema:

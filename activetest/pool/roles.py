@@ -29,10 +29,17 @@ INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
 
-def assign_roles(table: pa.Schema, choices: ColumnChoices, judged: str | None = None) -> Schema:
+def assign_roles(
+    table: pa.Schema,
+    choices: ColumnChoices,
+    judged: str | None = None,
+    *,
+    score_is_value: bool = False,
+) -> Schema:
     """The roles of the columns. Classes follow later from the values: see resolve_classes.
 
-    judged  kind of the outputs, where they are a judge's: see pool.judge
+    judged          kind of the outputs, where they are a judge's: see pool.judge
+    score_is_value  the column that is called score holds numbers that are no probabilities
 
     Raises PoolError when there are no outputs, a column is missing or has a type that cannot serve.
     """
@@ -40,7 +47,7 @@ def assign_roles(table: pa.Schema, choices: ColumnChoices, judged: str | None = 
     id_column = choices.id or ("id" if "id" in table.names else None)
     if id_column is not None:
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
-    kind, outputs, pred = _find_outputs(table, choices, judged)
+    kind, outputs, pred = _find_outputs(table, choices, judged, score_is_value=score_is_value)
     if pred is not None:
         _require(table, pred, is_scalar, "pred holds one class or number per row")
     task = _choose_task(table, kind, outputs, choices)
@@ -184,38 +191,52 @@ def _check_computed(column: str, task: str, kind: str) -> None:
 
 
 def _find_outputs(
-    table: pa.Schema, choices: ColumnChoices, judged: str | None
+    table: pa.Schema, choices: ColumnChoices, judged: str | None, *, score_is_value: bool
 ) -> tuple[str, tuple[str, ...], str | None]:
     """(kind, columns, column of predictions) of the outputs; judged as in assign_roles.
 
-    Raises PoolError where no column holds outputs.
+    A score that is no probability is a prediction, where nothing else is. Raises PoolError where no
+    column holds outputs.
     """
     if judged and choices.outputs:
         return judged, choices.outputs, choices.outputs[0] if judged == "pred" else None
     names = table.names
     pred = "pred" if "pred" in names else None
     if choices.outputs:
-        return _check_named_outputs(table, choices, pred)
+        return _check_named_outputs(table, choices, pred, score_is_value=score_is_value)
     if "prob" in names and choices.task != "regression":
         _require(table, "prob", is_vector, "prob holds one list of numbers per row")
         return "prob-list", ("prob",), pred
     columns = tuple(name for name in names if name.startswith("prob_"))
     if columns and choices.task != "regression":
         return "prob-columns", _check_probabilities(table, columns), pred
-    if "score" in names and choices.task != "regression":
-        _require(table, "score", is_number, "score holds one probability per row")
+    score = table.field("score").type if "score" in names else None
+    probable = choices.task != "regression" and not score_is_value
+    if score is not None and is_number(score) and probable:
         return "score", ("score",), pred
+    if pred is None and score is not None and is_scalar(score):
+        pred = "score"
     if pred is None:
         raise PoolError(
             f"no column holds the model's outputs; the columns are {shorten_list(names)}",
-            hint="name them prob (a list), prob_<class>, score or pred, or say `outputs=column`; "
-            'for one probability of a class, add `task="classification"`',
+            hint=_hint_outputs(table),
         )
     return "pred", (pred,), pred
 
 
+def _hint_outputs(table: pa.Schema) -> str:
+    """How to say which columns hold outputs, by what there is."""
+    for name in ("score", "scores", "probs", "probabilities", "proba"):
+        if name in table.names and is_vector(table.field(name).type):
+            return f"`outputs={name!r}` reads it as the probabilities of all classes"
+    return (
+        "name them prob (a list), prob_<class>, score or pred, or say `outputs=column`; "
+        'for one probability of a class, add `task="classification"`'
+    )
+
+
 def _check_named_outputs(
-    table: pa.Schema, choices: ColumnChoices, pred: str | None
+    table: pa.Schema, choices: ColumnChoices, pred: str | None, *, score_is_value: bool
 ) -> tuple[str, tuple[str, ...], str | None]:
     """(kind, columns, column of predictions) of the outputs that the user named.
 
@@ -246,7 +267,8 @@ def _check_named_outputs(
             table, columns[0], is_number, "beside predicted classes, outputs are probabilities"
         )
         return "score", columns, pred
-    if looks_like_score and choices.task != "regression" and is_number(kind):
+    value = score_is_value and columns[0] == "score"
+    if looks_like_score and choices.task != "regression" and is_number(kind) and not value:
         return "score", columns, pred
     return "pred", columns, columns[0]
 
@@ -261,9 +283,19 @@ def _check_probabilities(table: pa.Schema, columns: tuple[str, ...]) -> tuple[st
     if len(columns) == 1:
         raise PoolError(
             f"column {columns[0]!r} is the only probability; two classes need two columns",
-            hint="rename it to score and say which class it is with `positive`",
+            hint=_hint_single(columns[0]),
         )
     return columns
+
+
+def _hint_single(column: str) -> str:
+    """How to say that a column is the probability of one of two classes."""
+    name = column.removeprefix("prob_").strip() or "1"
+    other = f"not {name}" if name != "1" else "0"
+    return (
+        f'`outputs={column!r}` and `task="classification"` and `classes={[other, name]!r}` read it '
+        f"as the probability of {name!r}"
+    )
 
 
 def _choose_task(
@@ -279,14 +311,16 @@ def _choose_task(
         if choices.task == "regression":
             raise PoolError(
                 f"column {outputs[0]!r} does not hold predicted values",
-                hint="regression needs a pred column",
+                hint="name a column of predicted numbers with `outputs`, or leave `task` out",
             )
         return "classification"
     type_ = table.field(outputs[0]).type
     if choices.task is None:
         return (
             "regression"
-            if kinds.is_floating(type_) or kinds.is_decimal(type_)
+            if kinds.is_floating(type_)
+            or kinds.is_decimal(type_)
+            or (outputs == ("score",) and is_amount(type_))
             else "classification"
         )
     if choices.task == "regression" and not is_number(type_):
@@ -304,7 +338,7 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
             _require(
                 table,
                 column,
-                lambda kind: is_number(kind) or is_vector(kind),
+                may_be_feature,
                 "features are numbers or lists of numbers",
             )
         return tuple(dict.fromkeys(choices.features))
@@ -312,7 +346,7 @@ def _choose_features(table: pa.Schema, choices: ColumnChoices, used: set) -> tup
         field.name
         for field in table
         if field.name not in used
-        and (is_number(field.type) or is_vector(field.type))
+        and may_be_feature(field.type)
         and not NOT_A_FEATURE.search(field.name)
         and not OTHER_MODELS.search(field.name)
         and not INDEX.fullmatch(field.name)
@@ -332,6 +366,11 @@ def is_number(kind: pa.DataType) -> bool:
 def is_amount(kind: pa.DataType) -> bool:
     """Whole numbers, floats, decimals."""
     return is_number(kind) and not kinds.is_boolean(kind)
+
+
+def may_be_feature(kind: pa.DataType) -> bool:
+    """Numbers, and lists of numbers."""
+    return is_number(kind) or is_vector(kind)
 
 
 def is_vector(kind: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ import pyarrow.types as kinds
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.columns import read_numbers
 from activetest.pool.files import BATCH
+from activetest.pool.groups import JOIN
 from activetest.pool.roles import (
     INDEX,
     NOT_A_FEATURE,
@@ -28,6 +29,8 @@ _ID_NAME = re.compile(r"(^|[_\-. ])(id|uuid|guid|key)$|[a-z](?-i:Id|ID|UUID|Key)
 _SAMPLE, _FEWEST = 1000, 10
 # Candidates that are looked at.
 _MOST = 100
+# Values of a group in the sample, and columns that are named.
+_MOST_GROUPS, _SHOWN = 50, 3
 # Longer values, and those of more words, are free text.
 _LONGEST, _MANY_WORDS = 64, r"\S\s+\S+\s+\S+\s+\S"
 
@@ -38,6 +41,7 @@ def suggest_roles(pool: "Pool", choices: ColumnChoices) -> tuple[str, ...]:
         *_suggest_task(pool, choices),
         *_suggest_id(pool, choices),
         *_suggest_weight(pool, choices),
+        *_suggest_groups(pool),
     )
 
 
@@ -47,6 +51,13 @@ def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
     if schema.task != "regression" or choices.task is not None or schema.std is not None:
         return []
     column = schema.outputs[0]
+    if column == "score":
+        low, high = pool.files.find_range(column)
+        return [
+            f"'score' runs from {low:g} to {high:g}, so it is no probability: it is read as "
+            "predicted values (regression)"
+            + ("; divide percentages by 100" if low >= 0 and 1 < high <= 100 else "")
+        ]
     values = read_numbers(_read_first_rows(pool, [column], _SAMPLE).column(column))
     if not ((values >= 0) & (values <= 1)).all():
         return []
@@ -91,6 +102,53 @@ def _suggest_weight(pool: "Pool", choices: ColumnChoices) -> list[str]:
         for name in pool.schema.ignored
         if WEIGHT.search(name) and is_amount(table.field(name).type)
     ][:1]
+
+
+def _suggest_groups(pool: "Pool") -> list[str]:
+    """Columns of text whose first values are short, few and repeated: free text is none of them."""
+    table = pool.files.schema
+    candidates = [
+        name
+        for name in pool.schema.ignored
+        if is_text(table.field(name).type)
+        and not NOT_A_FEATURE.search(name)
+        and not OTHER_MODELS.search(name)
+        and not INDEX.fullmatch(name)
+        # A product of groups is named with it.
+        and JOIN not in name
+    ][:_MOST]
+    # Of a remote pool, no texts are fetched that may be long.
+    if not candidates or pool.files.remote:
+        return []
+    sample = _read_first_rows(pool, candidates, _SAMPLE)
+    partial = sample.num_rows < pool.rows
+    found = [name for name in candidates if _are_values(sample.column(name), partial=partial)]
+    if not found:
+        return []
+    shown, more = found[:_SHOWN], len(found) - _SHOWN
+    named = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    several = len(found) > 1
+    return [
+        f"could be {'groups' if several else 'a group'}: {named} "
+        f"(`groups={shown!r}` reports by {'them' if len(shown) > 1 else 'it'})"
+    ]
+
+
+def _are_values(texts: pa.Array, *, partial: bool) -> bool:
+    """Whether texts are short and repeated, as the values of a group are.
+
+    partial  there are more: they may have other values
+    """
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    texts = texts.cast(pa.large_string()).drop_null()
+    distinct = pc.count_distinct(texts).as_py()
+    if not distinct or (distinct == 1 and not partial):
+        return False
+    longest = pc.max(pc.utf8_length(texts)).as_py()
+    return bool(longest <= _LONGEST and 2 * distinct <= len(texts) and distinct <= _MOST_GROUPS)
 
 
 def _rank_name(name: str) -> int:

@@ -322,7 +322,7 @@ def run_line(folder, capsys):
 
 
 def test_what_commands_say_names_options(run_line):
-    assert "not used: sex (--group NAME reports by a column)" in run_line(
+    assert "could be a group: sex (--group sex reports by it)" in run_line(
         *("init", "pool.csv", "--seed", "1", "--selection", "top")
     )
     assert "20 items with the largest scores" in run_line("next", "-n", "20", "-o", "batch.csv")

@@ -149,7 +149,7 @@ def test_an_index_that_pandas_wrote_is_no_feature_unless_it_is_named(tmp_path, n
 def test_an_index_with_repeated_values_is_not_offered_as_ids(tmp_path):
     path = written(tmp_path, prob=PROBS, __index_level_0__=["a", "b", "a"])
     assert "__index_level_0__' is unique" not in notices_of(Pool.open(path))
-    assert "reports by a column" not in notices_of(Pool.open(path))
+    assert "could be a group" not in notices_of(Pool.open(path))
 
 
 def test_what_could_give_the_answer_away_is_no_feature(tmp_path):

@@ -76,7 +76,7 @@ BAD = {
         {"prob_a": [0.5, -1], "prob_b": [0.5, 2]},
         "row 1 .*'prob_a' holds -1",
     ),
-    "score above one": ({"score": [0.5, 1.5]}, "row 1 .*'score' is 1.5"),
+    "score above one": ({"score": [0.5, 1.0005]}, "row 1 .*'score' is 1.0005"),
     "nan score": ({"score": [0.5, NAN]}, "row 1 .*'score' is nan"),
     "null score": ({"score": [0.5, None]}, "row 1 .*'score' is nan"),
     "nan prediction": ({"pred": [0.5, NAN]}, "row 1 .*'pred' is nan"),
@@ -173,7 +173,7 @@ def test_predictions_of_all_classes_are_offered_by_name(tmp_path):
 )
 def test_percentages_are_recognised(tmp_path, columns, percent):
     with pytest.raises(PoolError) as caught:
-        build(tmp_path, columns)
+        build(tmp_path, columns, task="classification")
     assert ("divide percentages by 100" in caught.value.hint) == percent
 
 

@@ -1,10 +1,14 @@
 """What else a column may be, which init says when a study is created."""
 
+import ast
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from activetest.errors import PoolError
 from activetest.pool.pool import Pool
 
 ROWS = 20
@@ -100,3 +104,122 @@ def test_predicted_values_between_0_and_1_may_be_probabilities(tmp_path):
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), None])
 def test_values_that_are_no_probabilities_are_not_taken_for_them(tmp_path, value):
     assert not suggested(tmp_path, {"id": TEXTS, "pred": [value, *SCORE[1:]]})
+
+
+def suggested_groups(folder, columns: dict) -> str:
+    return suggested(folder, {"id": TEXTS, "pred": ["a", "b"] * (ROWS // 2), **columns})
+
+
+def test_short_values_that_are_repeated_could_be_groups_and_serve(tmp_path):
+    columns = {"sex": ["f", "m"] * (ROWS // 2), "prompt": TEXTS, "region": ["x", None] * 10}
+    assert suggested_groups(tmp_path, columns) == (
+        "could be a group: sex (`groups=['sex']` reports by it)"
+    )
+    assert Pool.open(tmp_path / "pool.parquet", groups=["sex"]).schema.groups == ("sex",)
+    many = {f"g{k}": ["f", "m"] * (ROWS // 2) for k in range(5)}
+    assert suggested_groups(tmp_path, many) == (
+        "could be groups: g0, g1, g2 and 2 more (`groups=['g0', 'g1', 'g2']` reports by them)"
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"Which of these {row} is it?" for row in range(ROWS)],
+        ["long " * 20, "longer " * 20] * (ROWS // 2),
+        [f"answer {row // 2 if row < 12 else row}" for row in range(ROWS)],
+        ["all the same"] * ROWS,
+        pa.array([b"\xff", b"a"] * (ROWS // 2)).view(pa.string()),
+        [None] * ROWS,
+    ],
+)
+def test_free_text_is_never_offered_as_a_group(tmp_path, values):
+    assert not suggested_groups(tmp_path, {"text": pa.array(values, pa.string())})
+
+
+SCORES = {
+    "ratings": [1 + row % 10 for row in range(ROWS)],
+    "logits": list(np.linspace(-3, 3, ROWS)),
+    "percent": list(np.linspace(0, 100, ROWS)),
+    "late": [0.5] * (ROWS - 1) + [7.0],
+}
+
+
+@pytest.mark.parametrize("case", SCORES)
+@pytest.mark.parametrize("statistics", [True, False])
+def test_a_score_that_cannot_be_a_probability_is_a_predicted_value(tmp_path, case, statistics):
+    path = tmp_path / "pool.parquet"
+    table = pa.table({"id": TEXTS, "score": SCORES[case]})
+    pq.write_table(table, path, write_statistics=statistics, row_group_size=7)
+    for choices in ({}, {"outputs": "score"}):
+        pool = Pool.open(path, **choices)
+        assert (pool.schema.task, pool.schema.pred) == ("regression", "score")
+        low, high = min(SCORES[case]), max(SCORES[case])
+        said = [each for each in pool.notices if "is no probability" in each]
+        assert len(said) == 1 and f"'score' runs from {low:g} to {high:g}," in said[0]
+        assert ("percentages" in said[0]) == (low >= 0)
+    with pytest.raises(PoolError, match="'score' is") as caught:
+        read(Pool.open(path, task="classification"))
+    assert 'task="regression"' in caught.value.hint
+    read(Pool.open(path, task="regression"))
+
+
+def read(pool: Pool) -> None:
+    for strip in pool.strips():
+        pool.read_block(strip)
+
+
+def test_beside_predictions_such_a_score_is_a_feature(tmp_path):
+    pq.write_table(
+        pa.table({"pred": ["a", "b"] * 10, "score": SCORES["logits"]}), tmp_path / "pool.parquet"
+    )
+    schema = Pool.open(tmp_path / "pool.parquet").schema
+    assert (schema.kind, schema.pred, schema.features) == ("pred", "pred", ("score",))
+
+
+def test_a_score_of_words_is_a_verdict(tmp_path):
+    pq.write_table(pa.table({"id": TEXTS, "score": ["C", "I"] * 10}), tmp_path / "pool.parquet")
+    schema = Pool.open(tmp_path / "pool.parquet").schema
+    assert (schema.task, schema.kind, schema.classes) == ("classification", "pred", ("C", "I"))
+
+
+@pytest.mark.parametrize("name", ["score", "scores", "probs", "probabilities", "proba"])
+def test_a_list_of_scores_is_refused_with_a_hint_that_works(tmp_path, name):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({name: [[0.2, 0.8]] * ROWS}), path)
+    with pytest.raises(PoolError, match="no column holds") as caught:
+        Pool.open(path)
+    assert f"`outputs={name!r}`" in caught.value.hint
+    assert Pool.open(path, outputs=name).schema.kind == "prob-list"
+
+
+def test_nested_scores_are_no_outputs(tmp_path):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"score": [{"value": 1}] * ROWS}), path)
+    with pytest.raises(PoolError, match="no column holds"):
+        Pool.open(path)
+    pq.write_table(pa.table({"score": [{"value": 1}] * ROWS, "pred": [0, 1] * 10}), path)
+    assert Pool.open(path).schema.outputs == ("pred",)
+
+
+def test_what_reads_a_single_probability_works(tmp_path):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({"id": TEXTS, "prob_spam": SCORE}), path)
+    with pytest.raises(PoolError, match="'prob_spam' is the only probability") as caught:
+        Pool.open(path)
+    spans = re.findall("`([^`]*)`", caught.value.hint)
+    choices = {name: ast.literal_eval(value) for name, value in (each.split("=") for each in spans)}
+    schema = Pool.open(path, **choices).schema
+    assert (schema.kind, schema.positive) == ("score", "spam")
+    assert schema.classes == ("not spam", "spam")
+
+
+def test_labels_of_text_are_not_offered_as_features(tmp_path):
+    columns = {"id": TEXTS, "pred": [0, 1] * 10, "label": ["a", "b"] * 10}
+    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
+    notices = "\n".join(Pool.open(tmp_path / "pool.parquet").notices)
+    assert "by their names: label" in notices and "features=" not in notices
+    pq.write_table(pa.table(columns | {"label": [0, 1] * 10}), tmp_path / "pool.parquet")
+    notices = "\n".join(Pool.open(tmp_path / "pool.parquet").notices)
+    assert "`features=[name]`" in notices
+    assert Pool.open(tmp_path / "pool.parquet", features=["label"]).schema.features == ("label",)

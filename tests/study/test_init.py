@@ -262,7 +262,8 @@ def test_the_notices_tell_a_newcomer_what_was_understood(place):
         "probabilities: columns prob_no, prob_yes",
         "ids: column 'id'",
         "features: x",
-        "not used: sex (`groups=[name]` reports by a column)",
+        "not used: sex",
+        "could be a group: sex (`groups=['sex']` reports by it)",
     )
 
 
