@@ -467,12 +467,8 @@ def _assign_roles(files: Files, choices: ColumnChoices, judged: str | None) -> S
     Whoever says that it is one, with `task`, is told of the first value that is none.
     """
     schema = assign_roles(files.schema, choices, judged)
-    if (
-        not judged
-        and choices.task is None
-        and schema.kind == "score"
-        and schema.outputs == ("score",)
-    ):
+    free = choices.task is None and not judged
+    if free and schema.kind == "score" and schema.outputs == ("score",):
         lowest, highest = files.find_range("score")
         if lowest < -TOLERANCE or highest > 1 + TOLERANCE:
             return assign_roles(files.schema, choices, score_is_value=True)
