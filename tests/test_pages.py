@@ -299,7 +299,11 @@ def test_every_requirement_that_is_shown_can_be_read():
 
 
 # Files of the study, and those that users name as they like.
-EXAMPLES = {"pool.parquet", "batch.csv", "labels.csv", "key.csv", "costs.csv", "train.parquet"}
+EXAMPLES = {
+    *("pool.parquet", "batch.csv", "labels.csv", "key.csv", "costs.csv", "train.parquet"),
+    # Of other programs.
+    *("display_predictions.json", "instances.json"),
+}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
