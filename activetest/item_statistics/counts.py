@@ -32,6 +32,12 @@ def true(code: int, outputs: Outputs, labels: Array | None) -> Array:
     return np.broadcast_to(hits, (len(outputs.pred), hits.shape[1])).astype(float)
 
 
+def of_class(outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the label is a class of the pool, whatever is predicted."""
+    hits = codes(outputs, labels) >= 0
+    return np.broadcast_to(hits, (len(outputs.pred), hits.shape[1])).astype(float)
+
+
 def cell(truth: int, predicted: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of class truth is predicted as class `predicted`."""
     return _indicate_both(outputs.pred == predicted, codes(outputs, labels) == truth)

@@ -10,16 +10,15 @@ Other labels give it another value, or none (0/0), except where two fractions ha
 - kappa, where two classes are predicted equally often; Matthews correlation, where all items are
   predicted as one class
 - averages of rates, areas under curves and classwise calibration, where changes cancel
-- weighted recall, which is the accuracy unless labels are of classes that the pool does not have
 
 tests/item_statistics/test_kinds.py counts them over all small pools. Counts decide, and not values
 of the metric, because most of these cases depend on the labels of other items, few of which are
 known, and end with the next label; and because values that are equal as fractions need not be equal
 as floating-point numbers, nor the other way round.
 
-So accuracy and macro-precision tell the predicted class from all others, precision of a class does
-so for items predicted as it and else tells nothing, recall and F1 of a class tell that class from
-all others, and macro-recall tells all classes apart.
+So accuracy, weighted recall and macro-precision tell the predicted class from all others, precision
+of a class does so for items predicted as it and else tells nothing, recall and F1 of a class tell
+that class from all others, and macro-recall tells all classes apart.
 """
 
 from functools import lru_cache

@@ -11,6 +11,10 @@ micro     the rate of the sums over all classes: every error is a false alarm of
 
 A label of a class that the pool does not have is a false alarm of the class that was predicted, and
 no class's miss; in the micro average it is both.
+
+Where a rate is divided by what weighs its class, as recall is, the weighted mean is a ratio of two
+sums over all classes: the share of right predictions among the items whose label is of a class that
+the pool has. So it is the accuracy where no label can be of another.
 """
 
 from dataclasses import dataclass
@@ -49,6 +53,8 @@ def metrics(rate: Rate, facts: Facts, argument: str | None) -> tuple[Metric, ...
     meant = arguments.parse_classes(rate.name, facts, argument, AVERAGES)
     if meant == "micro":
         return (_micro(rate, len(facts.classes)),)
+    if meant == "weighted" and rate.below == _IMPORTANCE[meant]:
+        return (_weighted_share(rate, facts),)
     if isinstance(meant, str):
         return (average(rate, len(facts.classes), add_to_brackets(rate.name, meant), meant),)
     return tuple(_of_class(rate, code, facts.classes[code]) for code in meant)
@@ -96,6 +102,22 @@ def _micro(rate: Rate, classes: int) -> Metric:
     name = add_to_brackets(rate.name, "micro")
     return ratio_metric(
         name, [statistic("zero_one")], above=above.tolist(), below=below.tolist(), upper=1.0
+    )
+
+
+def _weighted_share(rate: Rate, facts: Facts) -> Metric:
+    """The weighted mean of a rate that is a share of the items of each class: of those found."""
+    # Of 1, the errors, and the items whose label is one of the classes.
+    statistics, above, below = ["zero_one"], [1.0, -1.0], [1.0, 0.0]
+    if facts.open_classes or len(facts.classes) < 2:
+        statistics, above, below = ["zero_one", "of_class"], [1.0, -1.0, 0.0], [0.0, 0.0, 1.0]
+    return ratio_metric(
+        add_to_brackets(rate.name, "weighted"),
+        [statistic(each) for each in statistics],
+        above=above,
+        below=below,
+        upper=1.0,
+        undefined=rate.empty.format("any class"),
     )
 
 

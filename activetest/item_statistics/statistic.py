@@ -146,6 +146,7 @@ _MAKERS: dict[str, Maker] = {
     "fp": _make(counts.fp, cells=True, by_correctness=counts.fp_by_correctness),
     "fn": _make(counts.fn, cells=True),
     "true": _make(counts.true, cells=True),
+    "of_class": _make(counts.of_class, cells=True),
     "cell": _make(counts.cell, cells=True),
     "cost": _cost,
     "right_in": _make(bins.right_in, by_correctness=bins.right_in_by_correctness),

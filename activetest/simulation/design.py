@@ -78,8 +78,11 @@ def strategies(
     acquisitions: Sequence[str],
     selections: Sequence[str],
     powers: Sequence[float],
+    also: Sequence[str] = (),
 ) -> tuple[Choices, ...]:
     """One choice for every way to draw that these make, each once; common is what all share.
+
+    also are further metrics that acquisitions aim at which add up the information about each.
 
     Equal scores and choices between groups have no top and no power, the order of scores no power,
     and draws with replacement no top. Surrogates that cannot be augmented are not, where others
@@ -103,6 +106,8 @@ def strategies(
             "selection": Selection.DRAW.value if drawn else selection,
             "power": 1.0 if unscored or top else power,
         }
+        if catalog.fact("acquisition", acquisition, "NEEDS_KINDS"):
+            choices["also"] = tuple(also)
         if augmented and surrogate not in augmented:
             # It is compared with the others, for which that choice is.
             choices.pop("augment", None)

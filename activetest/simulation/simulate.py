@@ -106,7 +106,8 @@ def simulate(
         seed: Of every random number.
         estimators: What to estimate with.
         metrics: What to estimate. Default: the usual metrics of the pool.
-        aim: The metric that draws aim at. Default: the first.
+        aim: The metric that draws aim at. Default: the first, and for metric-information all
+            that `metrics` names.
         interval: "fixed", "anytime" or "posterior".
         save: A file of finished runs: those in it are not repeated, and the others are added.
         workers: Processes. Default: one per processor.
@@ -151,9 +152,11 @@ def simulate(
     grouped = bool(of_groups) and of_groups["question"] != Question.SURFACE
     with _opened(pool, given, grouped=grouped) as opened:
         roles = opened.schema.to_dict() | {"uri": opened.uri}
+        # The usual metrics are there to be compared, and nobody asked for draws for all of them.
+        further = metrics[1:] if aim is None else ()
         metrics = tuple(metrics) or default_metrics(roles["task"], roles["kind"])
         plan = Plan(
-            _strategies(given, of_groups, opened, metrics, aim, interval),
+            _strategies(given, of_groups, opened, metrics, aim, further, interval),
             tuple(estimators),
             metrics,
             tuple(sorted(set(budgets))),
@@ -249,9 +252,10 @@ def _strategies(
     pool: Pool,
     metrics: tuple[str, ...],
     aim: str | None,
+    further: Sequence[str],
     interval: str,
 ) -> tuple[Choices, ...]:
-    """Every way to draw that is compared."""
+    """Every way to draw that is compared; further are metrics after the one aimed at."""
     roles = pool.schema.to_dict() | {"uri": pool.uri}
     usual = "residual" if pool.schema.task == Task.REGRESSION else "agreement"
     common = {name: given.choices[name] for name in _SHARED if name in given.choices}
@@ -273,6 +277,13 @@ def _strategies(
         acquisitions=acquisitions,
         selections=given.choices.get("selection", (Choices.selection,)),
         powers=given.choices.get("power", (Choices.power,)),
+        also=[
+            metric.title
+            for name in further
+            for metric in specification.find_metrics(
+                name, specification.describe_pool(roles, common.get("costs"))
+            )
+        ],
     )
 
 

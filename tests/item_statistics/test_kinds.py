@@ -1,6 +1,7 @@
 """Kinds of labels, against the values of metrics in exact fractions over all small pools."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import prod
@@ -227,7 +228,7 @@ def tell_apart(name) -> Counter:
 COINCIDENCES = {
     "classwise-ece[2]": 42, "kappa": 110, "mcc": 90, "auroc[cat]": 36, "average-precision[cat]": 28,
     "balanced-accuracy": 102, "precision[weighted]": 92, "recall[cat]": 74, "recall[dog]": 78,
-    "recall[macro]": 102, "recall[weighted]": 135, "f1[cat]": 98, "f1[dog]": 90, "f1[macro]": 61,
+    "recall[macro]": 102, "f1[cat]": 98, "f1[dog]": 90, "f1[macro]": 61,
     "f1[weighted]": 76, "f-beta[2,cat]": 98, "f-beta[2,dog]": 90, "f-beta[2,macro]": 59,
     "f-beta[2,weighted]": 74, "specificity[cat]": 76, "specificity[dog]": 84,
     "specificity[macro]": 103, "specificity[weighted]": 66, "false-positive-rate[cat]": 76,
@@ -288,6 +289,7 @@ CAT, DOG, OWL = [0, 1, 1], [0, 1, 0], [0, 0, 2]
     ("names", "kinds"),
     [
         (["accuracy", "error", "precision[macro]", "precision[micro]", "ece"], [CAT, DOG, OWL]),
+        (["recall[weighted]", "recall[micro]"], [CAT, DOG, OWL]),
         (["precision[dog]"], [NOTHING, DOG, NOTHING]),
         (["recall[dog]", "f1[dog]", "specificity[dog]", "auroc[dog]"], [DOG, DOG, DOG]),
         (["recall[macro]", "balanced-accuracy", "f1[macro]", "kappa", "mcc"], [ALL, ALL, ALL]),
@@ -298,6 +300,24 @@ CAT, DOG, OWL = [0, 1, 1], [0, 1, 0], [0, 0, 2]
 def test_each_metric_has_its_kinds_for_each_predicted_class(names, kinds):
     for name in names:
         assert kinds_of(name, (0, 1, 2, 0))[:3].tolist() == kinds
+
+
+def test_weighted_recall_is_the_accuracy_among_labels_that_are_classes_of_the_pool():
+    """With open classes, too, it tells the predicted class from the pool's others alone."""
+    pred = PREDICTIONS[0]
+    opened = specification.find_metric("recall[weighted]", replace(FACTS, open_classes=True))
+    closed = specification.find_metric("recall[weighted]", FACTS)
+    outputs = Outputs(np.array(pred))
+    assert find_kinds(opened.statistics, outputs, 3)[:3].tolist() == [CAT, CAT, DOG]
+    exact = rate_of(recall, "weighted")
+    for labels in product((-1, *CODES), repeat=len(pred)):
+        expected, given = exact(pred, labels, None), np.array(labels, float)
+        if expected is None:
+            assert np.isnan(evaluate(opened, outputs, given))
+            continue
+        assert evaluate(opened, outputs, given) == pytest.approx(float(expected), abs=1e-12)
+        if -1 not in labels:
+            assert evaluate(closed, outputs, given) == pytest.approx(float(expected), abs=1e-12)
 
 
 def test_classes_of_equal_probability_are_of_one_kind_however_small_it_is():

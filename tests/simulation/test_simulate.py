@@ -7,6 +7,7 @@ import pytest
 
 from activetest.errors import ChoiceError, LabelError
 from activetest.pool.pool import Pool
+from activetest.simulation import simulate as simulations
 from activetest.simulation.simulate import simulate
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -248,3 +249,28 @@ def test_numbers_may_be_those_of_numpy():
 def test_settings_of_studies_alone_are_refused(name):
     with pytest.raises(ChoiceError, match=f"`{name}` is no setting of a simulation"):
         digits(**{name: None})
+
+
+def test_information_about_metrics_is_summed_over_all_that_are_named(monkeypatch):
+    """As in a study; other acquisitions aim at the first, and so do all where one is named."""
+    played = {}
+
+    def note(built, truth, plan, choices, seed):
+        played[choices.acquisition] = choices.metric, choices.also
+        return run(built, truth, plan, choices, seed)
+
+    run = simulations.run
+    monkeypatch.setattr(simulations, "run", note)
+    ways = {"surrogate": "linear", "augment": "none", "estimators": ("doubly-robust",)}
+    ways |= {"budgets": 4, "batch": 4, "runs": 2}
+    both = {"acquisition": ("metric-information", "bald")}
+    digits(metrics=("accuracy", "precision[2]", "recall[*]"), **ways, **both)
+    classes = tuple(f"recall[{code}]" for code in range(10))
+    assert played == {
+        "metric-information": ("accuracy", ("precision[2]", *classes)),
+        "bald": ("accuracy", ()),
+    }
+    digits(metrics=("accuracy", "precision[2]"), aim="recall[3]", **ways, **both)
+    assert set(played.values()) == {("recall[3]", ())}
+    digits(metrics=(), **ways, acquisition="metric-information")
+    assert played["metric-information"] == ("error", ())
