@@ -92,14 +92,32 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
             cache.unavailable[name],
             'restore it; `study.report(interval="fixed")` needs only what the rounds recorded',
         )
+    _check_packed(round, cache.size)
     surrogate: Surrogate = catalog.load("surrogates", catalog.bare_name(name)).restore(round.params)
     learned = getattr(surrogate, "augmented", None)
     if learned is not None and learned.max(initial=-1) >= cache.size:
-        raise StudyError(
-            f"the surrogate of round {round.number} learned items that this pool does not have",
-            "restore the study from a backup: what it had learned is not what the round wrote",
-        )
+        raise _explain_damage(round)
     return weigh_surrogate(surrogate, cache)
+
+
+def _check_packed(round: Round, size: int) -> None:
+    """Raises StudyError for more packed items than a pool of this size has.
+
+    A bit for an item becomes eight bytes: a crafted round would fill the memory.
+    """
+    try:
+        bits = np.asarray(round.params.get("augmented", ()), np.uint8)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _explain_damage(round) from error
+    if bits.size > -(-size // 8):
+        raise _explain_damage(round)
+
+
+def _explain_damage(round: Round) -> StudyError:
+    return StudyError(
+        f"the surrogate of round {round.number} learned items that this pool does not have",
+        "restore the study from a backup: what it had learned is not what the round wrote",
+    )
 
 
 def list_known_before(log: Log, number: int) -> Array:

@@ -134,7 +134,7 @@ def test_trees_that_saw_a_single_class_agree_and_items_are_drawn_until_they_do_n
     assert study.next(4).summary() == "round 4: 4 items with the largest scores"
 
 
-def test_items_that_the_pool_does_not_have_were_not_learned_from_it(study):
+def test_items_that_the_pool_does_not_have_were_not_learned_from_it(study, monkeypatch):
     init("pool.parquet", surrogate="forest", augment="none")
     study = StoredStudy.open()
     next_batch(study, 2)
@@ -142,6 +142,16 @@ def test_items_that_the_pool_does_not_have_were_not_learned_from_it(study):
     (first,) = study.log(cache).history
     last = np.zeros(cache.size + 1, bool)
     last[-1] = True
+    restored = []
+    monkeypatch.setattr("activetest.surrogates._nothing.unpack_positions", restored.append)
+    many = np.zeros(-(-cache.size // 8) + 1, np.uint8)
+    for packed in (many, many.tolist(), [300], ["a"], [[1], [2, 3]], None):
+        damaged = replace(first, params={**first.params, "augmented": packed})
+        with pytest.raises(StudyError, match="round 1 learned items that this pool does not have"):
+            restore_surrogate(damaged, cache)
+    # None of them was unpacked: a bit becomes eight bytes.
+    assert not restored
+    monkeypatch.undo()
     damaged = replace(first, params={**first.params, "augmented": np.packbits(last)})
     with pytest.raises(StudyError, match="round 1 learned items that this pool does not have"):
         restore_surrogate(damaged, cache)
