@@ -17,7 +17,9 @@ def ingest(
     labels: Annotated[
         str,
         Argument(
-            metavar="LABELS", help="CSV with id,label[,annotator][,status]; - reads standard input."
+            metavar="LABELS",
+            help="CSV with id,label[,annotator][,status], or what a labelling tool exports; - "
+            "reads standard input.",
         ),
     ] = "",
     replace: Annotated[
@@ -41,6 +43,11 @@ def ingest(
         bool,
         Option("--as-is", help="Take labels that are no class for classes never predicted."),
     ] = False,
+    columns: options.name_list(
+        "Column of a field of the answers (id, label, annotator or status).",
+        "--columns",
+        "FIELD=COL,...",
+    ) = None,
     undo: Annotated[bool, Option("--undo", help="Take the last file back. Use it alone.")] = False,
     study: options.Folder = None,
 ) -> None:
@@ -49,6 +56,7 @@ def ingest(
 
     changes: dict[str, Any] = {"replace": replace, "dry_run": dry_run, "as_is": as_is}
     changes |= {"map": map, "missing": options.split_names(missing) or ()}
+    changes |= {"columns": options.split_pairs("--columns", columns)}
     if undo == bool(labels) or (undo and any(changes.values())):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
     current = Study.open(study)

@@ -10,8 +10,13 @@ from activetest.cli import options, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError
 
-FORMATS = ("csv", "jsonl")
-EXAMPLES = ("activetest next -n 20 --show text -o batch.csv",)
+# As those of the library, which waits for nothing here.
+FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx")
+_BINARY = ("xlsx",)
+EXAMPLES = (
+    "activetest next -n 20 --show text -o batch.csv",
+    "activetest next -n 20 --show text --format label-studio -o tasks.json",
+)
 
 
 def next_items(
@@ -41,6 +46,14 @@ def next_items(
         ),
     ] = None,
     format: options.one_value("Output format.", "--format", FORMATS, type=str) = "csv",
+    config: Annotated[
+        bool,
+        Option(
+            "--config",
+            help="Draw nothing: print the configuration of label-studio or argilla for these "
+            "columns and the classes.",
+        ),
+    ] = False,
     spreadsheet: Annotated[
         bool,
         Option("--spreadsheet", help="Put an apostrophe before ids that a spreadsheet would run."),
@@ -58,6 +71,13 @@ def next_items(
         raise ChoiceError("-n says how many items to draw, and --again draws none", "leave out -n")
     file = None if output is None or str(output) == "-" else output
     columns = options.split_names(show) or ()
+    if config:
+        if new or force or spreadsheet or (count, again, file) != (None, None, None):
+            raise ChoiceError("--config goes with --format and --show alone", "leave out the rest")
+        streams.write(Study.open(study).labelling_config(format, show=columns))
+        return
+    if format in _BINARY and file is None:
+        raise ChoiceError(f"{format} is no text", "write it to a file: -o batch.xlsx")
     settings: dict[str, Any] = {
         "new": new,
         "show": columns,

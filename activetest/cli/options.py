@@ -169,6 +169,17 @@ def split_names(values: Names) -> tuple[str, ...] | None:
     return split_list(Kind.NAMES, values) if values else None
 
 
+def split_pairs(flag: str, values: Names) -> dict[str, str]:
+    """{name: value} of texts such as "id=image,label=choice". Raises ChoiceError for another."""
+    pairs = [text.partition("=") for text in split_names(values) or ()]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise ChoiceError(
+                f"{flag} is {name + sign + value!r}", f"for example {flag} id=image,label=choice"
+            )
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
 def split_metrics(values: Names) -> tuple[str, ...] | None:
     """Every metric that was given: commas in brackets belong to the name."""
     return split_list(Kind.METRICS, values) if values else None

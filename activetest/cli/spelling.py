@@ -52,6 +52,7 @@ class Takes(StrEnum):
     PAIR = "two values, joined by a comma"
     REPEATED = "the option once for each"
     MAPPING = "a file, where Python takes a mapping as well"
+    PAIRS = "name=value, joined by commas, where Python takes a mapping"
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ _INGEST = {
     "map": Parameter("--map", Takes.MAPPING),
     "missing": Parameter("--missing", Takes.NAMES),
     "as_is": Parameter("--as-is", Takes.NOTHING),
+    "columns": Parameter("--columns", Takes.PAIRS),
     **_DRY_RUN,
 }
 _METHODS = {
@@ -168,6 +170,12 @@ CALLS = {
     "Study.open": Call("", _FOLDER, ("folder",)),
     "study.change": Call("activetest init", {**_DRY_RUN, **_SETTINGS}),
     "study.next": Call("activetest next", _NEXT, ("n",)),
+    "study.labelling_config": Call(
+        "activetest next",
+        {name: _NEXT[name] for name in ("format", "show")},
+        ("format",),
+        "--config",
+    ),
     "study.ingest": Call("activetest ingest", _INGEST, ("labels",)),
     "study.undo": Call("activetest ingest", ending="--undo"),
     "study.report": Call("activetest report", _REPORT),
@@ -308,8 +316,9 @@ def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
     """An option with its value, as a shell takes it; None where it cannot be written."""
     if parameter.takes == Takes.NOTHING:
         return parameter.flag if isinstance(node, ast.Constant) and node.value is True else None
-    if parameter.takes == Takes.MAPPING and isinstance(node, ast.Dict | ast.Attribute):
-        return f"{parameter.flag} FILE"
+    mapping = parameter.takes in (Takes.MAPPING, Takes.PAIRS)
+    if mapping and isinstance(node, ast.Dict | ast.Attribute):
+        return _write_mapping(parameter, node)
     match node:
         case ast.List(elts=nodes) | ast.Tuple(elts=nodes):
             values = [_read_value(each) for each in nodes]
@@ -326,6 +335,25 @@ def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
     joined = ",".join(texts)
     bare = all(value is not None and value.bare for value in values)
     return f"{parameter.flag} {joined if bare else shlex.quote(joined)}".strip()
+
+
+def _write_mapping(parameter: Parameter, node: ast.Dict | ast.Attribute) -> str | None:
+    """An option with a mapping: a file, or its pairs where the option reads them as they are."""
+    if parameter.takes == Takes.MAPPING:
+        return f"{parameter.flag} FILE"
+    if not isinstance(node, ast.Dict):
+        return None
+    found = [
+        (None if key is None else _read_value(key), _read_value(value))
+        for key, value in zip(node.keys, node.values, strict=True)
+    ]
+    texts = [
+        f"{key.text}={value.text}" for key, value in found if key is not None and value is not None
+    ]
+    exact = all(text.count("=") == 1 and "," not in text and text == text.strip() for text in texts)
+    if not texts or len(texts) < len(found) or not exact:
+        return None
+    return f"{parameter.flag} {shlex.quote(','.join(texts))}"
 
 
 def _can_join(texts: list[str], takes: Takes) -> bool:

@@ -8,7 +8,8 @@ A file of this family states at its head what it is and which of the functions b
                 is said, of the files of one program; less of tables that any program writes
     POOL        it has read_pool
     ANSWERS     it has read_answers
-    TASKS       it has write_tasks
+    TASKS       it has write_tasks and list_columns
+    CONFIG      it has write_config
 
     recognise(head: FileHead) -> bool
         Whether a file is of this format, by its content. Cheap, and never raises.
@@ -16,9 +17,16 @@ A file of this family states at its head what it is and which of the functions b
         The rows, as tables of one schema, of which there is at least one. `id` is a column that
         stays text. Raises PoolError, naming the file and the place in it.
     read_answers(content: bytes, name: str, *, columns: Mapping[str, str]) -> Iterator[dict]
-        Answers of annotators: place, id, label, annotator and status, as text. Raises LabelError.
-    write_tasks(...) -> bytes
-        A batch as a file that annotators get.
+        Answers of annotators: place ("line 3"), id and label, and annotator and status where there
+        are some. Values are text, numbers, true/false or None. `columns` says {field: column} where
+        that cannot be known. Raises LabelError, naming the file and the place in it.
+    write_tasks(rows, columns, *, orders: Sequence[int], classes: Sequence[str]) -> bytes
+        A batch as a file that annotators get: its rows and columns, the place of each item in the
+        order of drawing, and the classes.
+    list_columns(content: bytes, name: str) -> set[str]
+        The columns that tasks show. Raises LabelError for what write_tasks did not write.
+    write_config(columns: Sequence[str], classes: Sequence[str]) -> str
+        What the tool needs to know to show such tasks and to offer the classes.
 
 What a reader has to say about a file stands in the schema's metadata under the key `activetest`,
 as JSON, of which all but the format may be missing:

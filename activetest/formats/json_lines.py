@@ -3,15 +3,16 @@
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from activetest.errors import PoolError
+from activetest.errors import LabelError, PoolError
+from activetest.formats._answers import find_fields, read_objects
 from activetest.formats._errors import raising_parse_errors
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.safe_text import first_line
@@ -21,6 +22,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".json")
 # Logs of many programs are lines of JSON too.
 PRECEDENCE = -1
 POOL = True
+ANSWERS = True
 
 # Bytes read at once, and letters of an object that is no line: at first, and at most.
 _BLOCK = 2**24
@@ -67,6 +69,24 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     for block in _read_blocks(path):
         with raising_parse_errors(path):
             yield pyarrow.json.read_json(io.BytesIO(block), parse_options=options)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """A row per object with an id and a label. Raises LabelError."""
+    rows = list(read_objects(content, name, "row"))
+    if not rows:
+        raise LabelError(f"{name} is empty", "give one JSON object with id and label per line")
+    found = find_fields(list(dict.fromkeys(key for _, row in rows for key in row)), columns, name)
+    for place, row in rows:
+        missing = [found[field] for field in ("id", "label") if found[field] not in row]
+        if missing:
+            raise LabelError(
+                f"{name}, {place}: there is no {missing[0]!r}", "an empty label is written as null"
+            )
+        answer = {field: row[column] for field, column in found.items() if column in row}
+        yield {"place": place} | answer
 
 
 def _keep_dates_as_text(kind: pa.DataType) -> pa.DataType:

@@ -1,18 +1,23 @@
 """Parquet: what a study reads, as it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from activetest.errors import LabelError
+from activetest.formats._answer_tables import read_batches
 from activetest.formats._errors import raising_parse_errors
 from activetest.nouns.file_head import FileHead
+from activetest.safe_text import first_line
 
 TITLE = "Parquet"
 SUFFIXES = (".parquet",)
 PRECEDENCE = -1
 POOL = True
+ANSWERS = True
 
 _AGAIN = "the file is damaged; write or copy it again"
 
@@ -29,3 +34,18 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
         yield file.schema_arrow.empty_table()
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of columns id, label[, annotator][, status]. Raises LabelError."""
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        yield from read_batches(
+            file.schema_arrow, lambda names: file.iter_batches(columns=names), name, columns
+        )
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise LabelError(
+            f"{name} cannot be read: {first_line(error)}", "write it again, or save it as CSV"
+        ) from error

@@ -7,13 +7,14 @@ import csv
 import io
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
 
 from activetest.errors import LabelConflict, LabelError
+from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.arguments import read_path
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
@@ -52,7 +53,7 @@ def read_labels(
     for two different answers about one item by one annotator.
     """
     name = name_source(path)
-    rows = _parse_rows(read_text(path, name, stdin), name)
+    rows = parse_rows(read_text(path, name, stdin), name)
     return merge_repeated(map(edit, rows) if edit else rows, name)
 
 
@@ -93,14 +94,23 @@ def name_source(path: str | PathLike[str]) -> str:
 
 def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> str:
     """The whole file, without a byte-order mark. Raises LabelError where it cannot be read."""
+    return decode_text(read_content(path, name, stdin), name)
+
+
+def read_content(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> bytes:
+    """The whole file. Raises LabelError where it cannot be read."""
     if str(path) != "-":
         path = read_path("labels", path, LabelError)
     try:
-        content = _read_bytes(path, stdin)
+        return _read_bytes(path, stdin)
     except FileNotFoundError as error:
         raise LabelError(f"there is no file {name}", "check the path of the labels") from error
     except OSError as error:
         raise LabelError(f"{name} cannot be read: {error.strerror}", "check the path") from error
+
+
+def decode_text(content: bytes, name: str) -> str:
+    """The text of a file, without a byte-order mark. Raises LabelError."""
     if is_utf16(content):
         raise LabelError(f"{name} looks like UTF-16", "save it as UTF-8 CSV")
     try:
@@ -124,16 +134,22 @@ def _read_bytes(path: str | PathLike[str], stdin: BinaryIO | None) -> bytes:
     return stdin.read()
 
 
-def _parse_rows(text: str, name: str) -> Iterator[Label]:
-    """One Label per row that is not blank. Raises LabelError."""
-    delimiter = find_delimiter(text, ("id", "label"))
+def parse_rows(
+    text: str, name: str, columns: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Label]:
+    """One Label per row of CSV that is not blank. Raises LabelError.
+
+    columns  {field: column} where a column is not called like its field
+    """
+    delimiter = find_delimiter(text, [columns.get(field, field) for field in ("id", "label")])
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next((row for row in lines if any(map(str.strip, row))), None)
         if header is None:
             raise LabelError(f"{name} is empty", _EXPECTED)
         header = [column.strip() for column in header]
-        check_header(header, name)
+        fields = {column: field for field, column in find_columns(header, columns, name).items()}
+        check_header([fields.get(column, column) for column in header], name)
         for row in lines:
             if not row:
                 continue
@@ -144,7 +160,9 @@ def _parse_rows(text: str, name: str) -> Iterator[Label]:
                     f"{where}: {len(row)} fields, and the header has {len(header)}",
                     f"quote labels that hold a {_DELIMITERS[delimiter]}",
                 )
-            yield parse_row(dict(zip(header, row, strict=True)), place, where)
+            named = zip(header, row, strict=True)
+            answer = {fields[column]: cell for column, cell in named if column in fields}
+            yield parse_row(answer, place, where)
     except csv.Error as error:
         raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
 

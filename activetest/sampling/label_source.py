@@ -1,12 +1,14 @@
 """Labels, however they come: a file, a frame, a mapping from ids, or rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from activetest.errors import LabelError
-from activetest.labels import files, values
+from activetest.errors import ChoiceError, LabelError
+from activetest.labels import exports, files, values
 from activetest.labels.files import Edit, Label
+from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.arguments import read_path
 
 
@@ -16,28 +18,39 @@ def read_label_source(
     stdin: BinaryIO | None = None,
     edit: Edit | None = None,
     id_prefix: str = "",
+    columns: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, list[Label]]:
     """The name of the source in messages and in the ledger, and its rows.
 
-    labels     the path of a label file (`-` is standard input), a frame with the columns id and
-               label, a mapping from id to label, a pandas Series indexed by id, or rows: an
-               iterable of mappings with the keys id and label
+    labels     the path of a file of labels in any format (`-` is standard input), a frame with the
+               columns id and label, a mapping from id to label, a pandas Series indexed by id, or
+               rows: an iterable of mappings with the keys id and label
     edit       changes rows before those about one item are compared
     id_prefix  stands before whole numbers that are ids of a mapping or a Series
+    columns    {field: column} of a file or a frame whose columns have other names
 
     Raises LabelError for anything else, and for what cannot be a label; LabelConflict for two
     different answers about one item by one annotator.
     """
     if isinstance(labels, str | PathLike):
         path = "-" if labels == "-" else read_path("labels", labels, LabelError)
-        return files.name_source(path), files.read_labels(path, stdin=stdin, edit=edit)
+        return files.name_source(path), exports.read_answers(
+            path, stdin=stdin, edit=edit, columns=columns
+        )
     # A label file needs none of this.
     from activetest.pool import frames
 
     if frames.is_frame(labels):
         name = "the frame"
-        columns = frames.read_columns(labels, error=LabelError)
-        return name, values.read_columns(columns, name, edit=edit)
+        found: Mapping[str, Sequence[Any]] = frames.read_columns(labels, error=LabelError)
+        if columns:
+            named = find_columns(list(found), columns, name)
+            found = {field: found[column] for field, column in named.items()}
+        return name, values.read_columns(found, name, edit=edit)
+    if columns:
+        raise ChoiceError(
+            "`columns` is about files and frames", "leave it out, and call the keys id and label"
+        )
     if values.is_mapping(labels):
         name = "the mapping"
         return name, values.read_mapping(labels, name, edit=edit, id_prefix=id_prefix)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from activetest import atomic
@@ -12,6 +13,7 @@ from activetest.labels.files import Label
 from activetest.labels.mapping import make_edit, read_label_map
 from activetest.labels.values import is_mapping
 from activetest.ledger.ledger import Answer, LedgerMoved, Record, RetractedFile
+from activetest.nouns.answer_fields import check_columns
 from activetest.nouns.log import DECLINED, PENDING
 from activetest.parallel import one_blas_thread
 from activetest.safe_text import escape_controls
@@ -96,6 +98,7 @@ def ingest(
     map: Any = None,
     missing: str | Iterable[str] = (),
     as_is: bool = False,
+    columns: Mapping[str, str] = MappingProxyType({}),
     stdin: BinaryIO | None = None,
 ) -> Ingested:
     """Add labels to the study: of a file, standard input (`-`), a frame, a mapping, or rows.
@@ -103,6 +106,7 @@ def ingest(
     map      a mapping from labels to classes, or the path of a file that is one
     missing  words that stand for no label yet
     as_is    take labels that are no class for classes that the model never predicts
+    columns  {field: column} of a file or a frame whose columns are not called like their fields
 
     Raises LabelError for a file, id or label that makes no sense, LabelConflict for a label that
     contradicts a known one unless `replace`; then nothing is taken.
@@ -115,7 +119,10 @@ def ingest(
     edit = edit if is_mapping(labels) else label_checks.make_restorer(cache, edit)
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
-    source, rows = read_label_source(labels, stdin=stdin, edit=edit, id_prefix=prefix)
+    fields = check_columns(columns)
+    source, rows = read_label_source(
+        labels, stdin=stdin, edit=edit, id_prefix=prefix, columns=fields
+    )
     while True:
         open_classes = bool(study.pool.get("open_classes"))
         answers = label_checks.read_answers(rows, cache, source, open_classes=open_classes)

@@ -4,17 +4,20 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from activetest import atomic, overwrite
+from activetest import atomic, catalog, overwrite
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError, StorageError
-from activetest.labels import files, values
+from activetest.formats import FAMILY
+from activetest.labels import exports, files
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Answer, Draw, LedgerMoved, Record
+from activetest.nouns.answer_fields import FIELDS, ID, ORDER, find_keys
 from activetest.nouns.arguments import read_path
 from activetest.nouns.choices import Selection
 from activetest.nouns.log import LABELLED, PENDING
@@ -26,19 +29,21 @@ from activetest.sampling.plan import plan_round
 from activetest.study.config import parse_schema
 from activetest.study.folder import raising_storage_errors
 from activetest.study.label_checks import make_normaliser
-from activetest.study.results import Batch
+from activetest.study.results import FORMATS, Batch
 from activetest.study.stored import StoredStudy, find_items
 
 # Bytes in which a batch names its columns.
 _HEAD = 2**16
 # The columns of a batch that are not the pool's.
-_COLUMNS = ("id", "label", "annotator", "status", "again")
+_COLUMNS = (*FIELDS, ORDER, ID, "again")
 # What is only read: the key in study.toml of its address, and what messages call it.
 _INPUTS = {
     "uri": "the pool",
     "train": "the file of training rows",
     "surrogates": "the file of other models",
 }
+# What a batch of JSON lines is in the family of file formats.
+_JSON_LINES = "json-lines"
 # How many items are drawn where nobody names a number.
 USUAL_COUNT = 10
 
@@ -97,16 +102,16 @@ def save_batch(
         if path.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(path))
         if path.exists() and not path.is_file():
-            with open(path, "w", encoding="utf-8", newline="") as file:
+            with open(path, "wb") as file:
                 batch = make_batch()
-                file.write(batch.to(format) if batch.rows else "")
+                file.write(batch.encode(format) if batch.rows else b"")
             return batch
         # The file that a link points to is replaced, not the link.
         path = path.resolve()
         with atomic.replacing_file(path, durable=True) as building:
-            with open(building, "w", encoding="utf-8", newline="") as file:
+            with open(building, "wb") as file:
                 batch = make_batch()
-                file.write(batch.to(format))
+                file.write(batch.encode(format))
             # Somebody may have saved labels there since.
             _protect_file(study, path, force=force)
             if not batch.rows:
@@ -135,6 +140,30 @@ def _expects_draws(study: StoredStudy, record: Record) -> bool:
     known = resolve_answers(record.answers).values()
     labels = [label for status, label in known if status == LABELLED]
     return bool(expects_draws(study.choices, labels, training=bool(study.pool.get("train"))))
+
+
+def check_format(format: str) -> None:
+    """Raises ChoiceError where batches cannot be written in this one of FORMATS."""
+    if format in catalog.names(FAMILY):
+        ready = getattr(catalog.load(FAMILY, format), "check_ready", None)
+        if ready:
+            ready()
+
+
+def write_config(study: StoredStudy, format: str, show: Sequence[str]) -> str:
+    """The configuration of a labelling tool for such batches. Raises ChoiceError."""
+    known = [
+        name
+        for name in FORMATS
+        if name in catalog.names(FAMILY) and catalog.fact(FAMILY, name, "CONFIG")
+    ]
+    if format not in known:
+        raise ChoiceError(
+            f"`format={format!r}` needs no configuration", f"choose from {', '.join(known)}"
+        )
+    check_request(study, USUAL_COUNT, show)
+    written: str = catalog.load(FAMILY, format).write_config(show, parse_schema(study.pool).classes)
+    return written
 
 
 def _list_pending(record: Record) -> list[Draw]:
@@ -179,9 +208,12 @@ def _fill_batch(
         for column, values in shown.items():
             for row, value in zip(rows, values, strict=True):
                 row[column] = value
+    places = {draw.id: at for at, draw in enumerate(study.ledger.record().draws, 1)}
+    orders = tuple(places[id] for id in ids)
     last = max((draw.round for draw in items), default=None)
     columns = ("id", "label", *dict.fromkeys(show))
-    return Batch(last, rows, repeated, columns, deterministic, study, requested)
+    batch = Batch(last, rows, repeated, columns, deterministic, study, requested)
+    return replace(batch, orders=orders)
 
 
 def _protect_file(study: StoredStudy | None, path: Path, *, force: bool) -> None:
@@ -237,7 +269,9 @@ def _find_pool_columns(study: StoredStudy) -> set[str]:
     """The columns that a batch may show; none where the pool cannot be opened."""
     try:
         names = study.open_pool().files.schema.names
-        return {written for name in names for written in (name, neutralise_cell(name))}
+        return {written for name in names for written in (name, neutralise_cell(name))} | {
+            key for lower in (False, True) for key in find_keys(names, lower=lower).values()
+        }
     except (OSError, PoolError):
         return set()
 
@@ -267,22 +301,26 @@ def _read_batch(path: Path) -> tuple[list[files.Label], set[str]]:
 
     Raises LabelError for another file. One that does not begin as a batch is not read whole.
     """
+    name = str(path)
+    problem = f"{path} is there already, and is no batch that can be replaced"
+    hint = "write to another file, or replace it: `force=True`"
     with open(path, "rb") as file:
         beginning = file.read(_HEAD)
-    if b"\0" in beginning or not all(name in beginning for name in (b"id", b"label")):
-        raise LabelError(
-            f"{path} is there already, and is no batch that can be replaced",
-            "write to another file, or replace it: `force=True`",
-        )
+        format = exports.find_answer_format(beginning, name)
+        if format is None and not all(each in beginning for each in (b"id", b"label")):
+            raise LabelError(problem, hint)
+        if format not in (None, _JSON_LINES, *FORMATS):
+            raise LabelError(problem, hint)
+        content = beginning + file.read()
     try:
-        return files.read_labels(path), files.read_columns(path)
+        rows = exports.parse_content(content, name)
+        if format is None:
+            return rows, files.read_columns(path)
+        if format == _JSON_LINES:
+            lines = map(json.loads, filter(str.strip, content.decode().splitlines()))
+            return rows, {key for line in lines for key in line}
+        return rows, catalog.load(FAMILY, format).list_columns(content, name)
     except LabelError as error:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            found = [json.loads(line) for line in lines]
-            return values.read_rows(found, name=str(path)), set().union(*found)
-        except (OSError, ValueError, RecursionError, LabelError):
-            raise LabelError(
-                f"{path} is there already, and is no batch that can be replaced: {error.problem}",
-                "write to another file, or replace it: `force=True`",
-            ) from error
+        raise LabelError(f"{problem}: {error.problem}", hint) from error
+    except (ValueError, RecursionError) as error:
+        raise LabelError(problem, hint) from error

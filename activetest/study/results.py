@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from activetest.errors import ChoiceError
 from activetest.nouns import report as nouns
 from activetest.nouns.choices import Augmentation, Choices, Question, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from activetest.pool.schema import Schema
     from activetest.study.stored import StoredStudy
 
-FORMATS = ("csv", "jsonl")
+# What a batch is written as; all but the first two are file formats with tasks.
+FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx")
+# Of these, what is no text.
+BINARY_FORMATS = ("xlsx",)
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class Batch:
                 interest
     spreadsheet  CSV is for a spreadsheet: ids that it would run get an apostrophe in front
     again     its items have labels already, and somebody else is to look at them
+    orders    of each item, its place among all that the study has drawn, from 1
     """
 
     round: int | None
@@ -86,6 +91,7 @@ class Batch:
     requested: int | None = field(default=None, repr=False, compare=False)
     spreadsheet: bool = False
     again: bool = False
+    orders: tuple[int, ...] = ()
 
     @property
     def ids(self) -> list[str]:
@@ -180,13 +186,83 @@ class Batch:
             return None
         return "".join(_write_json(row) + "\n" for row in self.rows)
 
+    @overload
+    def to_label_studio(self) -> str: ...
+    @overload
+    def to_label_studio(self, path: str | Path, *, force: bool = False) -> None: ...
+    def to_label_studio(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
+        """Tasks for Label Studio's import: as JSON, or written to a file as to_csv does.
+
+        >>> print(study.next(1).to_label_studio(), end="")
+        [
+        {"data": {"activetest_id": "digit-1754", "activetest_order": "0000061"}}
+        ]
+
+        The data of a task holds the id, the place in the order of drawing, and the shown columns,
+        whose names keep letters and digits of ASCII and underscores. It holds no prediction.
+        """
+        return self._write_tasks("label-studio", path, force=force)
+
+    @overload
+    def to_argilla(self) -> str: ...
+    @overload
+    def to_argilla(self, path: str | Path, *, force: bool = False) -> None: ...
+    def to_argilla(self, path: str | Path | None = None, *, force: bool = False) -> str | None:
+        """Records for Argilla's `dataset.records.from_json`: as JSON, or written to a file.
+
+        >>> record = study.next(1).to_argilla().splitlines()[1]
+        >>> print(record[: record.index("fields")])
+        {"id": "digit-1754", "
+
+        Id and order stand in the metadata, too. Shown columns are fields, in lower case.
+        """
+        return self._write_tasks("argilla", path, force=force)
+
+    @overload
+    def to_xlsx(self) -> bytes: ...
+    @overload
+    def to_xlsx(self, path: str | Path, *, force: bool = False) -> None: ...
+    def to_xlsx(self, path: str | Path | None = None, *, force: bool = False) -> bytes | None:
+        """An Excel workbook with a list of the classes: its bytes, or written to a file.
+
+        >>> study.next(2).to_xlsx("batch.xlsx")
+
+        All texts are cells of text, and no formulas. Raises ChoiceError without openpyxl
+        (`pip install 'activetest[xlsx]'`), and for an id that no cell can hold.
+        """
+        if path is not None:
+            self._save(path, "xlsx", force=force)
+            return None
+        return self.encode("xlsx")
+
     def to(self, format: str) -> str:
-        """The batch in one of FORMATS.
+        """The batch as text: in one of FORMATS but xlsx.
 
         >>> study.next(2).to("csv").splitlines()[1]
         'digit-1754,'
         """
-        return self.to_csv() if format == "csv" else self.to_jsonl()
+        if format in BINARY_FORMATS:
+            raise ChoiceError(f"{format} is no text", "write it to a file: `study.next(path=path)`")
+        if format == "csv":
+            return self.to_csv()
+        return self.to_jsonl() if format == "jsonl" else self.encode(format).decode()
+
+    def encode(self, format: str) -> bytes:
+        """The batch as the content of a file: in one of FORMATS.
+
+        >>> study.next(2).encode("csv").splitlines()[0]
+        b'id,label'
+        """
+        if format in ("csv", "jsonl"):
+            return self.to(format).encode()
+        from activetest import catalog
+        from activetest.study.config import parse_schema
+
+        orders = self.orders or tuple(range(1, len(self.rows) + 1))
+        classes = parse_schema(self.study.pool).classes if self.study else ()
+        tasks = catalog.load("formats", format)
+        written: bytes = tasks.write_tasks(self.rows, self.columns, orders=orders, classes=classes)
+        return written
 
     def summary(self) -> str:
         """One line about this batch.
@@ -240,6 +316,12 @@ class Batch:
             value = row.get(name, "")
             shown = isinstance(value, str) and (name != "id" or self.spreadsheet)
             yield neutralise_cell(value) if shown else value
+
+    def _write_tasks(self, format: str, path: str | Path | None, *, force: bool) -> str | None:
+        if path is None:
+            return self.to(format)
+        self._save(path, format, force=force)
+        return None
 
     def _save(self, path: str | Path, format: str, *, force: bool) -> None:
         from activetest.study.next import save_batch

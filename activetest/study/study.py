@@ -196,7 +196,8 @@ class Study:
             show: Columns of the pool that the batch shows beside the ids.
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
-            format: Of the file: "csv" or "jsonl".
+            format: Of the file: "csv", "jsonl", "label-studio", "argilla" or "xlsx", which needs
+                openpyxl. `labelling_config` writes what the two tools need besides.
             spreadsheet: The CSV is for a spreadsheet: ids that it would run as formulas get an
                 apostrophe in front, as shown texts always do. `ingest` takes it away.
             force: Replace the file at path also where it is no batch, or has labels that the study
@@ -211,13 +212,14 @@ class Study:
         """
         from dataclasses import replace
 
-        from activetest.study.next import check_request, next_batch, save_batch
+        from activetest.study.next import check_format, check_request, next_batch, save_batch
 
         count = read_count("n", n, "it must be a whole number, for example 20")
         columns, new = read_names("show", show), read_flag("new", new)
         spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
         if read_name("format", format) not in FORMATS:
             raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
+        check_format(format)
         stored = self._current()
         if spreadsheet and format != "csv":
             raise ChoiceError(
@@ -245,6 +247,26 @@ class Study:
         return draw() if path is None else save_batch(stored, path, format, draw, force=force)
 
     @_with_known_names
+    def labelling_config(self, format: str, *, show: str | Sequence[str] = ()) -> str:
+        """How a labelling tool shows the tasks of `next`, and which classes it offers.
+
+        >>> print(study.labelling_config("label-studio", show="ink").splitlines()[1].strip())
+        <Text name="item" value="$ink"/>
+
+        Args:
+            format: "label-studio", for the labelling interface of a project, or "argilla", for
+                `rg.Settings.from_json`.
+            show: Columns of the pool that the tasks show.
+
+        Raises:
+            ChoiceError: The format has no configuration, or a column cannot be shown.
+            PoolError: The pool has no such column.
+        """
+        from activetest.study.next import write_config
+
+        return write_config(self._current(), read_name("format", format), read_names("show", show))
+
+    @_with_known_names
     def ingest(
         self,
         labels: Any,
@@ -254,6 +276,7 @@ class Study:
         map: Any = None,
         missing: str | Sequence[str] = (),
         as_is: bool = False,
+        columns: Mapping[str, str] | None = None,
     ) -> "Ingested":
         """Add labels to the study: all of them or none. What is known already changes nothing.
 
@@ -262,9 +285,11 @@ class Study:
         the mapping: 2 new; 1 item pending
 
         Args:
-            labels: A CSV file, a frame, a mapping from id to label, or rows: mappings with id and
+            labels: A file, a frame, a mapping from id to label, or rows: mappings with id and
                 label. Files, frames and rows may have an annotator and a status (labelled or
                 declined) as well; other columns are left alone. An empty label is still to come.
+                Files are CSV, JSON Lines, Excel workbooks, Parquet, Arrow, and exports of Label
+                Studio, Argilla and Prodigy: the content decides.
             replace: Let labels contradict earlier ones by the same annotator.
             dry_run: Count, and change nothing.
             map: Which class a label stands for: a mapping, or the path of a CSV file with the
@@ -272,6 +297,8 @@ class Study:
             missing: Words that stand for no label yet, such as "N/A".
             as_is: Take labels that are no class for classes that the model never predicts, also
                 where none of them is a class, or where they are words such as "N/A".
+            columns: Which columns hold the id, label, annotator or status of a file or a frame
+                that calls them otherwise: {"id": "image", "label": "choice"}.
 
         Raises:
             LabelError: An id is not in the pool, or a label makes no sense there.
@@ -292,6 +319,7 @@ class Study:
             map=map,
             missing=read_names("missing", missing),
             as_is=read_flag("as_is", as_is),
+            columns={} if columns is None else columns,
             stdin=stdin,
         )
 

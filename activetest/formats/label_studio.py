@@ -1,0 +1,315 @@
+"""Label Studio: tasks for its import, and its exports JSON, JSON_MIN, CSV and TSV.
+
+The full JSON is a list of tasks `{"id", "data": {...}, "annotations": [{"completed_by",
+"was_cancelled", "result": [{"from_name", "type", "value": {...}}]}]}`, with `completions` in place
+of `annotations` in old versions. JSON_MIN, CSV and TSV have a row per annotation: the keys of the
+data, one column per question, and annotator, annotation_id, created_at, updated_at, lead_time. They
+leave out skipped tasks. The id of a row is Label Studio's own, or what the data calls so.
+
+Source: label_studio_sdk, converter/converter.py and converter/exports/csv2.py.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from activetest.errors import LabelError
+from activetest.formats._answers import (
+    check_type,
+    find_question,
+    make_pattern,
+    read_objects,
+    read_text,
+    take_single,
+)
+from activetest.formats._tasks import write_scalar
+from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column, list_names
+from activetest.nouns.file_head import FileHead
+
+TITLE = "Label Studio's tasks and exports"
+SUFFIXES = (".json", ".csv", ".tsv")
+ANSWERS = True
+TASKS = True
+CONFIG = True
+
+# The control that asks, in the configuration that is written here.
+_CONTROL, _OBJECT = "label", "item"
+# Where the answer of a control of each type stands.
+_TYPES = {"choices": "choices", "rating": "rating", "number": "number"} | {
+    **{"textarea": "text", "pairwise": "selected"}
+}
+# What a row of an export has for each annotation.
+_EXPORTED = ("annotation_id", "annotator", "lead_time")
+_TASKS = make_pattern("annotations", "completions")
+_ROWS = make_pattern("annotation_id"), make_pattern("lead_time")
+_DATA = make_pattern("data"), make_pattern(ID)
+# Digits of the order: it is text, which sorts as numbers do where all have as many.
+_DIGITS = 7
+# Characters in which a header is looked for.
+_HEADER = 2**16
+
+
+def recognise(head: FileHead) -> bool:
+    """Whether this is an export, or tasks for an import."""
+    text = head.text or ""
+    beginning = text.lstrip()
+    if beginning[:1] == "[" or (beginning[:1] == "{" and '"data"' in text):
+        return (
+            (_TASKS.search(text) is not None and _DATA[0].search(text) is not None)
+            or all(each.search(text) for each in _ROWS)
+            or all(each.search(text) for each in _DATA)
+        )
+    return _find_delimiter(text) is not None
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """A row per annotation, and one without an answer per task that has none.
+
+    A cancelled annotation is a skip, and declines. Drafts and predictions are no answers. Raises
+    LabelError for a task without the id, and for more than one answer in an annotation.
+    """
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"[", b"{"):
+        yield from _read_rows(_read_table(content, name), name, columns, split_cells=True)
+        return
+    tasks = list(read_objects(content, name, "task"))
+    if any("data" in task for _, task in tasks):
+        yield from _read_tasks(tasks, name, columns)
+    else:
+        yield from _read_rows(tasks, name, columns)
+
+
+def write_tasks(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    orders: Sequence[int],
+    classes: Sequence[str],
+) -> bytes:
+    """Tasks for the import, one a line, without predictions, which would lead annotators."""
+    keys = find_keys(columns)
+    tasks = [
+        {
+            "data": {ID: row["id"], ORDER: f"{order:0{_DIGITS}}"}
+            | {key: write_scalar(row.get(column)) for column, key in keys.items()}
+        }
+        for row, order in zip(rows, orders, strict=True)
+    ]
+    lines = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
+    return f"[\n{lines}\n]\n".encode()
+
+
+def write_config(columns: Sequence[str], classes: Sequence[str]) -> str:
+    """The labelling configuration for such tasks: each shown column, and one choice or number."""
+    keys = find_keys(columns) or {"id": ID}
+    lines = ["<View>"]
+    for number, (column, key) in enumerate(keys.items(), 1):
+        name = _OBJECT if number == 1 else f"{_OBJECT}_{number}"
+        lines += [f"  <Header value={quoteattr(column)}/>"] * (len(keys) > 1)
+        lines.append(f"  <Text name={quoteattr(name)} value={quoteattr(f'${key}')}/>")
+    asks = f"name={quoteattr(_CONTROL)} toName={quoteattr(_OBJECT)} required={quoteattr('true')}"
+    if classes:
+        lines.append(f'  <Choices {asks} choice="single">')
+        lines += [f"    <Choice value={quoteattr(each)}/>" for each in classes]
+        lines.append("  </Choices>")
+    else:
+        lines.append(f"  <Number {asks}/>")
+    return "\n".join([*lines, "</View>", ""])
+
+
+def list_columns(content: bytes, name: str) -> set[str]:
+    """The keys of tasks as write_tasks writes them. Raises LabelError for any other file."""
+    found: set[str] = set()
+    for place, task in read_objects(content, name, "task"):
+        data = task.get("data")
+        if set(task) != {"data"} or not isinstance(data, dict) or not {ID, ORDER} <= set(data):
+            raise LabelError(f"{name}, {place}: this is no task without answers")
+        found |= set(data) - {ID, ORDER}
+    return found
+
+
+def _read_tasks(
+    tasks: Sequence[tuple[str, dict[str, Any]]], name: str, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The answers of the full export."""
+    parsed = []
+    for place, task in tasks:
+        where = f"{name}, {_place(place, task)}"
+        data = check_type(task.get("data"), dict, "its data", where)
+        given = task.get("annotations", task.get("completions"))
+        annotations = [
+            check_type(each, dict, "an annotation", where)
+            for each in check_type(given, list, "the list of annotations", where)
+        ]
+        parsed.append((_place(place, task), data, annotations))
+    control = _find_control(parsed, name, columns.get("label"))
+    for place, data, annotations in parsed:
+        id = _take_id(data, columns, f"{name}, {place}", "the data of the task")
+        if not annotations:
+            yield {"place": place, "id": id, "label": None}
+        for number, annotation in enumerate(annotations, 1):
+            at = f"{place}, annotation {annotation.get('id') or number}"
+            row = {"place": at, "id": id, "annotator": _name_annotator(annotation, columns)}
+            if annotation.get("was_cancelled") or annotation.get("skipped"):
+                yield row | {"label": None, "status": "declined"}
+            else:
+                yield row | {"label": _take_answer(annotation, control, f"{name}, {at}")}
+
+
+def _place(place: str, task: Mapping[str, Any]) -> str:
+    """The place of a task, with the id that Label Studio shows."""
+    id = task.get("id")
+    return f"{place} (id {id})" if isinstance(id, int) else place
+
+
+def _find_control(
+    parsed: Sequence[tuple[str, dict[str, Any], list[dict[str, Any]]]],
+    name: str,
+    chosen: str | None,
+) -> str | None:
+    """The control whose answers are the labels; None where nobody has answered.
+
+    Raises LabelError where there are several, or none that asks for a class or a number.
+    """
+    results = [
+        result
+        for _, _, annotations in parsed
+        for annotation in annotations
+        for result in _list_results(annotation)
+    ]
+    usable = [str(each.get("from_name")) for each in results if each.get("type") in _TYPES]
+    if results and not usable:
+        kinds = sorted({str(each.get("type")) for each in results})
+        raise LabelError(
+            f"{name} has no choices, but {list_names(kinds)}",
+            "labels are one choice, rating or number per item: use a labelling configuration with "
+            "such a question",
+        )
+    return find_question(usable, chosen, name, "question")
+
+
+def _list_results(annotation: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The answers in an annotation; relations and the like are none."""
+    results = annotation.get("result")
+    found = results if isinstance(results, list) else []
+    return [each for each in found if isinstance(each, dict) and each.get("from_name")]
+
+
+def _take_answer(annotation: Mapping[str, Any], control: str | None, where: str) -> Any:
+    """The answer to one control; None where it was not answered."""
+    results = [each for each in _list_results(annotation) if each["from_name"] == control]
+    answers = []
+    for result in results:
+        key = _TYPES.get(str(result.get("type")), "")
+        value = check_type(result.get("value"), dict, "the value of an answer", where)
+        found = value.get(key)
+        answers += found if isinstance(found, list) else [found]
+    return take_single(answers, where)
+
+
+def _name_annotator(annotation: Mapping[str, Any], columns: Mapping[str, str]) -> Any:
+    """Who made an annotation: an address, a name or a number; empty where nobody is named."""
+    by = annotation.get(columns.get("annotator", "completed_by"))
+    if isinstance(by, dict):
+        found = (by.get(key) for key in ("email", "username", "id"))
+        return next((each for each in found if each not in (None, "")), "")
+    return by
+
+
+def _take_id(data: Mapping[str, Any], columns: Mapping[str, str], where: str, what: str) -> Any:
+    """The id of the item. Raises LabelError where there is none."""
+    key = columns.get("id", ID)
+    if key not in data:
+        known = [each for each in data if isinstance(each, str)]
+        example = next((each for each in known if each not in ("id", *_EXPORTED)), "item_id")
+        raise LabelError(
+            f"{where}: {what} has no {key!r}; it has {list_names(known)}",
+            "the 'id' that Label Studio gives to a task is no item of the pool; if another field "
+            f"holds the ids, {hint_column('id', example)}",
+        )
+    return data[key]
+
+
+def _read_rows(
+    rows: Sequence[tuple[str, dict[str, Any]]],
+    name: str,
+    columns: Mapping[str, str],
+    *,
+    split_cells: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """The answers of an export with a row per annotation.
+
+    split_cells  lists and objects stand in cells as JSON
+    """
+    key = columns.get("label", _CONTROL)
+    if rows and not any(key in row for _, row in rows):
+        known = list(dict.fromkeys(column for _, row in rows for column in row))
+        raise LabelError(
+            f"{name} has no column {key!r}; it has {list_names(known)}",
+            hint_column("label", _CONTROL if columns.get("label") else "choice"),
+        )
+    for place, row in rows:
+        where = f"{name}, {place}"
+        value = row.get(key)
+        if split_cells and isinstance(value, str):
+            value = _read_cell(value)
+        yield {
+            "place": place,
+            "id": _take_id(row, columns, where, "the row"),
+            "label": take_single(value, where, tuple(_TYPES.values())),
+            "annotator": row.get(columns.get("annotator", "annotator")),
+        }
+
+
+def _read_cell(cell: str) -> Any:
+    """The answer in a cell: as text, or the list or object that its JSON is."""
+    if cell[:1] not in ("[", "{"):
+        return cell
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+    several = isinstance(found, list) and len(found) > 1
+    keys = found[0] if isinstance(found, list) and found else found
+    known = isinstance(keys, dict) and bool(set(keys) & set(_TYPES.values()))
+    return found if several or known else cell
+
+
+def _find_delimiter(text: str) -> str | None:
+    """What separates the columns of an export as CSV or TSV; None for any other text."""
+    header = next(filter(str.strip, io.StringIO(text[:_HEADER], newline=None)), "")
+    for delimiter in (",", "\t"):
+        try:
+            names = next(csv.reader([header], delimiter=delimiter), [])
+        except csv.Error:
+            continue
+        if set(_EXPORTED) <= {each.strip() for each in names}:
+            return delimiter
+    return None
+
+
+def _read_table(content: bytes, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """(place, row) of an export as CSV or TSV. Raises LabelError."""
+    text = read_text(content, name)
+    delimiter = _find_delimiter(text) or ","
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    found: list[tuple[str, dict[str, Any]]] = []
+    try:
+        header = [each.strip() for each in next(filter(None, lines), [])]
+        for row in filter(None, lines):
+            place = f"line {lines.line_num}"
+            if len(row) != len(header):
+                raise LabelError(
+                    f"{name}, {place}: {len(row)} fields, and the header has {len(header)}",
+                    "export the answers again",
+                )
+            found.append((place, dict(zip(header, row, strict=True))))
+    except csv.Error as error:
+        raise LabelError(
+            f"{name}, line {lines.line_num}: {error}", "export the answers again, as JSON"
+        ) from error
+    return found

@@ -1,0 +1,292 @@
+"""Excel workbooks (.xlsx): a sheet for annotators with a list of the classes, and what comes back.
+
+The first sheet is read that has the columns. Formulas are never evaluated: where one stands in
+place of an id or an answer, that is an error. openpyxl reads and writes them
+(`pip install 'activetest[xlsx]'`).
+
+Workbooks are zip files, and hostile ones are small: what they unpack to, the rows and the columns
+are bounded, and declarations of types, which may name other files, are refused.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import ModuleType
+from typing import Any
+
+from activetest.errors import ChoiceError, LabelError
+from activetest.formats._tasks import write_text
+from activetest.nouns.answer_fields import FIELDS, ORDER, find_columns, list_names
+from activetest.nouns.file_head import FileHead
+
+TITLE = "Excel workbook"
+SUFFIXES = (".xlsx",)
+# A workbook of any program.
+PRECEDENCE = -1
+ANSWERS = True
+TASKS = True
+
+_SHEET, _CLASSES = "tasks", "classes"
+# Bytes that all parts together may unpack to, and cells that are looked at: Excel has no more rows.
+_UNPACKED, _PARTS, _ROWS, _COLUMNS = 2**28, 10_000, 2**20, 1_000
+_BLOCK = 2**16
+# What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
+_LONGEST = 32_767
+_IMPOSSIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+# A cell whose text stays text, whatever it looks like.
+_TEXT = "@"
+_RESAVE = "save it again as .xlsx, or as CSV"
+
+
+def recognise(head: FileHead) -> bool:
+    """Whether this is a zip file with the parts of a workbook."""
+    return head.start.startswith(b"PK\x03\x04") and (
+        b"xl/" in head.start or b"[Content_Types].xml" in head.start
+    )
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The rows below the header, with the cell as their place. Raises LabelError."""
+    header, found, sheet = _open_sheet(content, name, columns)
+    last = max(header.index(column) for column in found.values()) + 1
+    for number, row in enumerate(_read_rows(sheet, name, last), 1):
+        if number == 1 or all(cell.value in (None, "") for cell in row):
+            continue
+        answer: dict[str, Any] = {"place": f"row {number}"}
+        for field, column in found.items():
+            at = header.index(column)
+            cell = f"cell {_name_column(at)}{number}"
+            answer[field] = _read_cell(row[at], f"{name}, {cell}", column)
+        yield answer
+
+
+def write_tasks(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    orders: Sequence[int],
+    classes: Sequence[str],
+) -> bytes:
+    """A workbook with a row per item: id, label, annotator, status, the shown columns, the order.
+
+    All texts are cells of text, so nothing is a formula. Classes are a list to choose from. Raises
+    ChoiceError for ids and classes that no cell can hold.
+    """
+    openpyxl = check_ready()
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title, sheet.freeze_panes = _SHEET, "A2"
+    shown = [column for column in columns if column not in FIELDS]
+    _fill_row(sheet, 1, [*FIELDS, *map(_shorten, shown), ORDER])
+    for number, (row, order) in enumerate(zip(rows, orders, strict=True), 2):
+        answer = [_check_text(str(row.get(field) or ""), field) for field in FIELDS]
+        _fill_row(sheet, number, [*answer, *(_show(row.get(each)) for each in shown), order])
+    _offer(openpyxl, sheet, "D", ["declined"], len(rows))
+    if classes:
+        listed = book.create_sheet(_CLASSES)
+        for number, each in enumerate(classes, 1):
+            _fill_row(listed, number, [_check_text(each, "class")])
+        _offer(openpyxl, sheet, "B", f"={_CLASSES}!$A$1:$A${len(classes)}", len(rows))
+    target = io.BytesIO()
+    book.save(target)
+    return target.getvalue()
+
+
+def check_ready() -> ModuleType:
+    """The package that writes workbooks. Raises ChoiceError where it is not installed."""
+    return _import_openpyxl(ChoiceError, "writing")
+
+
+def list_columns(content: bytes, name: str) -> set[str]:
+    """The columns of a sheet that write_tasks wrote. Raises LabelError for any other workbook."""
+    header, _, sheet = _open_sheet(content, name, {})
+    names = set(sheet.parent.sheetnames)
+    if header[: len(FIELDS)] != [*FIELDS] or ORDER not in header or names - {_SHEET, _CLASSES}:
+        raise LabelError(f"{name} is no workbook of tasks")
+    return set(header) - {*FIELDS, ORDER}
+
+
+def _open_sheet(
+    content: bytes, name: str, columns: Mapping[str, str]
+) -> tuple[list[str], dict[str, str], Any]:
+    """The header of the first sheet with the columns, {field: column}, and the sheet."""
+    openpyxl = _import_openpyxl(LabelError, "reading")
+    _check_parts(content, name)
+    try:
+        # Links to other workbooks are left alone, and so are formulas' results.
+        book = openpyxl.load_workbook(
+            io.BytesIO(content), read_only=True, data_only=False, keep_links=False
+        )
+        sheets = [each for each in book.worksheets if hasattr(each, "reset_dimensions")]
+    except Exception as error:  # Whatever a damaged part makes openpyxl raise.
+        raise _describe_damage(name, error) from error
+    problem = LabelError(f"{name} has no sheet with cells", _RESAVE)
+    for sheet in sheets:
+        # What a sheet says of its own size is not believed.
+        sheet.reset_dimensions()
+        header = [
+            write_text(cell.value).strip()
+            for cell in next(iter(_read_rows(sheet, name, _COLUMNS, rows=1)), ())
+        ]
+        while header and not header[-1]:
+            header.pop()
+        try:
+            found = find_columns(header, columns, f"{name}, sheet {sheet.title!r},")
+            _check_header(header, found, name, sheet.title)
+            return header, found, sheet
+        except LabelError as error:
+            problem = error if sheet is sheets[0] else problem
+    raise problem
+
+
+def _check_header(header: list[str], found: Mapping[str, str], name: str, title: str) -> None:
+    """Raises LabelError for a sheet without id and label, or with two of one of them."""
+    for column in found.values():
+        if header.count(column) > 1:
+            raise LabelError(f"{name}: two columns are called {column!r}", "remove one of them")
+    missing = [field for field in ("id", "label") if field not in found]
+    if missing:
+        raise LabelError(
+            f"{name}, sheet {title!r}, has no column {missing[0]!r}; it has {list_names(header)}",
+            "the first row names the columns: id, label, and annotator and status where needed; "
+            "`columns` says which other ones they are",
+        )
+
+
+def _read_rows(
+    sheet: Any, name: str, columns: int, *, rows: int = _ROWS
+) -> Iterator[tuple[Any, ...]]:
+    """The first cells of each row. Raises LabelError for more rows than Excel has."""
+    try:
+        found = sheet.iter_rows(max_col=columns)
+        yield from islice(found, rows)
+        if rows == _ROWS and next(found, None) is not None:
+            raise LabelError(f"{name} has more than {_ROWS:,} rows", _RESAVE)
+    except LabelError:
+        raise
+    except Exception as error:  # As above: sheets are parsed as they are read.
+        raise _describe_damage(name, error) from error
+
+
+def _read_cell(cell: Any, where: str, column: str) -> Any:
+    """The value of a cell. Raises LabelError for a formula, and for a date or a time."""
+    if cell.data_type == "f":
+        raise LabelError(
+            f"{where}: a formula stands in the column {column!r}, and formulas are not evaluated",
+            "paste values in their place (Excel: Paste Special, Values)",
+        )
+    if cell.data_type == "d" or hasattr(cell.value, "isoformat"):
+        raise LabelError(
+            f"{where}: a date stands in the column {column!r}",
+            "spreadsheets take texts such as 1-2 for dates: format the column as text, and correct "
+            "that cell",
+        )
+    return cell.value
+
+
+def _check_parts(content: bytes, name: str) -> None:
+    """Raises LabelError for what is no zip file, too large inside, or declares types."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = archive.infolist()
+            if len(parts) > _PARTS or sum(part.file_size for part in parts) > _UNPACKED:
+                raise LabelError(
+                    f"{name} unpacks to more than {_UNPACKED // 2**20} MiB, or {_PARTS:,} parts",
+                    "keep ids and labels in a workbook of their own, or save it as CSV",
+                )
+            for part in parts:
+                if part.filename.endswith((".xml", ".rels", ".vml")):
+                    _reject_types(archive, part, name)
+    except LabelError:
+        raise
+    except Exception as error:  # Zip files are damaged in many ways.
+        raise _describe_damage(name, error) from error
+
+
+def _reject_types(archive: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) -> None:
+    """Raises LabelError for XML with a declaration of types: no workbook needs one."""
+    end = b""
+    with archive.open(part) as file:
+        while block := file.read(_BLOCK):
+            if b"<!DOCTYPE" in end + block or b"<!ENTITY" in end + block:
+                raise LabelError(f"{name}: {part.filename!r} declares types of its own", _RESAVE)
+            end = block[-8:]
+
+
+def _describe_damage(name: str, error: Exception) -> LabelError:
+    lines = str(error).splitlines()
+    said = f": {lines[0][:200]}" if lines else ""
+    return LabelError(f"{name} is no Excel workbook that can be read{said}", _RESAVE)
+
+
+def _import_openpyxl(error: type[LabelError] | type[ChoiceError], verb: str) -> ModuleType:
+    """The package. Raises the error where it is not installed."""
+    try:
+        import openpyxl
+        import openpyxl.worksheet.datavalidation
+    except ImportError as problem:
+        raise error(
+            f"{verb} Excel workbooks needs the package openpyxl",
+            "install it by pip install 'activetest[xlsx]', or use CSV",
+        ) from problem
+    return openpyxl
+
+
+def _fill_row(sheet: Any, number: int, values: Sequence[Any]) -> None:
+    """Write a row; texts are cells of text, also those that begin like a formula."""
+    for column, value in enumerate(values, 1):
+        cell = sheet.cell(number, column)
+        if isinstance(value, str):
+            cell.number_format = _TEXT
+        # An empty text would be no cell, whose format is that of numbers.
+        if value != "":
+            cell.value = value
+        if isinstance(value, str) and value:
+            cell.data_type = "s"
+
+
+def _offer(openpyxl: Any, sheet: Any, column: str, listed: str | list[str], rows: int) -> None:
+    """A list to choose from in the cells of a column."""
+    formula = listed if isinstance(listed, str) else f'"{",".join(listed)}"'
+    rule = openpyxl.worksheet.datavalidation.DataValidation(
+        type="list", formula1=formula, allow_blank=True
+    )
+    sheet.add_data_validation(rule)
+    rule.add(f"{column}2:{column}{max(rows, 1) + 1}")
+
+
+def _check_text(text: str, what: str) -> str:
+    """The text. Raises ChoiceError where no cell can hold it as it is."""
+    if len(text) > _LONGEST or _IMPOSSIBLE.search(text):
+        raise ChoiceError(
+            f"no cell of a workbook can hold the {what} {text[:80]!r} as it is",
+            "use another format, for example csv",
+        )
+    return text
+
+
+def _show(value: Any) -> Any:
+    """A value to look at: a number, or a text that fits into a cell."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15:
+        return value
+    return _shorten(write_text(value))
+
+
+def _shorten(text: str) -> str:
+    """A text to look at; what no cell can hold is written as Python writes it, or cut off."""
+    text = _IMPOSSIBLE.sub(lambda found: ascii(found.group())[1:-1].replace("_x", "_ x"), text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _name_column(at: int) -> str:
+    """The letters of a column, from 0."""
+    letters = ""
+    at += 1
+    while at:
+        at, digit = divmod(at - 1, 26)
+        letters = chr(65 + digit) + letters
+    return letters

@@ -1,0 +1,71 @@
+"""Label files of any format: our own CSV, and what labelling tools export."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+from activetest import catalog
+from activetest.formats import FAMILY, find_format
+from activetest.labels import files
+from activetest.labels.files import Edit, Label, merge_repeated, parse_row
+from activetest.labels.values import write_value
+from activetest.nouns.answer_fields import FIELDS
+from activetest.nouns.file_head import FileHead
+
+# Bytes of a file that tell its format: the first task of an export may hold a long text.
+_LOOKED_AT = 2**20
+
+
+def read_answers(
+    path: str | Path,
+    *,
+    stdin: BinaryIO | None = None,
+    edit: Edit | None = None,
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> list[Label]:
+    """The answers in a file, whatever its format: see files.read_labels.
+
+    columns  {field: column} where it cannot be known which one is the id, label, annotator or
+             status
+
+    Raises LabelError, naming file and place, and LabelConflict.
+    """
+    name = files.name_source(path)
+    content = files.read_content(path, name, stdin)
+    return parse_content(content, name, edit=edit, columns=columns)
+
+
+def parse_content(
+    content: bytes,
+    name: str,
+    *,
+    edit: Edit | None = None,
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> list[Label]:
+    """The answers of a file whose content is in memory: see read_answers."""
+    rows = _parse(content, name, columns)
+    return merge_repeated(map(edit, rows) if edit else rows, name)
+
+
+def find_answer_format(content: bytes, name: str) -> str | None:
+    """The format of a file of answers; None for our own CSV, and for what is none."""
+    return find_format(FileHead(name, content[:_LOOKED_AT], len(content)), "ANSWERS")
+
+
+def _parse(content: bytes, name: str, columns: Mapping[str, str]) -> Iterator[Label]:
+    """One Label per row. Raises LabelError."""
+    format = find_answer_format(content, name)
+    if format is None:
+        yield from files.parse_rows(files.decode_text(content, name), name, columns)
+        return
+    for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
+        yield _make_label(row, name)
+
+
+def _make_label(row: Mapping[str, Any], name: str) -> Label:
+    """A row of a reader, whose values are text, numbers or true/false, as text."""
+    where = f"{name}, {row['place']}"
+    texts = {field: write_value(row[field], where, field) for field in FIELDS if field in row}
+    where += f", id {texts['id']!r}" if texts["id"] else ""
+    return parse_row(texts, row["place"], where)

@@ -1,0 +1,89 @@
+"""The fields of an answer, and which columns of a file hold them."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from activetest.errors import ChoiceError, LabelError
+
+# What an answer consists of; a file has at least the first two.
+FIELDS = ("id", "label", "annotator", "status")
+# Keys in tasks for other tools, which may have an `id` of their own: the id of the item, and its
+# place in the order of drawing.
+ID, ORDER = "activetest_id", "activetest_order"
+_LISTED = 12
+# What a name may consist of in every tool: some put it into formulas and addresses.
+_OTHER = re.compile(r"[^A-Za-z0-9_]+")
+_UNNAMED = "column"
+
+
+def check_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """{field: column} as the user gave it. Raises ChoiceError for another field, or no column."""
+    if not isinstance(columns, Mapping):
+        raise ChoiceError(f"`columns` is of type {type(columns).__name__}", _say("image"))
+    for field, column in columns.items():
+        if field not in FIELDS:
+            raise ChoiceError(
+                f"`columns` names {field!r}, which is no field of an answer",
+                f"the fields are {', '.join(FIELDS)}",
+            )
+        if not isinstance(column, str) or not column:
+            raise ChoiceError(f"`columns` has no column for {field!r}", _say("image"))
+    return dict(columns)
+
+
+def find_columns(present: Collection[str], columns: Mapping[str, str], name: str) -> dict[str, str]:
+    """{field: column} of the columns that are there.
+
+    columns  {field: column} where a column is not called like its field
+    name     of the file in messages
+
+    The id of our own tasks goes before a column `id`, which other tools use for themselves. Raises
+    LabelError where a column of `columns` is not there.
+    """
+    for column in columns.values():
+        if column not in present:
+            raise LabelError(
+                f"{name} has no column {column!r}; it has {list_names(present)}",
+                "check `columns`",
+            )
+    usual = {field: field for field in FIELDS} | ({"id": ID} if ID in present else {})
+    usual = {
+        field: column
+        for field, column in usual.items()
+        if column in present and column not in columns.values()
+    }
+    return usual | dict(columns)
+
+
+def find_keys(columns: Sequence[str], *, lower: bool = False) -> dict[str, str]:
+    """{column: key} of the columns that are shown, in order; no two keys are alike.
+
+    lower  keys are in lower case
+    """
+    keys: dict[str, str] = {}
+    for column in columns:
+        if column in FIELDS:
+            continue
+        key = _OTHER.sub("_", column).strip("_") or _UNNAMED
+        key = base = key.lower() if lower else key
+        number = 1
+        while key in (*keys.values(), *FIELDS, ID, ORDER):
+            number += 1
+            key = f"{base}_{number}"
+        keys[column] = key
+    return keys
+
+
+def list_names(names: Iterable[str]) -> str:
+    """The names, or the first dozen of them."""
+    found = list(names)
+    return ", ".join(found[:_LISTED]) + ", ..." * (len(found) > _LISTED)
+
+
+def hint_column(field: str, example: str) -> str:
+    """How to say which column holds a field."""
+    return f"say which one it is: `columns={ {field: example}!r}`"
+
+
+def _say(example: str) -> str:
+    return f"give the name of a column for a field, as in `columns={ {'id': example}!r}`"
