@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests import exports
+
 ENCODINGS = (
     *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be", "utf-7"),
     *("cp1252", "latin-1", "cp437", "cp037", "shift_jis", "gb18030", "koi8-r", "euc-kr"),
@@ -224,6 +226,23 @@ def _other_format(chance: random.Random, ids: list[str], labels: list[str]) -> b
     return chance.choice(_FORMATS)(rows, plain)
 
 
+def _export(chance: random.Random, ids: list[str], labels: list[str]) -> bytes:
+    """A file of a labelling tool with odd ids, labels or bytes."""
+    odd = chance.choice([0.0, 0.2])
+    rows = [
+        (chance.choice(TEXTS if chance.random() < odd else ids).replace("\0", ""), label)
+        for label in chance.choices(labels, k=3)
+    ]
+    rows = [(exports.printable(id), label) for id, label in rows]
+    content = bytearray(exports.write(chance.choice(exports.FORMATS), rows))
+    for _ in range(chance.choice([0, 1, 3])):
+        place = chance.randrange(len(content))
+        content[place : place + chance.randrange(3)] = chance.choice(
+            [b"", b"\0", b'"', b"[", b"}", b"null", b"1e999", b"\xff", b"[" * 5000]
+        )
+    return bytes(content)
+
+
 def _zip(rows: list[dict], plain: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -284,4 +303,5 @@ _KINDS: dict[str, Callable[[random.Random, list[str], list[str]], bytes] | None]
     "huge": _huge,
     "ragged": _ragged,
     "other format": _other_format,
+    "export": _export,
 }

@@ -1,0 +1,68 @@
+"""Prodigy: the lines of `prodigy db-out`.
+
+A line is a task with `answer` (accept, reject or ignore), `_input_hash`, `_task_hash` and
+`_annotator_id`. A choice stands in the list `accept`; a binary question has one `label`, which is
+accepted or rejected. Source: prodi.gy, API of annotation interfaces, and the recipe db-out.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from activetest.errors import LabelError
+from activetest.formats._answers import make_pattern, read_objects, take_single
+from activetest.nouns.answer_fields import ID, hint_column, list_names
+from activetest.nouns.file_head import FileHead
+
+TITLE = "Prodigy's annotations"
+SUFFIXES = (".jsonl",)
+ANSWERS = True
+
+_ACCEPT, _REJECT, _IGNORE = "accept", "reject", "ignore"
+_KEYS = make_pattern("_task_hash"), make_pattern("answer")
+
+
+def recognise(head: FileHead) -> bool:
+    """Whether these are lines with an answer and Prodigy's hash."""
+    text = head.text or ""
+    return text.lstrip()[:1] in ("{", "[") and all(each.search(text) for each in _KEYS)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """A row per line. Raises LabelError for a task without id, and a rejected label."""
+    for place, task in read_objects(content, name, "task"):
+        where = f"{name}, {place}"
+        row = {
+            "place": place,
+            "id": _take_id(task, columns, where),
+            "annotator": task.get(columns.get("annotator", "_annotator_id")),
+        }
+        answer = task.get("answer")
+        if answer == _IGNORE:
+            yield row | {"label": None, "status": "declined"}
+        elif answer == _ACCEPT:
+            key = columns.get("label", "accept" if "accept" in task else "label")
+            yield row | {"label": take_single(task.get(key), where)}
+        elif answer == _REJECT:
+            raise LabelError(
+                f"{where}: a rejected answer does not say which class is right",
+                "ask by choice, ignore what cannot be answered, or leave out rejected tasks",
+            )
+        else:
+            raise LabelError(
+                f"{where}: {answer!r} is no answer", "an answer is accept, reject or ignore"
+            )
+
+
+def _take_id(task: Mapping[str, Any], columns: Mapping[str, str], where: str) -> Any:
+    """The id of the item, of the task or its meta. Raises LabelError where there is none."""
+    meta = task.get("meta")
+    known = (meta if isinstance(meta, dict) else {}) | dict(task)
+    key = columns.get("id") or (ID if ID in known else "id")
+    if key not in known:
+        names = [each for each in known if isinstance(each, str)]
+        raise LabelError(
+            f"{where}: it has no {key!r}; it has {list_names(names)}", hint_column("id", "item_id")
+        )
+    return known[key]
