@@ -1,19 +1,23 @@
 """Arrow's own files and streams; a file of version 2 is what Feather writes today."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from activetest.errors import PoolError
+from activetest.errors import LabelError, PoolError
+from activetest.formats._answer_tables import read_batches
 from activetest.formats._errors import raising_parse_errors
 from activetest.nouns.file_head import FileHead
+from activetest.safe_text import first_line
 
 TITLE = "Arrow IPC and Feather"
 SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 PRECEDENCE = -1
 POOL = True
+ANSWERS = True
 
 _AGAIN = "the file is damaged; write or copy it again"
 _FILE = b"ARROW1"
@@ -53,6 +57,29 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
         else:
             stream = pa.ipc.open_stream(source)
             yield from _check_batches(stream.schema, stream)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of columns id, label[, annotator][, status]. Raises LabelError."""
+    try:
+        source = pa.BufferReader(content)
+        if content.startswith(_FILE):
+            file = pa.ipc.open_file(source)
+            batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            schema = file.schema
+        else:
+            stream = pa.ipc.open_stream(source)
+            schema, batches = stream.schema, stream
+
+        def read(names: list[str]) -> Iterable[pa.RecordBatch]:
+            for table in _check_batches(schema, batches):
+                yield from table.select(names).to_batches()
+
+        yield from read_batches(schema, read, name, columns)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise LabelError(f"{name} cannot be read: {first_line(error)}", _AGAIN) from error
 
 
 def _check_batches(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -219,8 +219,8 @@ def _reject_types(archive: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) ->
 
 def _describe_damage(name: str, error: Exception) -> LabelError:
     lines = str(error).splitlines()
-    said = f": {lines[0][:200]}" if lines else ""
-    return LabelError(f"{name} is no Excel workbook that can be read{said}", _RESAVE)
+    reason = f": {lines[0][:200]}" if lines else ""
+    return LabelError(f"{name} is no Excel workbook that can be read{reason}", _RESAVE)
 
 
 def _import_openpyxl(error: type[LabelError] | type[ChoiceError], verb: str) -> ModuleType:

@@ -66,8 +66,9 @@ def read_rows(content: bytes) -> list[tuple[str, str]]:
     if content.startswith(b"PAR1"):
         table = pq.read_table(io.BytesIO(content)).to_pylist()
         return [(row["id"], row["label"]) for row in table]
-    if content.startswith(b'{"id"'):
-        lines = map(json.loads, content.decode().splitlines())
+    if content.startswith((b'{"id"', b'[{"id"')):
+        lines = content.decode().removeprefix("[").removesuffix("]").replace("}, {", "}\n{")
+        lines = map(json.loads, lines.splitlines())
         return [(row["id"], row["label"]) for row in lines]
     csv.field_size_limit(sys.maxsize)
     text = content.decode("utf-8-sig")
