@@ -302,7 +302,7 @@ def test_every_requirement_that_is_shown_can_be_read():
 EXAMPLES = {
     *("pool.parquet", "batch.csv", "labels.csv", "key.csv", "costs.csv", "train.parquet"),
     # Of other programs.
-    *("display_predictions.json", "instances.json"),
+    *("display_predictions.json", "instances.json", "tasks.json"),
 }
 
 

@@ -32,6 +32,7 @@ _SHEET, _CLASSES = "tasks", "classes"
 # Bytes that all parts together may unpack to, and cells that are looked at: Excel has no more rows.
 _UNPACKED, _PARTS, _ROWS, _COLUMNS = 2**28, 10_000, 2**20, 1_000
 _BLOCK = 2**16
+_FIRST_PARTS = (b"xl/", b"[Content_Types].xml", b"docProps/")
 # What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
 _LONGEST = 32_767
 _IMPOSSIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
@@ -42,9 +43,8 @@ _RESAVE = "save it again as .xlsx, or as CSV"
 
 def recognise(head: FileHead) -> bool:
     """Whether this is a zip file with the parts of a workbook."""
-    return head.start.startswith(b"PK\x03\x04") and (
-        b"xl/" in head.start or b"[Content_Types].xml" in head.start
-    )
+    start = head.start
+    return start.startswith(b"PK\x03\x04") and any(part in start for part in _FIRST_PARTS)
 
 
 def read_answers(
@@ -158,13 +158,13 @@ def _check_header(header: list[str], found: Mapping[str, str], name: str, title:
 
 
 def _read_rows(
-    sheet: Any, name: str, columns: int, *, rows: int = _ROWS
+    sheet: Any, name: str, columns: int, *, rows: int | None = None
 ) -> Iterator[tuple[Any, ...]]:
     """The first cells of each row. Raises LabelError for more rows than Excel has."""
     try:
         found = sheet.iter_rows(max_col=columns)
-        yield from islice(found, rows)
-        if rows == _ROWS and next(found, None) is not None:
+        yield from islice(found, rows or _ROWS)
+        if not rows and next(found, None) is not None:
             raise LabelError(f"{name} has more than {_ROWS:,} rows", _RESAVE)
     except LabelError:
         raise

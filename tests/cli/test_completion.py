@@ -33,7 +33,7 @@ def pool(folder, write_pool) -> list[str]:
         (["report", "--interval", "p"], ["posterior"]),
         (["report", "--estimator", "l"], ["lure"]),
         (["report", "--format", "j"], ["json", "junit"]),
-        (["next", "--format", ""], ["csv", "jsonl"]),
+        (["next", "--format", ""], ["csv", "jsonl", "label-studio", "argilla", "xlsx"]),
         (["simulate", "pool", "--acquisition", "optimal,uni"], ["optimal,uniform"]),
         (["simulate", "pool", "--aim", "rec"], ["recall"]),
         (["init", "pool", "--metric", "error,f1"], ["error,f1"]),
