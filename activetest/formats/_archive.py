@@ -21,6 +21,10 @@ from activetest.formats._json_values import LARGEST, too_large
 _ZSTD = 93
 _ENCRYPTED = 1
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+# What Python's zipfile raises for archives that it cannot open.
+UNREADABLE = (
+    *(zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OverflowError, struct.error),
+)
 _CHUNK = 2**20
 # What all members that are read may unpack to: so many times the size of the archive, and this.
 _RATIO = 250
@@ -102,7 +106,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
     with raising_parse_errors(path):
         try:
             archive = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, ValueError, EOFError, OverflowError, struct.error) as error:
+        except UNREADABLE as error:
             raise PoolError(
                 f"{path} is damaged: {error}", hint="copy the file again from where it was written"
             ) from error

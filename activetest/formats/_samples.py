@@ -207,7 +207,7 @@ class _Contents:
         self.grades: dict[str, dict[str, _Grades]] = {}
         self.identities: dict[str, bytes] = {}
         self.samples: Counter[str] = Counter()
-        self.graders: dict[str, None] = {}
+        self.graders: dict[str, bool] = {}
         self.wordy: set[str] = set()
         self.fields: dict[str, _Field] = {}
         self.crowded = 0
@@ -225,11 +225,13 @@ class _Contents:
         grades = self.grades.setdefault(sample.id, {})
         graded = False
         for name, grade in sample.grades.items():
-            if grade is None or (isinstance(grade, float) and not math.isfinite(grade)):
-                continue
             if name not in self.graders and not self._takes_grader(name):
                 continue
-            self.graders.setdefault(name)
+            # The order is that of the file, whatever has a grade first.
+            self.graders.setdefault(name, False)
+            if grade is None or (isinstance(grade, float) and not math.isfinite(grade)):
+                continue
+            self.graders[name] = True
             grades.setdefault(name, _Grades()).add(grade)
             graded = True
             if isinstance(grade, str):
@@ -276,6 +278,11 @@ class _Contents:
                 hint="give the log of one task",
             )
 
+    @property
+    def used_graders(self) -> list[str]:
+        """The graders that gave any grade, in the order of the file."""
+        return [name for name, used in self.graders.items() if used]
+
     def finish(self) -> "_Layout":
         """Raises PoolError where no sample has a grade or an output."""
         if not self.samples:
@@ -287,7 +294,7 @@ class _Contents:
             return _LikelyLayout(self)
         if self.letters.serves and max(self.samples.values()) == 1:
             return _LetterLayout(self)
-        layout = _ScoreLayout(self) if self.graders else _Layout(self)
+        layout = _ScoreLayout(self) if self.used_graders else _Layout(self)
         if not layout.items:
             raise PoolError(
                 f"no {self.terms.sample} of {self.path} has a grade or an output",
@@ -336,7 +343,7 @@ class _Layout:
             return
         reasons = Counter(self.contents.problems.get(name, "") for name in missing)
         causes = [f"{count} with {_article(reason)}" for reason, count in reasons.items() if reason]
-        lack = "grade" if self.contents.graders else "output"
+        lack = "grade" if self.contents.used_graders else "output"
         text = f"{len(missing):,} of {_count(len(self.contents.samples), 'item')} "
         text += f"{'has' if len(missing) == 1 else 'have'} no {lack} and "
         text += f"{'is' if len(missing) == 1 else 'are'} left out"
@@ -381,7 +388,7 @@ class _ScoreLayout(_Layout):
     """The columns of a log with grades: the first grader's are the score."""
 
     def find_items(self) -> set[str]:
-        self.chosen = next(iter(self.contents.graders))
+        self.chosen = self.contents.used_graders[0]
         return {name for name, grades in self.contents.grades.items() if self.chosen in grades}
 
     def takes(self, sample: Sample) -> bool:
@@ -394,7 +401,7 @@ class _ScoreLayout(_Layout):
         self.judge = "pred" if words else "score"
         self.columns[self.judge] = pa.string() if words else pa.float64()
         self.others = {
-            f"{self.terms.prefix}{name}": name for name in contents.graders if name != chosen
+            f"{self.terms.prefix}{name}": name for name in contents.used_graders if name != chosen
         }
         for column, name in self.others.items():
             self.columns[column] = pa.string() if name in contents.wordy else pa.float64()

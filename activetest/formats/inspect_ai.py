@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from activetest.errors import PoolError
-from activetest.formats._archive import open_archive
+from activetest.formats._archive import UNREADABLE, open_archive
 from activetest.formats._json_values import parse_object, read_array
 from activetest.formats._samples import (
     Sample,
@@ -56,7 +56,7 @@ def recognise(head: FileHead) -> bool:
         with zipfile.ZipFile(head.path) as archive:
             names = archive.NameToInfo
             return _HEADER in names and any(map(_SAMPLE.fullmatch, names))
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, OverflowError):
+    except (*UNREADABLE, OSError):
         return False
 
 
@@ -105,12 +105,16 @@ def _read_sample(sample: Mapping[str, Any], path: Path, place: str) -> Sample:
             hint="give a log that Inspect wrote",
         )
     choices, target, scores = sample.get("choices"), sample.get("target"), sample.get("scores")
+    if scores is None and isinstance(sample.get("score"), dict):
+        # The first version had one score.
+        scores = {"score": sample["score"]}
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
     grades: dict[str, float | str | None] = {}
     answer = None
+    problems = [name for name in ("invalidation", "error", "limit") if sample.get(name)]
     for scorer, score in scores.items() if isinstance(scores, dict) else ():
-        if isinstance(score, dict):
+        if isinstance(score, dict) and "invalidation" not in problems:
             grades |= _read_grades(scorer, score.get("value"))
             answer = read_text(score.get("answer")) if answer is None else answer
     listed = isinstance(choices, list) and all(isinstance(choice, str) for choice in choices)
@@ -121,7 +125,7 @@ def _read_sample(sample: Mapping[str, Any], path: Path, place: str) -> Sample:
         output=_resolve(_read_output(sample.get("output")), sample),
         target=read_text(target),
         grades=grades,
-        problem=next((name for name in ("error", "limit") if sample.get(name)), ""),
+        problem=problems[0] if problems else "",
         answer=answer,
         choices=choices if listed and choices else None,
         letter=True,

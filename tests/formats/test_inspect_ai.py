@@ -164,6 +164,29 @@ def test_the_first_of_several_scorers_is_the_score_and_the_others_are_columns(wr
     ]
 
 
+def test_the_first_scorer_is_the_score_also_where_it_gave_no_grade_at_first(write):
+    later = {"exact": {"value": "C"}, "judge": {"value": 0.5}}
+    path = write(
+        [
+            logs.inspect_sample(1, scores={"exact": {"value": math.nan}, "judge": {"value": 0.5}}),
+            logs.inspect_sample(2, scores=later),
+        ]
+    )
+    assert [(row["id"], row["score"]) for row in logs.read_rows(path)] == [("2", 1)]
+
+
+def test_the_one_score_of_the_first_version_is_read(write):
+    sample = logs.inspect_sample(1) | {"scores": None, "score": {"value": "P"}}
+    assert [row["score"] for row in logs.read_rows(write([sample]))] == [0.5]
+
+
+def test_samples_that_were_invalidated_are_missing(write):
+    invalid = {"timestamp": "2026-01-01T00:00:00+00:00", "author": "a", "reason": "wrong prompt"}
+    path = write([logs.inspect_sample(1, "C"), logs.inspect_sample(2, "I", invalidation=invalid)])
+    assert [row["id"] for row in logs.read_rows(path)] == ["1"]
+    assert logs.read_notes(path)[0].endswith("left out (1 with an invalidation)")
+
+
 def test_a_verdict_in_words_is_a_prediction(write):
     path = write(
         [
@@ -432,6 +455,17 @@ def test_encrypted_members_and_other_methods_are_refused(tmp_path):
     path = logs.write_zip(tmp_path / "log.eval", members, 97)
     with pytest.raises(PoolError, match="cannot be unpacked"):
         logs.read_rows(path)
+
+
+def test_archives_of_a_newer_version_of_zip_are_refused(tmp_path):
+    path = logs.write_eval(tmp_path / "log.eval", [logs.inspect_sample(1, "C")])
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 249
+    path.write_bytes(content)
+    with pytest.raises(PoolError, match="zip file version 24.9"):
+        logs.read_rows(path)
+    path.write_bytes(b"PK\x03\x04" + bytes(26) + b"other" + bytes(content))
+    assert not inspect_ai.recognise(read_head(path))
 
 
 @pytest.mark.slow
