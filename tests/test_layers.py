@@ -35,7 +35,7 @@ LOOSE = {"__init__", "__main__", "errors", "locks", "catalog", "parallel"} | {
 }
 
 # Folders of tests that are no room: what holds across rooms, and programs that measure it.
-NO_ROOMS = {"benchmarks", "guarantees", "mutate", "reliability"}
+NO_ROOMS = {"benchmarks", "guarantees", "journeys", "mutate", "reliability"}
 
 # Tests of several files of their room, by what they are about.
 ABOUT = {

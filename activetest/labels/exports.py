@@ -66,6 +66,7 @@ def _parse(content: bytes, name: str, columns: Mapping[str, str]) -> Iterator[La
 def _make_label(row: Mapping[str, Any], name: str) -> Label:
     """A row of a reader, whose values are text, numbers or true/false, as text."""
     where = f"{name}, {row['place']}"
-    texts = {field: write_value(row[field], where, field) for field in FIELDS if field in row}
-    where += f", id {texts['id']!r}" if texts["id"] else ""
-    return parse_row(texts, row["place"], where)
+    id = write_value(row["id"], where, "id")
+    where += f", id {id!r}" if id else ""
+    texts = {field: write_value(row[field], where, field) for field in FIELDS[1:] if field in row}
+    return parse_row({"id": id} | texts, row["place"], where)

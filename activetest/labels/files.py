@@ -149,7 +149,11 @@ def parse_rows(
             raise LabelError(f"{name} is empty", _EXPECTED)
         header = [column.strip() for column in header]
         fields = {column: field for field, column in find_columns(header, columns, name).items()}
-        check_header([fields.get(column, column) for column in header], name)
+        # A column of a field's name that is not asked for is one like any other.
+        check_header(
+            [fields.get(each, f"({each})" if each in fields.values() else each) for each in header],
+            name,
+        )
         for row in lines:
             if not row:
                 continue
