@@ -1,7 +1,7 @@
 """activetest export, as a command."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -13,6 +13,7 @@ EXAMPLES = (
     "activetest export -o log.csv",
     "activetest export --rescue -o rescued.csv",
     "activetest export --surface -o surface.parquet",
+    "activetest export --curve 'roc[fraud]' -o roc.csv",
 )
 
 
@@ -39,16 +40,56 @@ def export(
     all: Annotated[
         bool, Option("--all", help="With --surface: combinations that do not occur, too.")
     ] = False,
+    curve: Annotated[
+        str | None,
+        Option(
+            "--curve",
+            metavar="CURVE",
+            help="A curve, not the log: roc[CLASS], precision-recall[CLASS] or reliability.",
+        ),
+    ] = None,
+    simultaneous: Annotated[
+        bool,
+        Option("--simultaneous", help="With --curve: make all its intervals hold together."),
+    ] = False,
+    points: Annotated[
+        int | None, Option("--points", metavar="N", help="With --curve: most thresholds.")
+    ] = None,
+    bins: Annotated[
+        str | None,
+        Option(
+            "--bins",
+            metavar="BINS",
+            help="With --curve reliability: bins, such as 10 or equal-count,10.",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        Option("--format", metavar="FORMAT", help="With --curve: csv or json."),
+    ] = None,
     force: Annotated[bool, Option("--force", help="Let -o replace a file that is there.")] = False,
     study: options.Folder = None,
 ) -> None:
-    """Print the log of draws, or the surface, as CSV.
+    """Print the log of draws, the surface or a curve, as CSV.
 
-    The log has every draw with its probability, and every label with its time.
+    The log has every draw with its probability, and every label with its time. A curve can be JSON.
     """
     from activetest.study.study import Study
 
     file = None if output is None or str(output) == "-" else output
+    named = {"points": points, "bins": bins, "format": format, "simultaneous": simultaneous or None}
+    settings = options.drop_missing(named)
+    if curve is None and settings:
+        names = " and ".join(f"--{name}" for name in settings)
+        raise ChoiceError(f"{names}: only curves have that", "name one, as in --curve roc")
+    if curve is not None:
+        if rescue or surface or all:
+            raise ChoiceError(
+                "--curve is neither the log nor the surface",
+                "leave out --rescue, --surface and --all",
+            )
+        _export_curve(study, file, curve, settings, force=force)
+        return
     if surface or all:
         _export_surface(study, file, surface=surface, all=all, rescue=rescue, force=force)
         return
@@ -76,6 +117,21 @@ def _export_surface(
         streams.write(found.to_csv(all=all))
     written = f", written to {file}" if file else ""
     streams.say(f"{found.describe(all=all)}{written}")
+
+
+def _export_curve(
+    study: Path | None, file: Path | None, name: str, settings: dict[str, Any], *, force: bool
+) -> None:
+    """Print a curve, or write it to a file."""
+    from activetest.study.study import Study
+
+    found = Study.open(study).curve(name, path=file, force=force, **settings)
+    if not file:
+        as_json = settings.get("format") == "json"
+        streams.write(found.to_json() if as_json else found.to_csv())
+    streams.say(found.describe() + (f", written to {file}" if file else ""))
+    for note in found.notes[1:]:
+        streams.say(note)
 
 
 COMMAND = export

@@ -129,6 +129,15 @@ _SURFACE = {
     "all": Parameter("--all", Takes.NOTHING),
     "force": Parameter("--force", Takes.NOTHING),
 }
+_CURVE = {
+    "name": Parameter("--curve"),
+    "simultaneous": Parameter("--simultaneous", Takes.NOTHING),
+    "points": Parameter("--points"),
+    "bins": Parameter("--bins"),
+    "path": Parameter("--output"),
+    "format": Parameter("--format"),
+    "force": Parameter("--force", Takes.NOTHING),
+}
 _SIMULATE = {
     "pool": Parameter(""),
     "key": Parameter("--labels"),
@@ -183,6 +192,7 @@ CALLS = {
     "study.verify": Call("activetest verify", {"contains": Parameter("--contains")}),
     "study.export": Call("activetest export", _EXPORT),
     "study.surface": Call("activetest export", _SURFACE, ending="--surface"),
+    "study.curve": Call("activetest export", _CURVE, ("name",)),
     "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
 }
 # Every setting and argument that has an option, by its name alone; settings come first.

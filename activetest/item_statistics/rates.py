@@ -17,6 +17,7 @@ sums over all classes: the share of right predictions among the items whose labe
 the pool has. So it is the accuracy where no label can be of another.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, divide, ratio_metric
-from activetest.item_statistics.statistic import statistic
+from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.rows import Array
 
 _COUNTS = ("tp", "fp", "fn")
@@ -75,19 +76,25 @@ def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:
     )
 
 
-def _of_class(rate: Rate, code: int, name: str) -> Metric:
+def of_counts(rate: Rate, counts: Mapping[str, Statistic], class_name: str, name: str) -> Metric:
+    """The rate of a class under this name, from the statistics that are its tp, fp and fn."""
     rows = np.array([rate.above, rate.below], float)
     kept = _columns_with_weight(rows)
     above, below = rows[:, [0, *kept]]
     return ratio_metric(
-        rate.name,
-        [statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept],
+        name,
+        [counts[_COUNTS[k - 1]] for k in kept],
         above=above.tolist(),
         below=below.tolist(),
         upper=1.0,
-        class_name=name,
-        undefined=rate.empty.format(repr(name)),
+        class_name=class_name,
+        undefined=rate.empty.format(repr(class_name)),
     )
+
+
+def _of_class(rate: Rate, code: int, name: str) -> Metric:
+    counts = {each: statistic(f"{each}:{code}") for each in _COUNTS}
+    return of_counts(rate, counts, name, rate.name)
 
 
 def _micro(rate: Rate, classes: int) -> Metric:

@@ -133,7 +133,7 @@ def _tabulate(statistic: Statistic, classes: int, open_classes: bool) -> Array:
     One class alone says that labels of others can come: else there would be nothing to predict.
     """
     outside = [-1] if open_classes or classes < 2 else []
-    labels = np.array([*range(classes), *outside])
+    labels = np.array([*range(statistic.outcomes or classes), *outside])
     pred = np.arange(classes)
     return np.asarray(
         statistic.value(Outputs(pred), np.broadcast_to(labels, (classes, len(labels))))

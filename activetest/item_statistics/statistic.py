@@ -29,6 +29,7 @@ class Statistic:
     counted        counted(outputs, labels) -> as value: what of the label the value is a function
                    of, where comparing that is more exact than comparing values; None: the value
     graded         it takes values between its bounds: a mean of it within [0, 1] is no share
+    outcomes       how many of the first labels have all of its values; None where all may be needed
     """
 
     name: str
@@ -39,6 +40,7 @@ class Statistic:
     by_correctness: Callable[[Outputs], tuple[Array, Array]] | None = None
     counted: Callable[[Outputs, Array | None], Array] | None = None
     graded: bool = False
+    outcomes: int | None = None
 
     def table(self, outputs: Outputs, classes: int) -> Array:
         """(R, C) value of every row under every class; (R, 2) its bounds where there are none."""

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from operator import attrgetter
 from typing import Any
 
+from activetest.nouns.curve import Curve
 from activetest.nouns.group_report import (
     Assessment,
     Confusion,
@@ -97,6 +98,25 @@ def status(counts: Counts, coming: str = "") -> str:
 def simulation(results: Sequence[dict]) -> str:
     """One object per strategy, metric and budget."""
     return _document({"results": list(results)})
+
+
+def curve(found: Curve, pool: str = "") -> str:
+    """A curve of the pool of this name; points are in order of the threshold, or of the bin."""
+    return _document(
+        {
+            "pool": pool,
+            "curve": str(found.kind),
+            "class": found.class_name,
+            "level": found.level,
+            "band": found.band,
+            "estimator": found.estimator,
+            "n_labeled": found.n_labeled,
+            "n_bought": found.n_bought,
+            "n_pool": found.n_pool,
+            "notes": found.list_notes(),
+            "points": found.list_points(),
+        }
+    )
 
 
 def _write_answer(answer: Assessment | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from activetest.ledger.ledger import RetractedFile
+    from activetest.study.curve import StudyCurve
     from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
     from activetest.study.stored import StoredStudy
@@ -456,6 +457,59 @@ class Study:
         found = open_surface(stored)
         if path is not None:
             found.save(path, all=all, force=force)
+        return found
+
+    @_with_known_names
+    def curve(
+        self,
+        name: str,
+        *,
+        simultaneous: bool = False,
+        points: int | None = None,
+        bins: int | str | None = None,
+        path: str | Path | None = None,
+        format: str | None = None,
+        force: bool = False,
+    ) -> "StudyCurve":
+        """ROC, precision-recall or reliability as data, with an interval at every point.
+
+        >>> study.curve("roc[8]")
+        <StudyCurve: roc[8]: 101 thresholds, 60 labels, 1,497 items; each interval holds alone ...>
+        >>> frame = study.curve("reliability", bins=10).to_frame()
+
+        Args:
+            name: "roc" or "precision-recall" of a class against all others, "roc[fraud]", without
+                a name the positive class of a binary pool; "reliability" of the predicted class, or
+                of the probability of a class, "reliability[fraud]".
+            simultaneous: All intervals hold together at the study's level, and not each alone.
+            points: Most thresholds, from the scores of the pool. Default: 100.
+            bins: Of the reliability, as in the brackets of ece: 10, "equal-count,10". Default: 15.
+            path: A file that the curve is written to as well.
+            format: "csv" or "json". Default: JSON if the file ends with .json, CSV otherwise.
+            force: Replace a file that is there, unless it is the study's.
+
+        Raises:
+            ChoiceError: There is no such curve or class, or the pool has no probabilities.
+            PoolChanged: The pool is not what it was.
+            StorageError: The file is there already, or cannot be written.
+        """
+        from activetest.study.curve import check_file, choose_format, open_curve
+
+        stored, force = self._current(), read_flag("force", force)
+        written = choose_format(None if format is None else read_name("format", format), path)
+        if path is not None:
+            check_file(path, stored.folder, force=force)
+        if bins is not None and not isinstance(bins, str):
+            bins = str(read_count("bins", bins))
+        found = open_curve(
+            stored,
+            read_name("name", name),
+            simultaneous=read_flag("simultaneous", simultaneous),
+            points=None if points is None else read_count("points", points),
+            bins=None if bins is None else read_name("bins", bins),
+        )
+        if path is not None:
+            (found.to_json if written == "json" else found.to_csv)(path, force=force)
         return found
 
     @_with_known_names

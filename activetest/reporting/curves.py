@@ -1,0 +1,337 @@
+"""ROC, precision-recall and reliability, with an interval at every point.
+
+A point is the estimate of a metric as in any other row of a report: recall, false positive rate and
+precision with the class called from a threshold on, or accuracy in a group of items.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from activetest import catalog
+from activetest.errors import ChoiceError, NotEstimable
+from activetest.estimation.cells import CutPool, view_cells
+from activetest.estimation.estimate import Value
+from activetest.estimation.samples import find_metric_steps
+from activetest.estimation.simultaneous import find_joint_level
+from activetest.estimation.view import FIXED, View, build_view
+from activetest.item_statistics import arguments, calibration, specification
+from activetest.item_statistics.metric import Facts, Metric, linear_metric
+from activetest.item_statistics.rates import Rate
+from activetest.item_statistics.thresholds import (
+    choose_thresholds,
+    find_cells,
+    find_own_threshold,
+    hit,
+    rate_at,
+)
+from activetest.nouns.choices import Choices
+from activetest.nouns.curve import MEASURES, Curve, CurveKind, CurvePoint
+from activetest.nouns.log import LABELLED, Log
+from activetest.nouns.pool import PoolView
+from activetest.nouns.quantity import Quantity
+from activetest.nouns.report import EstimateRow
+from activetest.nouns.rows import Array
+from activetest.reporting.rows import (
+    HEADLINE,
+    count_bought,
+    count_known,
+    estimate_groups,
+    estimate_row,
+)
+from activetest.rounds.fit import get_surrogate, make_generator
+
+# Thresholds unless another number is given, and the most.
+POINTS, _MOST = 100, 1000
+# What rounding moves a whole number of items by at most.
+_ROUNDING = 1e-6
+_NOTHING = "no item has a score above all scores"
+_EMPTY = "the pool has no item in this bin"
+# What is one number from one threshold to the next, and falls as the threshold rises.
+_FALLING = ("recall", "false_positive_rate")
+
+
+def estimate_curve(
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    facts: Facts,
+    kind: CurveKind,
+    *,
+    class_name: str | None,
+    points: int | None,
+    bins: str | None,
+    simultaneous: bool,
+    seed: int,
+) -> Curve:
+    """A curve of the pool, from what the log says.
+
+    class_name     default: the positive class of a binary pool; for reliability the predicted class
+    points         thresholds at most, for curves that have any
+    bins           as in the brackets of ece, for reliability
+    simultaneous   all intervals hold together with the probability of the level, not each alone
+
+    Raises ChoiceError for a class, a number or bins that the pool or the curve does not have.
+    """
+    if facts.task != "classification":
+        raise ChoiceError(
+            f"a {kind} curve is about classes, and this pool has values",
+            "`study.report()` shows its metrics",
+        )
+    arguments.require_probabilities(f"{kind} curve", facts)
+    if kind == CurveKind.RELIABILITY:
+        if points is not None:
+            raise ChoiceError("a reliability curve has bins, no thresholds", "`bins=10`")
+        code = None if class_name is None else _find_class(facts, class_name)
+        return _estimate_reliability(
+            log, cache, choices, facts, code, bins, simultaneous=simultaneous, seed=seed
+        )
+    if bins is not None:
+        raise ChoiceError(f"a {kind} curve has thresholds, no bins", "`points=50`")
+    count = POINTS if points is None else points
+    if not 2 <= count <= _MOST:
+        raise ChoiceError(f"`points` is {count}", f"it must be from 2 to {_MOST:,}")
+    code = _find_class(facts, class_name)
+    return _estimate_rates(
+        log, cache, choices, facts, kind, code, count, simultaneous=simultaneous, seed=seed
+    )
+
+
+def _find_class(facts: Facts, name: str | None) -> int:
+    """The code of a class. Raises ChoiceError where it is not one of the pool's, or not given."""
+    if name is None and facts.positive is not None:
+        return facts.positive
+    if name is None:
+        raise ChoiceError(
+            "a curve is about one class against all others, and this pool has "
+            f"{len(facts.classes)}",
+            f"name one of them: {arguments.list_names(facts.classes)}",
+        )
+    if name not in facts.classes:
+        raise ChoiceError(
+            f"there is no class {name!r}", f"the classes are {arguments.list_names(facts.classes)}"
+        )
+    return facts.classes.index(name)
+
+
+# --- thresholds
+
+
+def _estimate_rates(
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    facts: Facts,
+    kind: CurveKind,
+    code: int,
+    points: int,
+    *,
+    simultaneous: bool,
+    seed: int,
+) -> Curve:
+    """ROC or precision-recall of a class."""
+    scores, name = cache.scores(code), facts.classes[code]
+    pred = np.concatenate([cache.rows(*piece).outputs.pred for piece in cache.chunks()])
+    own = find_own_threshold(pred == code, scores)
+    thresholds = choose_thresholds(scores, points, own=own)
+    cells, count = find_cells(thresholds, scores), len(thresholds)
+    families = [
+        [rate_at(_find_rate(measure), place, count, name) for place in range(count + 1)]
+        for measure in MEASURES[kind]
+    ]
+    view = view_cells(
+        log,
+        cache,
+        choices,
+        [metric for each in families for metric in each],
+        cells=cells,
+        count=count,
+        code=code,
+        seed=seed,
+    )
+    level = choices.level
+    if simultaneous:
+        rng = make_generator(seed, len(log.history) + 1, "curve")
+        values = [_list_values(view, each) for each in families]
+        level = find_joint_level(values, choices.level, rng)
+    measured = [[_estimate_point(view, metric, level) for metric in each] for each in families]
+    quantities, moved = [], np.zeros(count + 1, bool)
+    for measure, found in zip(MEASURES[kind], measured, strict=True):
+        family = [replace(row.quantity, level=choices.level) for row in found]
+        if measure in _FALLING:
+            family, here = make_monotone(family)
+            moved |= here
+        quantities.append(family)
+    called = np.append(np.cumsum(np.bincount(cells, minlength=count)[::-1])[::-1], 0)
+    labelled = _count_labels(log, cells, count)
+    labelled = np.append(np.cumsum(labelled[::-1])[::-1], 0)
+    reasons = [list(filter(None, (row.reason for row in rows))) for rows in zip(*measured, strict=True)]
+    reasons[-1] = [_NOTHING] if reasons[-1] else []
+    # Single precision, written with as few digits as tell the thresholds apart.
+    places = [*(float(str(each)) for each in thresholds), None]
+    return Curve(
+        kind=kind,
+        class_name=name,
+        level=choices.level,
+        simultaneous=simultaneous,
+        estimator=HEADLINE,
+        n_labeled=count_known(view, view.evidence.groups[0]),
+        n_bought=count_bought(view, view.evidence.groups[0]),
+        n_pool=cache.size,
+        points=tuple(
+            CurvePoint(
+                place={"threshold": places[place], "n_pool": int(called[place])},
+                n_labeled=int(labelled[place]),
+                measures=tuple(family[place] for family in quantities),
+                reasons=tuple(reasons[place]),
+            )
+            for place in range(count + 1)
+        ),
+        moved=int(moved.sum()),
+    )
+
+
+def _find_rate(measure: str) -> Rate:
+    """The rate of a class that a measure is."""
+    rate: Rate = catalog.load("metrics", measure.replace("_", "-")).RATE
+    return rate
+
+
+def _list_values(view: View, metrics: Sequence[Metric]) -> list[Value]:
+    """The values of those metrics that have one."""
+    found = []
+    for metric in metrics:
+        try:
+            found.append(view.value(metric, HEADLINE))
+        except NotEstimable:
+            continue
+    return found
+
+
+def _estimate_point(view: View, metric: Metric, level: float) -> EstimateRow:
+    """A metric's row; a reason says what draws left out, not what to do about this one point."""
+    row = estimate_row(view, metric, HEADLINE, level=level)
+    if row.estimate is None and view.log.left_out:
+        used, drawn = len(find_metric_steps(view.evidence, metric)), len(view.evidence.steps)
+        if used < drawn:
+            reason = "items that can change this point were left out of the draws"
+            return replace(row, reason=reason)
+    return row
+
+
+def make_monotone(quantities: Sequence[Quantity]) -> tuple[list[Quantity], Array]:
+    """The quantities with values and ends that never rise, and (P,) where one was moved.
+
+    Estimates by isotonic regression (Barlow et al. 1972): summed over points they come closer to a
+    truth that falls. A lower end bounds all points before it too, and an upper end all that follow:
+    where all intervals hold, the narrower ones do. No end crosses the estimate.
+    """
+    from scipy.optimize import isotonic_regression
+
+    found = list(quantities)
+    there = [place for place, each in enumerate(found) if each.estimate is not None]
+    if not there:
+        return found, np.zeros(len(found), bool)
+    values = np.array([found[place].estimate for place in there], float)
+    fitted = values
+    if (np.diff(values) > 0).any():
+        fitted = np.asarray(isotonic_regression(values, increasing=False).x)
+    lower, upper = (
+        np.array([getattr(found[place], end) for place in there], float)
+        for end in ("lower", "upper")
+    )
+    highest = np.fmax.accumulate(lower[::-1])[::-1]
+    lowest = np.fmin.accumulate(upper)
+    ends = np.fmin(highest, fitted), np.fmax(lowest, fitted)
+    for place, value, low, high in zip(there, fitted, *ends, strict=True):
+        quantity = replace(found[place], estimate=float(value))
+        if quantity.lower is not None:
+            quantity = replace(quantity, lower=float(low), upper=float(high))
+        found[place] = quantity
+    moved = [new != old for new, old in zip(found, quantities, strict=True)]
+    return found, np.array(moved, bool)
+
+
+def _count_labels(log: Log, cells: Array, count: int) -> Array:
+    """(count,) labels that are known of each cell."""
+    drawn, supplied = log.status == LABELLED, log.supplied_status == LABELLED
+    rows = np.concatenate([log.rows[drawn], log.supplied_rows[supplied]])
+    return np.bincount(cells[rows], minlength=count)
+
+
+# --- bins
+
+
+def _estimate_reliability(
+    log: Log,
+    cache: PoolView,
+    choices: Choices,
+    facts: Facts,
+    code: int | None,
+    bins: str | None,
+    *,
+    simultaneous: bool,
+    seed: int,
+) -> Curve:
+    """Accuracy in bins of the confidence, or the share of a class in bins of its probability."""
+    if code is None:
+        name, metric = None, specification.find_metric("accuracy", facts)
+    else:
+        name = facts.classes[code]
+        metric = linear_metric("share", hit(code), class_name=name)
+    scores = cache.scores(code)
+    edges = calibration.find_edges(CurveKind.RELIABILITY, facts, bins, code)
+    # A bin holds low < score <= high, and the first one also 0. Empty ones are no groups.
+    bin_of = np.searchsorted(edges[1:-1], scores, "left")
+    there, cells = np.unique(bin_of, return_inverse=True)
+    cut = CutPool(cache, cells, [str(place) for place in there])
+    surrogate = get_surrogate(log, cache, choices, seed=seed)
+    view = build_view(log, cut, choices, [metric], seed=seed, own_view=False, surrogate=surrogate)
+    rows = estimate_groups(view, [metric], cut.group_names, FIXED, simultaneous=simultaneous)
+    mass = np.concatenate([cache.rows(*piece).mass for piece in cache.chunks()])
+    weights, sums = np.bincount(cells, mass), np.bincount(cells, mass * scores)
+    sizes, labelled = np.bincount(cells), _count_labels(log, cells, len(there))
+    # Single precision, written with as few digits as tell the edges apart.
+    written = [float(str(edge)) for edge in edges]
+    nothing = Quantity(None, None, None, choices.level, "none")
+    points = [
+        CurvePoint(
+            {"low": low, "high": high, "n_pool": 0, "predicted": None}, 0, (nothing,), (_EMPTY,)
+        )
+        for low, high in pairwise(written)
+    ]
+    for place, row, size, weight, total, known in zip(
+        there, rows, sizes, weights, sums, labelled, strict=True
+    ):
+        quantity = replace(row.quantity, level=choices.level)
+        if not (log.declined or cache.roles.get("weight")):
+            quantity = _round_outward(quantity, int(size))
+        about = {"n_pool": int(size), "predicted": float(total / weight) if weight > 0 else None}
+        points[place] = CurvePoint(
+            place=points[place].place | about,
+            n_labeled=int(known),
+            measures=(quantity,),
+            reasons=(row.reason,) if row.reason else (),
+        )
+    return Curve(
+        kind=CurveKind.RELIABILITY,
+        class_name=name,
+        level=choices.level,
+        simultaneous=simultaneous,
+        estimator=HEADLINE,
+        n_labeled=count_known(view, view.evidence.groups[0]),
+        n_bought=count_bought(view, view.evidence.groups[0]),
+        n_pool=cache.size,
+        points=tuple(points),
+    )
+
+
+def _round_outward(quantity: Quantity, size: int) -> Quantity:
+    """The share of a bin of so many items with ends that are whole numbers of items."""
+    if quantity.lower is None or quantity.upper is None:
+        return quantity
+    lower = np.floor(quantity.lower * size + _ROUNDING) / size
+    upper = np.ceil(quantity.upper * size - _ROUNDING) / size
+    return replace(quantity, lower=float(lower), upper=float(upper))
