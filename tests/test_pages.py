@@ -16,6 +16,7 @@ from activetest.cli.app import BUG, main
 from activetest.cli.options import write_table
 from activetest.item_statistics import specification
 from activetest.nouns.choices import DECLARATIONS, Choices
+from activetest.nouns.curve import CurveKind
 from activetest.nouns.report import RENAMED_KEYS, SimulatedStrategy
 from activetest.render import json as as_json
 from activetest.reporting.requirements import parse_requirement
@@ -276,8 +277,8 @@ def test_the_benchmarks_know_the_options_they_are_shown_with():
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_metric_that_is_shown_with_brackets_exists(name):
     shown = re.findall(r"[`'\"]([a-z0-9-]+)\[[^\]`'\"\s=]+(?: as \w+)?\][`'\"]", DOCUMENTS[name])
-    # An attribute in so many bins is written alike.
-    assert set(shown) - {"age"} <= set(catalog.names("metrics"))
+    # An attribute in so many bins is written alike, and so is a curve of a class.
+    assert set(shown) - {"age", *CurveKind} <= set(catalog.names("metrics"))
 
 
 def test_every_requirement_that_is_shown_can_be_read():
@@ -353,6 +354,19 @@ def test_the_documented_json_of_a_simulation_has_the_keys_that_are_printed():
     printed = {"schema_version", "results", *(field.name for field in fields(SimulatedStrategy))}
     assert set(re.findall(r'"(\w+)"', documented)) == printed
     assert printed <= fields_in_tables("simulate") | {"results", "schema_version"}
+
+
+def test_the_documented_json_of_a_curve_has_the_keys_that_are_printed(sample, capsys):
+    init("digits.parquet", seed=1)
+    documented = next(block for block in code_blocks(PAGES["json"]) if '"points"' in block)
+    for kind in CurveKind:
+        assert main(["export", "--curve", f"{kind}[8]", "--format", "json"]) == 0
+        printed = set(re.findall(r'"(\w+)":', capsys.readouterr().out))
+        assert {name.removesuffix("_lower").removesuffix("_upper") for name in printed} <= (
+            fields_in_tables("curve") | {"schema_version"}
+        )
+        if kind == CurveKind.ROC:
+            assert printed == set(re.findall(r'"(\w+)"', documented))
 
 
 def test_the_version_of_the_documents_is_the_one_that_is_printed(tmp_path, monkeypatch, capsys):

@@ -189,12 +189,12 @@ def view_cells(
     )
     both = hit(code), miss(code)
     predicted = tuple(each.name for each in both)
-    foreseen = repredict(log, CutPool(cache, cells, names), both)
+    predicted_log = repredict(log, CutPool(cache, cells, names), both)
     cut = CutPool(cache, cells, names, as_classes=True)
     values = _tabulate(statistics, size)
     history = [
         _convert_round(each, cells[each.rows], predicted, statistics, values, sources)
-        for each in foreseen.history
+        for each in predicted_log.history
     ]
     converted = replace(
         log,

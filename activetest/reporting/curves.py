@@ -167,7 +167,7 @@ def _estimate_rates(
     called = np.append(np.cumsum(np.bincount(cells, minlength=count)[::-1])[::-1], 0)
     labelled = _count_labels(log, cells, count)
     labelled = np.append(np.cumsum(labelled[::-1])[::-1], 0)
-    reasons = [list(filter(None, (row.reason for row in rows))) for rows in zip(*measured, strict=True)]
+    reasons = [[row.reason for row in rows if row.reason] for rows in zip(*measured, strict=True)]
     reasons[-1] = [_NOTHING] if reasons[-1] else []
     # Single precision, written with as few digits as tell the thresholds apart.
     places = [*(float(str(each)) for each in thresholds), None]

@@ -81,6 +81,7 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
         ),
         ('study.report(maps=["a*b"])', "activetest report --map 'a*b'"),
         ("study.surface()", "activetest export --surface"),
+        ("study.curve('roc[a]', points=5)", "activetest export --curve 'roc[a]' --points 5"),
         ("study.surface(path='a.csv')", "activetest export --output a.csv --surface"),
         ("study.change(surface='beta')", "activetest init --surface beta"),
         ("surface='beta'", "--surface beta"),

@@ -16,6 +16,7 @@ import pytest
 import activetest
 from activetest.cli.app import main
 from activetest.nouns import choices, report
+from activetest.nouns.curve import CurveKind
 from activetest.render import json as as_json
 from tests.makers import write_pool
 
@@ -144,6 +145,16 @@ def print_simulation(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     return json.loads(run(capsys, *words, "--workers", "1"))
 
 
+def print_curve(kind: str, capsys: pytest.CaptureFixture) -> dict:
+    """A curve of a new study in the working directory: some points have a number, others none."""
+    write_pool(Path("pool.parquet"), 60)
+    run(capsys, "init", "pool.parquet", "--seed", "1")
+    label_batch(30, capsys)
+    words = ["--bins", "5"] if kind == CurveKind.RELIABILITY else ["--points", "5"]
+    words += ["--curve", f"{kind}[cat]", "--format", "json"]
+    return json.loads(run(capsys, "export", *words))
+
+
 @pytest.fixture(scope="module")
 def documents() -> dict[str, dict]:
     """Every kind of document, by name."""
@@ -166,6 +177,8 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
     }
     if name in others:
         return others[name](folder, capsys)
+    if name in CURVES:
+        return print_curve(name, capsys)
     if name == "status":
         write_pool(folder / "pool.parquet", 60)
         run(capsys, "init", "pool.parquet", "--budget", "50")
@@ -173,10 +186,11 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
     return print_report(name, capsys)
 
 
-NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation"]
+CURVES = tuple(CurveKind)
+NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation", *CURVES]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
-WHOLE = ("compare", "gates", "groups, differences", "surface", "status", "simulation")
+WHOLE = ("compare", "gates", "groups, differences", "surface", "status", "simulation", *CURVES)
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 
 
@@ -242,10 +256,11 @@ def test_every_definition_is_used():
 
 
 def test_the_version_and_the_closed_lists_are_those_of_the_program():
-    for name in ("report", "status", "simulation"):
+    for name in ("report", "status", "simulation", "curve"):
         version = DEFINITIONS[name]["properties"]["schema_version"]
         assert version["const"] == report.SCHEMA_VERSION
     properties = {name: each["properties"] for name, each in OBJECTS.items()}
+    assert properties["curve"]["curve"]["enum"] == list(CurveKind)
     verdicts = {report.PASS, report.FAIL, report.UNDECIDED}
     assert set(properties["gate"]["verdict"]["enum"]) == verdicts
     assert properties["report"]["selection"]["enum"] == list(choices.Selection)

@@ -273,7 +273,7 @@ def test_several_classes_have_a_curve_each_against_all_others(tmp_path):
     log = supply_labels(Log.empty(), np.arange(120), truth)
     code = facts.classes.index("dog")
     found = make_curve(bank, log, "roc", "dog", points=1000)
-    rates, hits, _ = roc_curve(truth == 1, probs[:, 1], drop_intermediate=False)
+    _, hits, _ = roc_curve(truth == 1, probs[:, 1], drop_intermediate=False)
     assert code == 1 and read(found, "recall")[::-1] == approx(hits, abs=1e-12)
     with pytest.raises(ChoiceError, match="about one class"):
         make_curve(bank, log, "roc")
