@@ -1,6 +1,7 @@
 """How often the intervals of curves hold: point by point, and all of a curve together.
 
-    python tests/benchmarks/curves.py FOLDER [--runs 2000] [--seed 0] [--pools NAME,...]
+    python tests/benchmarks/curves.py FOLDER [--runs 2000] [--seed 0] [--points 13]
+        [--pools NAME,...] [--apart]
 
 Two pools of 2,000 items of our own making, whose labels are all known: `balanced`, with as many
 items of the class as others, and `rare`, where 8 % are of the class. Each study draws 400 labels in
@@ -8,18 +9,19 @@ rounds of 25, uniformly or as a study does by default, and its curves are comput
 labels: recall, false positive rate and precision at 13 thresholds, accuracy in 5 bins of equal
 counts. FOLDER keeps what is done: when called again, only missing studies are played.
 
-pointwise      mean over thresholds (bins) of the share of studies whose interval holds the truth;
-               least: the smallest of these shares, over thresholds with an interval in 1 study in 5
-apart          the same without the ends that make recall and false positive rate monotone
-together       share of studies in which every interval of the simultaneous band holds; for ROC
-               those of recall and false positive rate, for precision-recall those of both
-alone          share of studies in which every pointwise interval holds: what it is without the band
-width          mean width of an interval, pointwise and simultaneous
+The first table has, for each measure, the mean over thresholds (bins) of the share of studies whose
+pointwise interval holds the truth, in brackets the smallest of these shares over thresholds with an
+interval in every fifth study, and the mean widths of the pointwise and the simultaneous interval.
+The second has the share of studies in which every interval of the simultaneous band holds, and in
+brackets what it is for pointwise intervals. Those of ROC are of recall and false positive rate,
+those of precision-recall of both. --apart counts pointwise intervals before recall and false
+positive rate are made monotone.
 """
 
 import argparse
 import os
 import sys
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,7 +31,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-_ITEMS, _BATCH, _POINTS, _BINS = 2000, 25, 13, "equal-count,5"
+_ITEMS, _BATCH, _BINS = 2000, 25, "equal-count,5"
 _BUDGETS = (100, 400)
 _DESIGNS = ("uniform", "optimal")
 _POOLS = ("balanced", "rare")
@@ -51,19 +53,22 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="of the first study")
+    parser.add_argument("--points", type=int, default=13, help="thresholds")
+    parser.add_argument("--apart", action="store_true")
     parser.add_argument("--pools", default=",".join(_POOLS))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    pools = [Pool(name, options.folder) for name in options.pools.split(",")]
+    pools = [Pool(name, options.folder, options.points) for name in options.pools.split(",")]
     for first in range(options.seed, options.seed + options.runs, _CHUNK):
         for pool in pools:
             pool.play(range(first, min(first + _CHUNK, options.seed + options.runs)))
-    print("| pool | draws | labels | measure | runs | pointwise | least | apart | width | band |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    measures = (*_RATES, "accuracy")
+    print(f"| pool | draws | labels | runs | {' | '.join(measures)} |")
+    print("|---" * (4 + len(measures)) + "|")
     for pool in pools:
-        pool.print_measures()
-    print("\n| pool | draws | labels | curve | runs | together | alone |")
-    print("|---|---|---|---|---|---|---|")
+        pool.print_measures(measures, 1 if options.apart else 0)
+    print(f"\n| pool | draws | labels | runs | {' | '.join(_CURVES)} |")
+    print("|---" * (4 + len(_CURVES)) + "|")
     for pool in pools:
         pool.print_curves()
 
@@ -71,14 +76,14 @@ def main() -> None:
 class Pool:
     """A pool with its labels, and the curves of studies of it."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, points: int = 13) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         from activetest.cache import cache
         from activetest.pool import pool
 
-        self.name, self.folder = name, folder
+        self.name, self.folder, self.points = name, folder, points
         rng = np.random.default_rng(17)
         if name == "rare":
             score = rng.beta(0.35, 4, _ITEMS)
@@ -99,7 +104,7 @@ class Pool:
 
     def play(self, seeds: range) -> None:
         """Play these studies and keep their curves, unless they are there."""
-        path = self.folder / f"{self.name}-{seeds.start:05}-{len(seeds)}.npz"
+        path = self.folder / f"{self.name}-{self.points}-{seeds.start:05}-{len(seeds)}.npz"
         if path.exists():
             return
         found = [self.draw(seed) for seed in seeds]
@@ -145,7 +150,7 @@ class Pool:
         from activetest.rounds.fit import make_generator
 
         scores = self.cache.scores(1)
-        thresholds = choose_thresholds(scores, _POINTS)
+        thresholds = choose_thresholds(scores, self.points)
         cells, count = find_cells(thresholds, scores), len(thresholds)
         metrics = {
             name: [rate_at(_find_rate(name), place, count, "1") for place in range(count)]
@@ -232,50 +237,43 @@ class Pool:
 
     def read(self) -> dict[str, np.ndarray]:
         """{"draws/labels/measure": (R, 5, P, 2)} of all studies that are kept."""
-        files = sorted(self.folder.glob(f"{self.name}-*-*.npz"))
+        files = sorted(self.folder.glob(f"{self.name}-{self.points}-*.npz"))
         parts = [np.load(file) for file in files if "partial" not in file.name]
         return {key: np.concatenate([each[key] for each in parts]) for key in parts[0].files}
 
-    def print_measures(self) -> None:
-        """A row for each measure: how often its intervals hold, and how wide they are."""
+    def print_measures(self, measures: tuple[str, ...], kind: int) -> None:
+        """How often the intervals of each measure hold, and how wide they are."""
         kept = self.read()
-        for key, ends in kept.items():
-            design, budget, measure = key.split("/")
-            truth = ends[:, 4, :, 0]
-            there = ~np.isnan(ends[:, 0, :, 0]) & (np.ptp(ends[:, 0], axis=2) > 0)
-            holds = [_contains(ends[:, kind], truth) for kind in (0, 1)]
-            often = there.mean(axis=0) >= _OFTEN
-            by_point = [
-                (hold & there).sum(axis=0)[often] / there.sum(axis=0)[often] for hold in holds
-            ]
-            widths = [np.ptp(ends[:, kind], axis=2)[there].mean() for kind in (0, 2)]
-            print(
-                f"| {self.name} | {design} | {budget} | {measure} | {len(ends):,} "
-                f"| {by_point[0].mean():.3f} | {by_point[0].min():.3f} | {by_point[1].mean():.3f} "
-                f"| {widths[0]:.3f} | {widths[1]:.3f} |"
-            )
+        for design, budget in product(_DESIGNS, _BUDGETS):
+            cells = []
+            for measure in measures:
+                ends = kept[f"{design}/{budget}/{measure}"]
+                truth = ends[:, 4, :, 0]
+                there = np.ptp(ends[:, 0], axis=2) > 0
+                often = there.mean(axis=0) >= _OFTEN
+                held = _contains(ends[:, kind], truth) & there
+                shares = held.sum(axis=0)[often] / there.sum(axis=0)[often]
+                widths = [np.ptp(ends[:, each], axis=2)[there].mean() for each in (kind, 2)]
+                cells.append(
+                    f"{shares.mean():.3f} ({shares.min():.3f}), {widths[0]:.3f}, {widths[1]:.3f}"
+                )
+            print(f"| {self.name} | {design} | {budget} | {len(ends):,} | {' | '.join(cells)} |")
 
     def print_curves(self) -> None:
-        """A row for each curve: how often all of its intervals hold."""
+        """How often all intervals of each curve hold."""
         kept = self.read()
-        for design in _DESIGNS:
-            for budget in _BUDGETS:
-                for curve, measures in _CURVES.items():
-                    ends = [kept[f"{design}/{budget}/{each}"] for each in measures]
-                    which = 3 if curve == "precision-recall" else 2
-                    shares = [
-                        np.mean(
-                            np.all(
-                                [_holds_all(each[:, kind], each[:, 4, :, 0]) for each in ends],
-                                axis=0,
-                            )
-                        )
-                        for kind in (which, 0)
-                    ]
-                    print(
-                        f"| {self.name} | {design} | {budget} | {curve} | {len(ends[0]):,} "
-                        f"| {shares[0]:.3f} | {shares[1]:.3f} |"
-                    )
+        for design, budget in product(_DESIGNS, _BUDGETS):
+            cells = []
+            for curve, measures in _CURVES.items():
+                ends = [kept[f"{design}/{budget}/{each}"] for each in measures]
+                band = 3 if curve == "precision-recall" else 2
+                together, alone = (
+                    np.all([_holds_all(each[:, kind], each[:, 4, :, 0]) for each in ends], axis=0)
+                    for kind in (band, 0)
+                )
+                cells.append(f"{together.mean():.3f} ({alone.mean():.3f})")
+            runs = len(ends[0])
+            print(f"| {self.name} | {design} | {budget} | {runs:,} | {' | '.join(cells)} |")
 
 
 def _find_rate(name: str):
