@@ -1,5 +1,7 @@
 """activetest ingest: labels that cannot be right are refused, with what to do about them."""
 
+import io
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from activetest.cli.app import main
 from activetest.study.init import init
 from activetest.study.stored import StoredStudy
+from tests import exports
 
 FEELINGS = ("negative", "neutral", "positive")
 
@@ -85,3 +88,25 @@ def test_a_mapping_that_cannot_be_read_is_named(feelings, folder, label_file, ca
     (folder / "map.csv").write_text("a;b\n")
     assert main(["ingest", path, "--map", "map.csv"]) == 2
     assert "map.csv, line 1: 1 fields, not 2" in capsys.readouterr().err
+
+
+def test_columns_say_what_cannot_be_known(study, folder, capsys):
+    (folder / "x.csv").write_text("image,choice\nitem-1,cat\n")
+    assert main(["ingest", "x.csv", "--columns", "id=image,label=choice"]) == 0
+    assert "1 new" in capsys.readouterr().out
+    for wrong in ("image", "id=", "=image", "name=image"):
+        assert main(["ingest", "x.csv", "--columns", wrong]) == 2
+    data = {"ref": "item-2"}
+    export = exports.write_label_studio([(data, [exports.annotate(1, 1, exports.choose("dog"))])])
+    (folder / "export.json").write_bytes(export)
+    capsys.readouterr()
+    assert main(["ingest", "export.json"]) == 2
+    assert "--columns id=ref" in capsys.readouterr().err
+    assert main(["ingest", "export.json", "--columns", "id=ref"]) == 0
+
+
+def test_an_export_comes_through_standard_input(study, monkeypatch, capsys):
+    content = exports.write_argilla([("item-1", [("cat", "u", "submitted")])])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert main(["ingest", "-"]) == 0
+    assert capsys.readouterr().out.startswith("standard input: 1 new")

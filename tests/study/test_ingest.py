@@ -16,6 +16,7 @@ from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
+from tests import exports
 
 
 def known(study: StoredStudy) -> dict[str, str]:
@@ -452,3 +453,50 @@ def test_the_rows_of_a_frame_are_numbers_to_whoever_has_it(folder, label_file):
     for labels in ({"3": 1}, {True: 1}, {6: 1}, {-1: 1}, {3.0: 1}, label_file("3,1")):
         with pytest.raises(LabelError, match="is not in the pool"):
             ingest(study, labels)
+
+
+def test_a_frame_may_call_its_columns_otherwise(study):
+    frame = pa.table({"item": ["item-1", "item-2"], "choice": ["cat", "dog"], "id": ["x", "y"]})
+    done = ingest(study, frame, columns={"id": "item", "label": "choice"})
+    assert (done.new, known(study)) == (2, {"item-1": "cat", "item-2": "dog"})
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"ids": "item"}, "names 'ids', which is no field"),
+        ({"id": ""}, "no column for 'id'"),
+        ({"id": 3}, "no column for 'id'"),
+        (["id"], "is of type list"),
+    ],
+)
+def test_columns_name_fields_of_an_answer(study, label_file, columns, message):
+    with pytest.raises(ChoiceError, match=message):
+        ingest(study, label_file("item-1,cat"), columns=columns)
+
+
+def test_columns_of_a_mapping_make_no_sense(study):
+    with pytest.raises(ChoiceError, match="is about files and frames"):
+        ingest(study, [{"id": "item-1", "label": "cat"}], columns={"id": "id"})
+
+
+def test_an_export_is_taken_as_a_whole_or_not_at_all_and_twice_is_once(study, folder):
+    tasks = [
+        ({"activetest_id": id}, [exports.annotate(number, 1, exports.choose(label))])
+        for number, (id, label) in enumerate([("item-1", "cat"), ("item-2", "no class")], 1)
+    ]
+    (folder / "export").write_bytes(exports.write_label_studio(tasks))
+    with pytest.raises(LabelError, match=r"task 2 \(id 102\), annotation 2: label 'no class'"):
+        ingest(study, folder / "export")
+    assert known(study) == {}
+    done = ingest(study, folder / "export", map={"no class": "dog"})
+    assert (done.new, done.unchanged) == (2, 0)
+    again = ingest(study, folder / "export", map={"no class": "dog"})
+    assert (again.new, again.unchanged) == (0, 2)
+    assert undo(study).answers == 2 and known(study) == {}
+    tasks[0][1][0]["result"] = exports.choose("owl")
+    ingest(study, [{"id": "item-1", "label": "cat", "annotator": "1"}])
+    (folder / "export").write_bytes(exports.write_label_studio(tasks[:1]))
+    with pytest.raises(LabelConflict, match="annotation 1: id 'item-1' is labelled 'owl'"):
+        ingest(study, folder / "export")
+    assert ingest(study, folder / "export", replace=True).replaced == 1

@@ -4,18 +4,23 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from activetest.errors import ChoiceError, LabelError, PoolError, StorageError
 from activetest.study import next as verb
+from activetest.study.again import next_again
 from activetest.study.ingest import ingest, undo
 from activetest.study.init import init
 from activetest.study.next import Batch, next_batch, save_batch
 from activetest.study.stored import StoredStudy
+from activetest.study.study import Study
+from tests import exports
 
 ROOT = Path(__file__).parents[2]
 PATH = {"PYTHONPATH": str(ROOT)}
@@ -357,3 +362,97 @@ def test_fewer_items_than_asked_for_say_why(study):
     assert next_batch(study, 30).summary() == "round 1: 30 items drawn"
     batch = next_batch(study, 30, new=True)
     assert batch.summary() == "round 2: 10 items drawn (only 10 items were left)"
+
+
+TASKS = ("label-studio", "argilla", "xlsx")
+
+
+@pytest.mark.parametrize("format", TASKS)
+def test_tasks_of_any_format_are_replaced_while_they_have_no_answers(format, study, folder):
+    shown = ("place",)
+    first = save_batch(study, "tasks", format, lambda: next_batch(study, 3, show=shown))
+    again = save_batch(study, "tasks", format, lambda: next_batch(study, 3, show=shown))
+    assert again.rows == first.rows and again.repeated
+    # In place of a batch of another format, too.
+    save_batch(study, "tasks", "csv", lambda: next_batch(study, 3))
+    save_batch(study, "tasks", format, lambda: next_batch(study, 3))
+    assert ingest(study, "tasks").blank == 3
+
+
+def answer(format: str, id: str) -> bytes:
+    """What a tool makes of the tasks when somebody has answered one."""
+    task = {"activetest_id": id, "activetest_order": "0000001"}
+    if format == "label-studio":
+        return exports.write_label_studio([(task, [exports.annotate(1, 1, exports.choose("cat"))])])
+    if format == "argilla":
+        return exports.write_argilla([(id, [("cat", "u", "submitted")])], flat=False)
+    return exports.write_xlsx(
+        [("id", "label", "annotator", "status", "activetest_order"), (id, "cat", "", "", 1)]
+    )
+
+
+@pytest.mark.parametrize("format", TASKS)
+def test_tasks_with_answers_are_not_replaced_without_force(format, study, folder):
+    batch = next_batch(study, 3)
+    path = folder / "tasks"
+    path.write_bytes(answer(format, batch.rows[0]["id"]))
+    before = path.read_bytes()
+    with pytest.raises(LabelError, match="1 label the study|no batch that can be replaced"):
+        save_batch(study, path, format, lambda: next_batch(study, 3))
+    assert path.read_bytes() == before
+    save_batch(study, path, format, lambda: next_batch(study, 3), force=True)
+    assert ingest(study, path).blank == 3
+
+
+def test_a_workbook_is_replaced_once_the_study_knows_its_answers(study, folder):
+    save_batch(study, "tasks.xlsx", "xlsx", lambda: next_batch(study, 3))
+    book = openpyxl.load_workbook("tasks.xlsx")
+    book["tasks"]["B2"] = "cat"
+    book.save("tasks.xlsx")
+    with pytest.raises(LabelError, match="1 label the study does not know"):
+        save_batch(study, "tasks.xlsx", "xlsx", lambda: next_batch(study, 3))
+    assert ingest(study, "tasks.xlsx").new == 1
+    batch = save_batch(study, "tasks.xlsx", "xlsx", lambda: next_batch(study, 3))
+    assert len(batch) == ingest(study, "tasks.xlsx").blank == 2
+
+
+@pytest.mark.parametrize("format", TASKS)
+def test_tasks_with_a_column_of_notes_are_not_replaced(format, study, folder):
+    batch = next_batch(study, 2, show=["place"])
+    noted = replace(batch, columns=(*batch.columns, "note"))
+    (folder / "tasks").write_bytes(noted.encode(format))
+    with pytest.raises(LabelError, match="has a column 'note', which no batch of this study has"):
+        save_batch(study, folder / "tasks", format, lambda: next_batch(study, 2))
+
+
+def test_the_order_of_tasks_goes_on_from_round_to_round(study):
+    first = next_batch(study, 3)
+    both = next_batch(study, 2, new=True)
+    assert first.orders == (1, 2, 3) and both.orders == (4, 5)
+    waiting = next_batch(study, 5)
+    assert waiting.orders == (1, 2, 3, 4, 5)
+    data = [task["data"] for task in json.loads(waiting.to_label_studio())]
+    assert [each["activetest_id"] for each in data] == ids(waiting)
+    assert sorted(data, key=lambda each: each["activetest_order"]) == data
+
+
+def test_second_opinions_are_tasks_as_well(study, folder):
+    batch = next_batch(study, 3)
+    ingest(study, [{"id": id, "label": "cat", "annotator": "ann"} for id in ids(batch)])
+    asked = next_again(study, 2)
+    data = [task["data"] for task in json.loads(asked.to_label_studio())]
+    assert [each["again"] for each in data] == ["ann", "ann"]
+    assert [each["activetest_order"] for each in data] == ["0000001", "0000002"]
+
+
+def test_a_column_of_our_own_keys_is_not_shown(study):
+    for name in ("activetest_id", "activetest_order", "label"):
+        with pytest.raises(ChoiceError, match="has a meaning of its own"):
+            next_batch(study, 2, show=[name])
+
+
+def test_a_workbook_without_its_package_draws_nothing(study, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ChoiceError, match="needs the package openpyxl"):
+        Study.open().next(3, path="tasks.xlsx", format="xlsx")
+    assert draws(study) == []
