@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnknownMethod,
     )
     from activetest.simulation.simulate import simulate
+    from activetest.study.inspect import Inspection, inspect
     from activetest.study.results import Batch, Report, Setup, Status
     from activetest.study.study import Study
 
@@ -40,6 +41,7 @@ __all__ = [
     "CacheDamaged",
     "CacheRebuilt",
     "ChoiceError",
+    "Inspection",
     "LabelConflict",
     "LabelError",
     "LargeCache",
@@ -54,6 +56,7 @@ __all__ = [
     "StudyError",
     "UnknownMethod",
     "__version__",
+    "inspect",
     "simulate",
 ]
 
@@ -61,6 +64,7 @@ __all__ = [
 _MODULES = {
     "Study": "activetest.study.study",
     "simulate": "activetest.simulation.simulate",
+    **dict.fromkeys(("Inspection", "inspect"), "activetest.study.inspect"),
     **dict.fromkeys(("Batch", "Report", "Setup", "Status"), "activetest.study.results"),
 }
 

@@ -59,7 +59,11 @@ ABOUT = {
 }
 
 # What the command line may import of the rooms whose verbs it runs, and who else may what.
-FACE = {"activetest.study.study.Study", "activetest.simulation.simulate.simulate"}
+FACE = {
+    "activetest.study.study.Study",
+    "activetest.study.inspect.inspect",
+    "activetest.simulation.simulate.simulate",
+}
 BEHIND_THE_FACE = {
     # A shell waits for the names of columns: nothing but the folder of the study is looked at.
     ("activetest.cli.completion", "activetest.study.folder"),

@@ -41,6 +41,7 @@ class Command(TyperCommand):
 
 # The commands and what they do: a command's own file is imported only when the command is used.
 COMMANDS = {
+    "inspect": "Say what is in a file, which metrics it allows, and the init line to type.",
     "init": "Look at a pool, and create its study or change the study's choices.",
     "next": "Show the pending batch, or draw the next items to label.",
     "ingest": "Read labels into the study: all rows of a file, or none.",

@@ -70,8 +70,18 @@ def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:
 
 def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
     """Where the pool has no ids, a column whose first values are short and differ."""
-    if pool.schema.id is not None:
+    name = find_id(pool, choices)
+    if name is None:
         return []
+    rows = _read_first_rows(pool, [name], BATCH).num_rows
+    found = "is unique" if rows == pool.rows else "looks like an id"
+    return [f"column {name!r} {found}: `id={name!r}` uses it"]
+
+
+def find_id(pool: "Pool", choices: ColumnChoices) -> str | None:
+    """The column that looks like ids, of a pool that has none; None without."""
+    if pool.schema.id is not None:
+        return None
     table = pool.files.schema
     free = (*pool.schema.ignored, *(pool.schema.features if choices.features is None else ()))
     candidates = [
@@ -80,16 +90,14 @@ def _suggest_id(pool: "Pool", choices: ColumnChoices) -> list[str]:
         if _may_be_id(pool, name, table.field(name).type)
     ][:_MOST]
     if not candidates:
-        return []
+        return None
     sample = _read_first_rows(pool, candidates, _SAMPLE)
     for name in candidates:
-        if not _are_ids(sample.column(name)):
-            continue
-        rows = _read_first_rows(pool, [name], BATCH)
-        if _are_ids(rows.column(name)):
-            found = "is unique" if rows.num_rows == pool.rows else "looks like an id"
-            return [f"column {name!r} {found}: `id={name!r}` uses it"]
-    return []
+        if _are_ids(sample.column(name)):
+            rows = _read_first_rows(pool, [name], BATCH)
+            if _are_ids(rows.column(name)):
+                return name
+    return None
 
 
 def _suggest_weight(pool: "Pool", choices: ColumnChoices) -> list[str]:
@@ -105,6 +113,20 @@ def _suggest_weight(pool: "Pool", choices: ColumnChoices) -> list[str]:
 
 
 def _suggest_groups(pool: "Pool") -> list[str]:
+    """Columns that could be groups."""
+    found = find_groups(pool)
+    if not found:
+        return []
+    shown, more = found[:_SHOWN], len(found) - _SHOWN
+    named = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    several = len(found) > 1
+    return [
+        f"could be {'groups' if several else 'a group'}: {named} "
+        f"(`groups={shown!r}` reports by {'them' if len(shown) > 1 else 'it'})"
+    ]
+
+
+def find_groups(pool: "Pool") -> list[str]:
     """Columns of text whose first values are short, few and repeated: free text is none of them."""
     table = pool.files.schema
     candidates = [
@@ -122,16 +144,7 @@ def _suggest_groups(pool: "Pool") -> list[str]:
         return []
     sample = _read_first_rows(pool, candidates, _SAMPLE)
     partial = sample.num_rows < pool.rows
-    found = [name for name in candidates if _are_values(sample.column(name), partial=partial)]
-    if not found:
-        return []
-    shown, more = found[:_SHOWN], len(found) - _SHOWN
-    named = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-    several = len(found) > 1
-    return [
-        f"could be {'groups' if several else 'a group'}: {named} "
-        f"(`groups={shown!r}` reports by {'them' if len(shown) > 1 else 'it'})"
-    ]
+    return [name for name in candidates if _are_values(sample.column(name), partial=partial)]
 
 
 def _are_values(texts: pa.Array, *, partial: bool) -> bool:

@@ -25,16 +25,27 @@ Colors = Sequence[Sequence[tuple[str, str] | None]]
 _SPARE = (
     *("runs", "bias", "median", "rmse", "items", "n_eff", "label ratio"),
     *("surrogate alone", "width", "+-"),
-    *("P(best)", "ranks", "P(worst)", "saved", "labels", "shrunk", "coverage"),
+    *("example", "P(best)", "ranks", "P(worst)", "saved", "labels", "shrunk", "coverage"),
 )
 _SPARE_IF_SAME = ("surrogate", "estimator", "acquisition")
 # Columns that are aligned to the left.
 _LEFT = (
     *("metric", "group", "interval", "estimator", "surrogate", "acquisition", "gate", "verdict"),
-    *("difference", "differ", "truth", "truth as prediction", "no matrix yet", "because"),
+    *(
+        "column",
+        "type",
+        "role",
+        "example",
+        "difference",
+        "differ",
+        "truth",
+        "truth as prediction",
+        "no matrix yet",
+        "because",
+    ),
 )
 # Columns of names, which stand on a line of their own where there is no room beside them.
-_NAMES = ("group", "difference", "gate", "metric", "truth as prediction", "no matrix yet")
+_NAMES = ("column", "group", "difference", "gate", "metric", "truth as prediction", "no matrix yet")
 # Columns of prose, which may be folded: down to how many characters before others are dropped, and
 # after.
 _FOLDED = {"interval": (24, 12), "because": (24, 12)}

@@ -14,6 +14,7 @@ from activetest.nouns.group_report import (
     Confusion,
     Reliability,
 )
+from activetest.nouns.inspection import Inspection
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Report
 from activetest.nouns.surface_report import SurfaceReport
@@ -93,6 +94,11 @@ def render(report: Report) -> str:
 def status(counts: Counts, coming: str = "") -> str:
     """Where a study stands; coming says what `next` would do."""
     return _document({"counts": asdict(counts), "next": coming or None})
+
+
+def inspection(found: Inspection) -> str:
+    """What a file holds, and which study fits it."""
+    return _document(asdict(found))
 
 
 def simulation(results: Sequence[dict]) -> str:

@@ -13,9 +13,18 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from activetest.nouns.group_report import Assessment
+from activetest.nouns.inspection import Inspection
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report, Weight, count_verdicts
 from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
-from activetest.render import _assessment, _extent, _gates, _surface, _tables, _text_tables
+from activetest.render import (
+    _assessment,
+    _extent,
+    _gates,
+    _inspection,
+    _surface,
+    _tables,
+    _text_tables,
+)
 from activetest.render import _words as words
 from activetest.render._text_tables import Page
 
@@ -91,6 +100,24 @@ def status(
         _print_facts(page, words.standing(counts))
         if coming:
             page.print(Text(words.plain(coming)))
+
+    return _capture(write, width, color)
+
+
+def inspection(found: Inspection, *, width: int | None = None, color: bool | None = None) -> str:
+    """What a file holds: its columns, what they allow, and how to go on."""
+
+    def write(page: Page) -> None:
+        page.print(Text(_inspection.sentence(found), style="bold"))
+        page.print()
+        if found.columns:
+            _text_tables.show(page, _inspection.columns(found))
+        _print_facts(page, _inspection.facts(found))
+        for line in _inspection.ending(found):
+            page.print(Text(line))
+        if found.create:
+            # On one line, to be copied.
+            page.console.print(Text(f"  {found.create}", style="bold"), soft_wrap=True)
 
     return _capture(write, width, color)
 

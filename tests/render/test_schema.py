@@ -183,14 +183,21 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
         write_pool(folder / "pool.parquet", 60)
         run(capsys, "init", "pool.parquet", "--budget", "50")
         return json.loads(run(capsys, "status", "--format", "json"))
+    if name == "inspection":
+        columns = {"id": range(20), "pred": ["no", "yes"] * 10, "label": ["yes", "no"] * 10}
+        pq.write_table(pa.table(columns), folder / "pool.parquet")
+        return json.loads(run(capsys, "inspect", "pool.parquet", "--format", "json"))
     return print_report(name, capsys)
 
 
 CURVES = tuple(CurveKind)
-NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation", *CURVES]
+NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation", "inspection", *CURVES]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
-WHOLE = ("compare", "gates", "groups, differences", "surface", "status", "simulation", *CURVES)
+WHOLE = (
+    *("compare", "gates", "groups, differences", "surface", "status", "simulation"),
+    *("inspection", *CURVES),
+)
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 
 
@@ -256,7 +263,7 @@ def test_every_definition_is_used():
 
 
 def test_the_version_and_the_closed_lists_are_those_of_the_program():
-    for name in ("report", "status", "simulation", "curve"):
+    for name in ("report", "status", "simulation", "inspection", "curve"):
         version = DEFINITIONS[name]["properties"]["schema_version"]
         assert version["const"] == report.SCHEMA_VERSION
     properties = {name: each["properties"] for name, each in OBJECTS.items()}

@@ -1,0 +1,41 @@
+"""activetest inspect, as a command."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from typer import Argument
+
+from activetest.cli import options, streams
+from activetest.cli.spelling import to_commands
+
+EXAMPLES = ("activetest inspect log.eval", "activetest inspect pool.csv --format json")
+
+
+def inspect(
+    file: Annotated[
+        str,
+        Argument(metavar="FILE", help="A file of any format that a pool may have, or a folder."),
+    ],
+    format: options.output_format() = "text",
+) -> None:
+    """Say what is in a file, which metrics it allows, and the init line to type.
+
+    Nothing is created. Everything is read, as init would.
+    """
+    from activetest.study.inspect import inspect as look
+
+    renderer = options.load_format(format, "inspection")
+    found = look(file)
+    spelled = replace(
+        found,
+        create=found.create and to_commands(f"`{found.create}`"),
+        summary=tuple(map(to_commands, found.summary)),
+        lacking=tuple(replace(each, needs=to_commands(each.needs)) for each in found.lacking),
+        labels=tuple(replace(each, advice=to_commands(each.advice)) for each in found.labels),
+        problem=to_commands(found.problem),
+        hint=to_commands(found.hint),
+    )
+    streams.write(renderer.inspection(spelled), styled=True)
+
+
+COMMAND = inspect

@@ -1,0 +1,266 @@
+"""What is said of a file before there is a study, and that the line to type works."""
+
+import csv
+import json
+import shlex
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import activetest as at
+from activetest.cli import app
+from activetest.errors import PoolError
+from activetest.render import text
+
+ROWS = 40
+IDS = [f"item-{row}" for row in range(ROWS)]
+WORDS = ["yes", "no"] * (ROWS // 2)
+SCORES = [round(0.01 + row / 50, 3) for row in range(ROWS)]
+COLUMNS = {
+    "id": IDS,
+    "score": SCORES,
+    "prompt": [f"Question {row}: what is it, please?" for row in range(ROWS)],
+    "region": ["north", "south"] * (ROWS // 2),
+}
+
+
+def write_csv(path, table, delimiter=","):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerows([table.column_names, *(row.values() for row in table.to_pylist())])
+
+
+def write_lines(path, table):
+    path.write_text("\n".join(map(json.dumps, table.to_pylist())))
+
+
+def write_array(path, table):
+    path.write_text(json.dumps(table.to_pylist(), indent=1))
+
+
+def write_stream(path, table):
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_folder(path, table):
+    path.mkdir()
+    pq.write_table(table.slice(0, 25), path / "data-00000-of-00002.parquet")
+    pq.write_table(table.slice(25), path / "data-00001-of-00002.parquet")
+
+
+FILES = {
+    "pool.parquet": (pq.write_table, "parquet"),
+    "pool as table.csv": (write_csv, "csv"),
+    "it's (mine) $HOME.csv": (write_csv, "csv"),
+    "-dash.csv": (write_csv, "csv"),
+    "pool.tsv": (lambda path, table: write_csv(path, table, "\t"), "csv"),
+    "lying.txt": (write_csv, "csv"),
+    "pool.jsonl": (write_lines, "json-lines"),
+    "array.json": (
+        lambda path, table: path.write_text(json.dumps(table.to_pylist())),
+        "json-lines",
+    ),
+    "pool.arrow": (write_stream, "arrow"),
+    "pool.feather": (lambda path, table: pyarrow.feather.write_feather(table, str(path)), "arrow"),
+    "noending": (pq.write_table, "parquet"),
+    "folder": (write_folder, "parquet"),
+}
+
+
+def swap(writer, path, table):
+    if writer is pq.write_table:
+        writer(table, path)
+    else:
+        writer(path, table)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ACTIVETEST_STUDY", raising=False)
+    return tmp_path
+
+
+def look(capsys, *words: str) -> str:
+    assert app.main(["inspect", *words]) == 0
+    return capsys.readouterr().out
+
+
+def obey(capsys, name: str, format: str = "parquet") -> at.Study:
+    """Type the line that `inspect` prints; the study that it creates."""
+    document = json.loads(look(capsys, "--format", "json", "--", name))
+    assert document["format"] == format
+    line = shlex.split(document["create"])
+    assert line[0] == "activetest"
+    assert app.main(line[1:]) == 0, line
+    capsys.readouterr()
+    folder = line[line.index("--study") + 1] if "--study" in line else ".activetest"
+    study = at.Study.open(folder)
+    assert study.setup.schema.task == document["task"]
+    assert list(study.setup.schema.classes) == document["classes"]
+    return study
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_line_to_type_works_on_every_kind_of_file(place, capsys, name):
+    writer, format = FILES[name]
+    swap(writer, place / name, pa.table(COLUMNS))
+    study = obey(capsys, name, format)
+    assert study.setup.rows == ROWS
+
+
+def test_roles_are_said_nothing_is_written_and_the_line_is_shown_whole(place, capsys):
+    write_csv(place / "pool.csv", pa.table(COLUMNS))
+    found = at.inspect("pool.csv")
+    assert (found.format, found.rows, found.task) == ("csv", ROWS, "classification")
+    roles = {each.name: each.role for each in found.columns}
+    assert roles == {
+        "id": "id",
+        "score": "probability of 1",
+        "prompt": "not used",
+        "region": "could be a group",
+    }
+    assert found == at.inspect("pool.csv")
+    assert [path.name for path in place.iterdir()] == ["pool.csv"]
+    assert "\n  activetest init pool.csv\n" in look(capsys, "pool.csv")
+    assert repr(found) == "<Inspection of pool.csv: CSV, 40 rows>"
+    assert str(found).startswith("pool.csv: CSV, 40 rows, 4 columns")
+
+
+def test_where_a_study_is_in_the_way_the_line_names_another_folder(place, capsys):
+    write_csv(place / "pool.csv", pa.table(COLUMNS))
+    folders = [obey(capsys, "pool.csv", "csv").setup.folder.name for _ in range(3)]
+    assert folders == [".activetest", "pool.study", "pool-2.study"]
+
+
+NAMED = {
+    "y_pred": {"y_pred": WORDS},
+    "probs": {"probs": [[0.25, 0.75]] * ROWS},
+    "wide": {"proba_cat": [0.25] * ROWS, "proba_dog": [0.75] * ROWS},
+    "single": {"prob_spam": SCORES},
+    "y_score": {"y_score": SCORES},
+    "values": {"score": [10 * each for each in SCORES]},
+    "verdict": {"verdict": ["pass", "fail"] * (ROWS // 2)},
+    "no id": {"customer_id": IDS, "id": None, "pred": WORDS},
+    "score of words": {"score": ["C", "I"] * (ROWS // 2)},
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_outputs_by_other_names_are_found_and_the_line_names_them(place, capsys, case):
+    columns = {"id": IDS} | NAMED[case]
+    columns = {name: values for name, values in columns.items() if values is not None}
+    pq.write_table(pa.table(columns), place / "pool.parquet")
+    study = obey(capsys, "pool.parquet")
+    if case == "wide":
+        assert study.setup.schema.classes == ("cat", "dog")
+    if case == "no id":
+        assert study.setup.schema.id == "customer_id"
+    assert study.next(5)
+
+
+def test_metrics_are_those_that_the_study_takes_and_others_say_what_they_need(place):
+    kinds = {
+        "hard": {"pred": WORDS},
+        "score": {"score": SCORES},
+        "values": {"pred": SCORES},
+    }
+    for name, columns in kinds.items():
+        pq.write_table(pa.table({"id": IDS, **columns}), place / f"{name}.parquet")
+        found = at.inspect(f"{name}.parquet")
+        lacking = {each for group in found.lacking for each in group.metrics}
+        bare = {each.partition("[")[0] for each in found.metrics}
+        assert not lacking & bare and {"rmse", "f1", "log-loss"} <= lacking | bare
+        study = at.Study.create(f"{name}.parquet", name)
+        written = [each.replace("CLASS", (*found.classes, "")[0]) for each in found.metrics]
+        study.report(metrics=written)
+        needs = {each: group.needs for group in found.lacking for each in group.metrics}
+        if name == "hard":
+            assert all("prob_CLASS" in needs[each] for each in ("log-loss", "brier", "auroc"))
+        if name == "values":
+            assert "pred_std" in needs["nll"]
+        for metric in lacking:
+            with pytest.raises(at.ActivetestError):
+                study.report(metrics=[metric])
+
+
+def test_labels_in_the_file_are_counted_and_handed_in_as_is_said(place, capsys):
+    write_csv(place / "pool.csv", pa.table({"id": IDS, "pred": WORDS, "label": WORDS[::-1]}))
+    found = json.loads(look(capsys, "pool.csv", "--format", "json"))
+    (labels,) = found["labels"]
+    assert (labels["column"], labels["count"]) == ("label", ROWS)
+    assert "activetest ingest pool.csv takes them" in labels["advice"]
+    assert "activetest simulate pool.csv --labels pool.csv" in labels["advice"]
+    obey(capsys, "pool.csv", "csv")
+    assert app.main(["ingest", "pool.csv"]) == 0
+    assert at.Study.open().status().counts.supplied == ROWS
+
+
+def test_labels_that_are_missing_are_not_counted(place):
+    features = {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}
+    metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    table = pa.table({"id": IDS, "pred": WORDS, "label": [-1] * 30 + [0, 1] * 5})
+    pq.write_table(table.replace_schema_metadata(metadata), place / "pool.parquet")
+    (labels,) = at.inspect("pool.parquet").labels
+    assert labels.count == 10
+
+
+def test_several_labels_an_item_are_said(place):
+    table = pa.table({"id": IDS, "pred": WORDS, "labels": [["a", "b"]] * ROWS})
+    pq.write_table(table, place / "pool.parquet")
+    roles = {each.name: each.role for each in at.inspect("pool.parquet").columns}
+    assert roles["labels"] == "several labels an item: not scored"
+
+
+def test_a_file_of_which_there_can_be_no_study_says_why(place, capsys):
+    pq.write_table(pa.table({"id": IDS, "text": COLUMNS["prompt"]}), place / "texts.parquet")
+    found = at.inspect("texts.parquet")
+    assert found.create is None and "no column holds the model's outputs" in found.problem
+    assert found.hint and found.metrics == ()
+    assert "No study can be made of it" in look(capsys, "texts.parquet")
+    pq.write_table(pa.table({"id": IDS, "score": [*SCORES[:-1], None]}), place / "gap.parquet")
+    found = at.inspect("gap.parquet")
+    assert found.create is None and "row 39" in found.problem
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0\1\2\3" * 9, b"hello\n", b"ARROW1\0\0" + b"\xff" * 90, b"PAR1" + b"x" * 50]
+)
+def test_what_is_no_table_is_an_error_of_the_input(place, capsys, content):
+    (place / "pool.csv").write_bytes(content)
+    try:
+        at.inspect("pool.csv")
+    except PoolError as error:
+        assert error.problem and error.hint
+        assert app.main(["inspect", "pool.csv"]) == 2
+    else:
+        assert at.inspect("pool.csv").problem
+    assert [path.name for path in place.iterdir()] == ["pool.csv"]
+
+
+def test_missing_files_are_named(place, capsys):
+    assert app.main(["inspect", "nothing.csv"]) == 2
+    assert "nothing.csv" in capsys.readouterr().err
+
+
+def test_text_fits_the_terminal_but_for_the_line_to_copy(place):
+    columns = {f"pixel_{k:02}": SCORES for k in range(30)}
+    pq.write_table(pa.table({**COLUMNS, **columns}), place / "a pool with a name.parquet")
+    found = at.inspect("a pool with a name.parquet")
+    for width in (30, 40, 60, 80, 200):
+        lines = text.inspection(found, width=width).split("\n")
+        wide = [line for line in lines if len(line) > width]
+        assert wide in ([], [f"  {found.create}"])
+        assert any("pixel_00 ... pixel_29" in line for line in lines)
+        assert any("feature (30 columns)" in line for line in lines)
+
+
+def test_nothing_in_a_file_reaches_the_terminal_as_it_is(place, capsys):
+    names = {"id": IDS, "pred": WORDS, "a\x1b[2Jb": ["\x1b]0;x\x07"] * ROWS}
+    pq.write_table(pa.table(names), place / "pool.parquet")
+    shown = look(capsys, "pool.parquet")
+    assert "\x1b" not in shown and "\x07" not in shown and "\\x1b[2J" in shown
+    json.loads(look(capsys, "pool.parquet", "--format", "json"))
