@@ -5,6 +5,11 @@ characters, a spreadsheet runs formulas, and logs keep whatever secret an addres
 """
 
 import re
+import unicodedata
+
+# Characters that join letters, which some scripts and emoji need: they hide nothing.
+_JOINERS = "\u200c\u200d"
+_TAB = "    "
 
 # A cell that a spreadsheet would run, behind any number of apostrophes: those are ours, or a name
 # that could be taken for ours. Full-width signs are formulas in some countries.
@@ -45,6 +50,18 @@ def escape_controls(text: str, *, keep: str = "") -> str:
     return "".join(
         letter if letter.isprintable() or letter in keep else ascii(letter)[1:-1] for letter in text
     )
+
+
+def make_readable(text: str) -> str:
+    r"""A text for people to read in a terminal: escape_controls, with its lines and spaces.
+
+    Ends of lines of every kind become \n, tabs and unusual spaces blanks; joiners of letters stay.
+    """
+    text = re.sub("\r\n?|[\x85\u2028\u2029]", "\n", text).replace("\t", _TAB)
+    if text.isprintable():
+        return text
+    spaces = {ord(each): " " for each in set(text) if unicodedata.category(each) == "Zs"}
+    return escape_controls(text.translate(spaces), keep=f"\n{_JOINERS}")
 
 
 def neutralise_cell(text: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 import activetest as at
 from activetest.simulation.results import Simulation
 from activetest.study.curve import StudyCurve
+from activetest.study.labelling import LabellingSession
 from activetest.study.surface import StudySurface
 
 SAMPLES = Path(__file__).parents[1] / "sample_data"
@@ -21,12 +22,14 @@ MODULES = (
     "activetest.simulation.results",
     "activetest.simulation.simulate",
     "activetest.study.curve",
+    "activetest.study.labelling",
     "activetest.study.results",
     "activetest.study.study",
     "activetest.study.surface",
 )
 # The public classes; each of their methods has an example.
-CLASSES = (at.Study, at.Batch, at.Report, at.Status, at.Setup, Simulation, StudyCurve, StudySurface)
+CLASSES = (at.Study, at.Batch, at.Report, at.Status, at.Setup)
+CLASSES += (LabellingSession, Simulation, StudyCurve, StudySurface)
 
 
 def find_examples() -> dict[str, doctest.DocTest]:

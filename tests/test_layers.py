@@ -62,6 +62,7 @@ ABOUT = {
 FACE = {
     "activetest.study.study.Study",
     "activetest.study.inspect.inspect",
+    "activetest.study.labelling.LabellingSession",
     "activetest.simulation.simulate.simulate",
 }
 BEHIND_THE_FACE = {

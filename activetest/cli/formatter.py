@@ -44,6 +44,7 @@ COMMANDS = {
     "inspect": "Say what is in a file, which metrics it allows, and the init line to type.",
     "init": "Look at a pool, and create its study or change the study's choices.",
     "next": "Show the pending batch, or draw the next items to label.",
+    "label": "Label the pending batch in the terminal, item by item.",
     "ingest": "Read labels into the study: all rows of a file, or none.",
     "report": "Estimate how good the model is, with intervals, and decide gates.",
     "status": "Show where the study stands, and what next would do.",

@@ -89,6 +89,12 @@ _NEXT = {
     "spreadsheet": Parameter("--spreadsheet", Takes.NOTHING),
     "force": Parameter("--force", Takes.NOTHING),
 }
+_LABEL = {
+    "n": Parameter("--n"),
+    "show": Parameter("--show", Takes.NAMES),
+    "annotator": Parameter("--annotator"),
+    "again": Parameter("--again"),
+}
 _INGEST = {
     "labels": Parameter(""),
     "replace": Parameter("--replace", Takes.NOTHING),
@@ -185,6 +191,7 @@ CALLS = {
         ("format",),
         "--config",
     ),
+    "study.label": Call("activetest label", _LABEL, ("n",)),
     "study.ingest": Call("activetest ingest", _INGEST, ("labels",)),
     "study.undo": Call("activetest ingest", ending="--undo"),
     "study.report": Call("activetest report", _REPORT),

@@ -281,11 +281,25 @@ class Ledger:
             db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
             entries.append_file(db, contents.head, file, rows)
 
-    def undo(self) -> RetractedFile | None:
-        """Take back the last file that still counts; None when there is none. Its history stays."""
+    def last_file(self) -> tuple[str, tuple[Answer, ...]] | None:
+        """The source and the answers of the last file that still counts; None without any."""
+        contents = self._read()
+        last = _find_last_file(contents)
+        if last is None:
+            return None
+        answers = (Answer(*each[2:]) for each in contents.answers if each.file == last.number)
+        return last.source or "", tuple(answers)
+
+    def undo(self, *, revision: int | None = None) -> RetractedFile | None:
+        """Take back the last file that still counts; None when there is none. Its history stays.
+
+        Raises LedgerMoved when anything was written after `revision`, where that is given.
+        """
         with self._transaction("IMMEDIATE") as db:
             contents = self._read_open(db)
-            last = next((each for each in contents.files[::-1] if each.undone is None), None)
+            if revision is not None and contents.meta.revision != revision:
+                raise LedgerMoved
+            last = _find_last_file(contents)
             if last is None:
                 return None
             revision = contents.meta.revision + 1
@@ -398,6 +412,11 @@ def _find_known(contents: Contents) -> Record:
     counting = sorted(_list_counting(contents).values())
     answers = tuple(Answer(*each[2:]) for each in counting)
     return Record(contents.meta.revision, draws, answers, _find_supplied(contents))
+
+
+def _find_last_file(contents: Contents) -> StoredFile | None:
+    """The last file that was not taken back."""
+    return next((each for each in contents.files[::-1] if each.undone is None), None)
 
 
 def _list_counting(contents: Contents) -> dict[tuple[str, str], StoredAnswer]:

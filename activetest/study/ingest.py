@@ -123,6 +123,23 @@ def ingest(
     source, rows = read_label_source(
         labels, stdin=stdin, edit=edit, id_prefix=prefix, columns=fields
     )
+    return add_rows(study, rows, source, replace=replace, dry_run=dry_run, as_is=as_is)
+
+
+def add_rows(
+    study: StoredStudy,
+    rows: list[Label],
+    source: str,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+    as_is: bool = False,
+) -> Ingested:
+    """Add these rows, of which no two are about one item by one annotator.
+
+    Options, and what is raised, as of `ingest`.
+    """
+    cache = study.cache(auxiliary=False)
     while True:
         open_classes = bool(study.pool.get("open_classes"))
         answers = label_checks.read_answers(rows, cache, source, open_classes=open_classes)

@@ -35,7 +35,7 @@ from activetest.study.stored import StoredStudy, find_items
 # Bytes in which a batch names its columns.
 _HEAD = 2**16
 # The columns of a batch that are not the pool's.
-_COLUMNS = (*FIELDS, ORDER, ID, "again")
+COLUMNS = (*FIELDS, ORDER, ID, "again")
 # What is only read: the key in study.toml of its address, and what messages call it.
 _INPUTS = {
     "uri": "the pool",
@@ -126,7 +126,7 @@ def check_request(
     if count < 1:
         raise ChoiceError(f"`{setting}` is {count}", "ask for at least one item")
     for column in show:
-        if column in _COLUMNS:
+        if column in COLUMNS:
             raise ChoiceError(
                 f"`show={[column]!r}`: that column of the batch has a meaning of its own",
                 "show another column",
@@ -236,7 +236,7 @@ def _check_batch(study: StoredStudy | None, path: Path) -> None:
             f"{path} holds {labels} the study does not know, id {unknown[0].id!r} first",
             f"`study.ingest({str(path)!r})`, or write to another file, or replace it: `force=True`",
         )
-    own = columns - set(_COLUMNS)
+    own = columns - set(COLUMNS)
     if study and own and (own := own - _find_pool_columns(study)):
         raise LabelError(
             f"{path} has a column {min(own)!r}, which no batch of this study has",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from activetest.study.curve import StudyCurve
     from activetest.study.export import DrawLog
     from activetest.study.ingest import Ingested
+    from activetest.study.labelling import LabellingSession
     from activetest.study.stored import StoredStudy
     from activetest.study.surface import StudySurface
     from activetest.study.verify import Verification
@@ -322,6 +323,54 @@ class Study:
             as_is=read_flag("as_is", as_is),
             columns={} if columns is None else columns,
             stdin=stdin,
+        )
+
+    @_with_known_names
+    def label(
+        self,
+        n: int | None = None,
+        *,
+        show: str | Sequence[str] | None = None,
+        annotator: str = "",
+        again: int | None = None,
+    ) -> "LabellingSession":
+        """Label the pending batch item by item; each answer is on disk before the next item.
+
+        >>> session = study.label(n=3)
+        >>> while session.item is not None:
+        ...     session.answer(key[session.item.id])
+        >>> study.status().counts.labelled
+        63
+
+        Whoever stops goes on with the first item that has no answer yet. `ingest` is for labels
+        that are there already.
+
+        Args:
+            n: How many items to draw where nothing is pending. Default: none are drawn.
+            show: Columns of the pool that come with each item. Default: all columns of text, except
+                ids, the model's outputs and what may reveal the label.
+            annotator: Who answers.
+            again: Draw nothing, and go through so many items that have labels and would gain most
+                by the answer of this annotator.
+
+        Raises:
+            ChoiceError: n is below one, a column cannot be shown, or `again` lacks a name.
+            PoolError: The pool has no such column.
+            PoolChanged: The pool is not what it was.
+        """
+        from activetest.study.labelling import begin_session
+
+        hint = "it must be a whole number, for example 20"
+        if n is not None and again is not None:
+            raise ChoiceError(
+                "`n` says how many items to draw, and `again` draws none", "leave out `n`"
+            )
+        return begin_session(
+            self._current,
+            count=None if n is None else read_count("n", n, hint),
+            show=None if show is None else read_names("show", show),
+            annotator=read_name("annotator", annotator).strip(),
+            again=None if again is None else read_count("again", again, hint),
         )
 
     def undo(self) -> "RetractedFile":
