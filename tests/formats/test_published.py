@@ -1,16 +1,19 @@
 """Logs as their programs wrote them, which are not kept here.
 
-ACTIVETEST_LOGS names a folder that has them in `inspect` and `lm_eval`. What is expected is what
-their own headers and their publishers say of them.
+ACTIVETEST_LOGS names a folder that has them in `inspect`, `lm_eval` and `label_studio`. What is
+expected is what their own headers and their publishers say of them.
 """
 
 import json
 import os
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from activetest.errors import LabelError
+from activetest.labels.exports import read_answers
 from tests.formats import logs
 
 FOLDER = os.environ.get("ACTIVETEST_LOGS")
@@ -83,3 +86,34 @@ def test_the_summary_of_lm_eval_is_told_from_its_samples():
     path = find_file("lm_eval/results_*.json")
     with pytest.raises(Exception, match="summary of a run"):
         logs.read_rows(path)
+
+
+def test_a_csv_export_of_label_studio_has_the_choices_that_its_publishers_count():
+    path = find_file("label_studio/ballots_labels.csv")
+    rows = read_answers(path, columns={"id": "image", "label": "choice"})
+    assert Counter(row.label for row in rows) == {
+        "Matt Haney": 645,
+        "David Campos": 383,
+        "Unclear": 8,
+        "Matt Haney (QR)": 6,
+        "David Campos (QR)": 2,
+    }
+    assert {row.annotator for row in rows} == {"1"} and len(rows) == 1044
+    assert rows[0].id.startswith("http://localhost:8081/") and rows[0].place == "line 2"
+    # Without a word about it, the numbers of Label Studio are taken for no ids.
+    with pytest.raises(LabelError, match="has no 'activetest_id'"):
+        read_answers(path, columns={"label": "choice"})
+
+
+def test_a_json_export_of_label_studio_with_quotes_tabs_and_cyrillic():
+    path = find_file("label_studio/csv_test2.json")
+    (task,) = json.loads(path.read_text("utf-8"))
+    (row,) = read_answers(path, columns={"id": "_row_id"})
+    (choice,) = task["annotations"][0]["result"][0]["value"]["choices"]
+    assert (row.id, row.label) == (task["data"]["_row_id"], choice.strip())
+    assert row.annotator == "test@heartex.com"
+
+
+def test_polygons_of_label_studio_are_no_labels():
+    with pytest.raises(LabelError, match="has no choices, but polygonlabels"):
+        read_answers(find_file("label_studio/data.json"), columns={"id": "image"})

@@ -113,8 +113,8 @@ def test_a_team_gets_from_a_pool_to_a_report(
     agreed = sum(say(PEOPLE[0], item) == say(PEOPLE[1], item) for item in answered)
     assert agreed < len(answered)
     (note,) = [note for note in report["notes"] if note.startswith("2 annotators")]
-    assert f"{len(answered)} items have two or more answers" in note
-    assert f"{agreed / len(answered):.0%}".replace("%", " %") in note
+    assert f"{len(answered)} items have two or more labels" in note
+    assert f"{agreed / len(answered):.0%} of all pairs agree" in note
 
 
 def read_predictions(path: Path) -> list[str]:
