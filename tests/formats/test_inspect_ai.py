@@ -457,6 +457,18 @@ def test_encrypted_members_and_other_methods_are_refused(tmp_path):
         logs.read_rows(path)
 
 
+@pytest.mark.parametrize("method", [logs.DEFLATED, logs.STORED, logs.ZSTD])
+def test_a_member_whose_checksum_is_wrong_is_damaged(tmp_path, method):
+    path = logs.write_eval(tmp_path / "log.eval", [logs.inspect_sample(1, "C")], method)
+    content = bytearray(path.read_bytes())
+    # The entry of the second member, which is the sample.
+    entry = content.index(b"PK\x01\x02", content.index(b"PK\x01\x02") + 4)
+    content[entry + 16] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(PoolError, match=r"samples/1_epoch_1\.json is damaged"):
+        logs.read_rows(path)
+
+
 def test_archives_of_a_newer_version_of_zip_are_refused(tmp_path):
     path = logs.write_eval(tmp_path / "log.eval", [logs.inspect_sample(1, "C")])
     content = bytearray(path.read_bytes())

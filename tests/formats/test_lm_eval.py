@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from activetest.errors import PoolError
-from activetest.formats import _json_values, lm_eval
+from activetest.formats import _json_values, _samples, lm_eval
 from activetest.nouns.file_head import FileHead, read_head
 from tests.formats import logs
 
@@ -238,6 +238,11 @@ def test_an_option_that_is_impossible_has_probability_0(write):
     assert (row["prob_yes"], row["prob_no"]) == (1, 0)
 
 
+def test_likelihoods_of_long_options_are_as_far_below_0_as_they_like(write):
+    row = logs.read_rows(write([logs.lm_eval_choice(0, (-5001.0, -5000.0))]))[0]
+    assert [row["prob_yes"], row["prob_no"]] == pytest.approx(softmax(-1, 0))
+
+
 def test_one_likelihood_is_no_choice_and_its_task_has_a_score(write):
     """As in LAMBADA: the likelihood of the last word, and whether it is the greedy one."""
     line = logs.lm_eval_choice(0, (-4.0,), (" end",), acc=0.0)
@@ -342,6 +347,16 @@ def test_samples_are_known_by_their_content(write, tmp_path):
     assert lm_eval.recognise(read_head(write([long])))
     for other in (b'{"doc_id": 1, "text": "a"}\n', b'[{"doc_id": 1, "doc": {}}]', b""):
         assert not lm_eval.recognise(FileHead("a.jsonl", other, len(other)))
+
+
+@pytest.mark.parametrize(("bound", "tables"), [({"_ROWS": 4}, 4), ({"_LETTERS": 40}, 6)])
+def test_a_table_holds_only_so_many_rows_and_letters(write, monkeypatch, bound, tables):
+    """The first has none; of 10 rows with 22 letters each, two reach 40."""
+    for name, value in bound.items():
+        monkeypatch.setattr(_samples, name, value)
+    lines = [logs.lm_eval_line(k, response="x" * 10, f1=0.5) for k in range(10)]
+    found = [table.num_rows for table in lm_eval.read_pool(write(lines))]
+    assert sum(found) == 10 and len(found) == tables and not found[0]
 
 
 def test_lines_are_read_one_by_one(write):
