@@ -74,6 +74,18 @@ def _check_entries(entries: Mapping[str, Any], pool: Mapping[str, Any], simulate
     return choices
 
 
+def check_inputs(choices: Choices, pool: Mapping[str, Any]) -> None:
+    """Raises ChoiceError where a surrogate is to learn from features that the pool does not have.
+
+    Not among check_choices: a study with such choices still opens, and can be given others.
+    """
+    if choices.augment != Augmentation.OUTPUTS and not pool.get("features"):
+        raise ChoiceError(
+            f"`augment={choices.augment!r}` is of use only where the pool has features",
+            f"name them with `features`, or leave `augment={Augmentation.OUTPUTS.value!r}`",
+        )
+
+
 def _check_names(choices: Choices, pool: Mapping[str, Any]) -> None:
     facts = specification.describe_pool(pool, choices.costs)
     for name in (choices.metric, *choices.also):

@@ -7,7 +7,7 @@ from typing import Any
 
 from activetest import catalog
 from activetest.nouns.choices import NO_QUESTION, Choices, Selection
-from activetest.sampling.choices import check_choices
+from activetest.sampling.choices import check_choices, check_inputs
 from activetest.sampling.question import (
     OF_ARMS,
     check_unasked,
@@ -111,7 +111,9 @@ def strategies(
         if augmented and surrogate not in augmented:
             # It is compared with the others, for which that choice is.
             choices.pop("augment", None)
-        found[check_choices(choices, roles, simulated=True)] = None
+        fitting = check_choices(choices, roles, simulated=True)
+        check_inputs(fitting, roles)
+        found[fitting] = None
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.pool.schema import Schema
-from activetest.sampling.choices import check_choices
+from activetest.sampling.choices import check_choices, check_inputs
 from activetest.sampling.question import chooses_between, usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.stored import StoredStudy
@@ -162,6 +162,7 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
         settings |= {"metric": named[0], "also": named[1:]}
         settings |= {"metrics": (*metrics, *named)}
     choices = check_choices(asdict(stored) | settings, entries)
+    check_inputs(choices, entries)
     if "metric" in settings:
         named = (choices.metric, *choices.also)
         recorded = _list_recorded(metrics, named, entries, choices.costs)

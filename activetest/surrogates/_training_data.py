@@ -52,7 +52,7 @@ def prepare_training_data(
     At most `most` rows, see thin_training_rows. Labels outside the classes are left out.
     Raises ChoiceError for training rows or an augmentation without features.
     """
-    if not training.uses_outputs and training.rows.features is None:
+    if not training.uses_outputs and not _count_features(training.rows):
         what, remedy = (
             ("training rows are", "leave `train` out")
             if training.train is not None
@@ -90,6 +90,10 @@ def prepare_training_data(
         training.uses_outputs,
         augmented,
     )
+
+
+def _count_features(rows: Rows) -> int:
+    return 0 if rows.features is None else int(rows.features.shape[1])
 
 
 def _take_background(training: TrainingSet, rng: np.random.Generator) -> TrainingData:

@@ -37,3 +37,11 @@ def test_it_needs_no_symmetry():
     draws = np.random.default_rng(1).exponential(size=4000)
     interval = credible.interval(posterior(draws), 0.95)
     assert interval.upper - draws.mean() > 2 * (draws.mean() - interval.lower)
+
+
+def test_it_holds_the_mean_that_a_few_draws_move_beyond_a_quantile():
+    draws = np.append(np.ones(99), 0.9)
+    interval = credible.interval(posterior(draws), 0.95)
+    assert (interval.lower, interval.upper) == approx((0.999, 1))
+    turned = credible.interval(posterior(1 - draws), 0.95)
+    assert (turned.lower, turned.upper) == approx((0, 0.001))

@@ -5,7 +5,7 @@ import pytest
 from activetest.errors import ChoiceError
 from activetest.simulation.design import strategies
 
-ROLES = {"task": "classification", "kind": "prob-columns"}
+ROLES = {"task": "classification", "kind": "prob-columns", "features": ("x1",)}
 COMMON = {"metric": "accuracy", "metrics": ("accuracy",), "augment": "none"}
 
 
@@ -22,3 +22,15 @@ def test_surrogates_that_take_no_augmentation_are_compared_as_they_are():
 def test_an_augmentation_that_no_surrogate_takes_is_refused():
     with pytest.raises(ChoiceError, match="changes nothing for surrogate 'agreement'"):
         augmentations("agreement", "model")
+
+
+def test_an_augmentation_needs_features():
+    with pytest.raises(ChoiceError, match="of use only where the pool has features"):
+        strategies(
+            COMMON,
+            ROLES | {"features": ()},
+            surrogates=("forest",),
+            acquisitions=("optimal",),
+            selections=("draw",),
+            powers=(1.0,),
+        )

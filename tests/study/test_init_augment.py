@@ -99,6 +99,29 @@ def test_another_surrogate_that_takes_no_augmentation_is_refused_until_it_is_lef
     assert study.choices.surrogate == "agreement"
 
 
+@pytest.mark.parametrize("augment", ["agreement", "none"])
+def test_without_features_there_is_nothing_to_learn_beside_outputs(
+    folder, write_pool, label_file, augment
+):
+    """Refused where it is chosen; a study that has it all the same opens, and says so."""
+    table = pq.read_table(write_pool(folder / "pool.parquet", 40))
+    pq.write_table(table.drop_columns(["x1", "x2"]), folder / "pool.parquet")
+    about = rf"`augment='{augment}'` is of use only where the pool has features"
+    for surrogate in ("mc-dropout", "linear"):
+        with pytest.raises(ChoiceError, match=about) as caught:
+            Study.create("pool.parquet", surrogate=surrogate, augment=augment)
+        assert "`augment='outputs'`" in caught.value.hint
+    study = Study.create("pool.parquet", surrogate="linear", seed=1)
+    with pytest.raises(ChoiceError, match=about):
+        study.change(augment=augment)
+    stored = StoredStudy.open()
+    stored.update(replace(stored.choices, augment=augment))
+    with pytest.raises(ChoiceError, match=about):
+        next_batch(StoredStudy.open(), 3)
+    Study.open().change(augment="outputs")
+    assert len(next_batch(StoredStudy.open(), 3).rows) == 3
+
+
 def test_values_are_never_just_right(folder):
     rng = np.random.default_rng(1)
     columns = {"pred": rng.normal(size=30), "x": rng.normal(size=30)}
