@@ -349,9 +349,9 @@ def test_samples_are_known_by_their_content(write, tmp_path):
         assert not lm_eval.recognise(FileHead("a.jsonl", other, len(other)))
 
 
-@pytest.mark.parametrize(("bound", "tables"), [({"_ROWS": 4}, 4), ({"_LETTERS": 40}, 6)])
+@pytest.mark.parametrize(("bound", "tables"), [({"_ROWS": 4}, 4), ({"_LETTERS": 80}, 6)])
 def test_a_table_holds_only_so_many_rows_and_letters(write, monkeypatch, bound, tables):
-    """The first has none; of 10 rows with 22 letters each, two reach 40."""
+    """The first has none. Of 10 rows with 42 letters each, two reach 80."""
     for name, value in bound.items():
         monkeypatch.setattr(_samples, name, value)
     lines = [logs.lm_eval_line(k, response="x" * 10, f1=0.5) for k in range(10)]
