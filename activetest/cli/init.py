@@ -1,5 +1,6 @@
 """activetest init, as a command."""
 
+import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from activetest.cli.spelling import to_commands
 EXAMPLES = (
     "activetest init pool.parquet --metric 'recall[fraud]' --group region",
     "activetest init --metric f1          # changes the study at hand",
+    "activetest init - < log.jsonl",
 )
 
 
@@ -18,7 +20,7 @@ EXAMPLES = (
 def init(
     pool: Annotated[
         str | None,
-        options.pool_address("Parquet file or folder, CSV, JSON Lines, or an address."),
+        options.pool_address("File, folder of Parquet files, address, or - for standard input."),
     ] = None,
     study: options.Folder = None,
     dry_run: Annotated[
@@ -35,10 +37,13 @@ def init(
     settings = options.read_choices(choices)
     if pool is None:
         setup = Study.open(study).change(dry_run=dry_run, **settings)
-    elif dry_run:
-        setup = Study.check(pool, study, **settings)
     else:
-        setup = Study.create(pool, study, **settings).setup
+        # A file of this name is ./-
+        source = sys.stdin.buffer if pool == "-" else pool
+        if dry_run:
+            setup = Study.check(source, study, **settings)
+        else:
+            setup = Study.create(source, study, **settings).setup
     # What users call things stands in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))

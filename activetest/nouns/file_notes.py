@@ -48,5 +48,17 @@ def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
     )
 
 
+def add_file_note(metadata: Mapping[bytes, bytes] | None, note: str) -> dict[bytes, bytes]:
+    """The metadata with one more note, before the others."""
+    try:
+        found = json.loads((metadata or {}).get(_KEY, b"{}"))
+    except (ValueError, RecursionError):
+        found = {}
+    document = found if isinstance(found, dict) else {}
+    notes = document.get("notes")
+    document["notes"] = [note, *(notes if isinstance(notes, list) else [])]
+    return {**(metadata or {}), _KEY: json.dumps(document).encode("ascii")}
+
+
 def _read_name(value: object) -> str | None:
     return value if isinstance(value, str) and 0 < len(value) <= _LONGEST else None

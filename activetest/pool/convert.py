@@ -13,6 +13,7 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.file_notes import add_file_note
 from activetest.pool.files import find_local_path
 from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import find_stored_schema, store_batch
@@ -41,17 +42,18 @@ def needs_conversion(uri: str) -> bool:
     return Path(uri).suffix.lower() in set(find_suffixes()) - {".parquet"}
 
 
-def to_parquet(source: str, target: str, *, id: str | None = None) -> None:
+def to_parquet(source: str, target: str, *, id: str | None = None, note: str = "") -> None:
     """Convert a file of another format; the target appears whole or not at all.
 
-    Column types are found from all rows; ids stay text: 007 is not 7.
+    Column types are found from all rows; ids stay text: 007 is not 7. The target has the note among
+    those of the reader, see nouns.file_notes.
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """
     path = check_source(source)
     tables = catalog.load(FAMILY, _recognise(path, source)).read_pool(path, id=id)
     with atomic.replacing_file(Path(target), durable=True) as building:
-        write_parquet(store_tables(tables), building)
+        write_parquet(store_tables(tables, note), building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
 
@@ -88,14 +90,17 @@ def check_source(source: str) -> Path:
     return path
 
 
-def store_tables(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def store_tables(tables: Iterator[pa.Table], note: str = "") -> Iterator[pa.Table]:
     """Tables of at most a row group, with types that the pool can read, the first without rows.
+
+    note  what the metadata is to say besides
 
     Raises PoolError for types and values that Parquet cannot hold, and for two columns of one name.
     """
     first = next(tables)
     reject_duplicates(first.schema)
     schema = find_stored_schema(first.schema)
+    schema = schema.with_metadata(add_file_note(schema.metadata, note)) if note else schema
     yield schema.empty_table()
     for table in chain([first], tables):
         for batch in table.to_batches(max_chunksize=ROW_GROUP):

@@ -1,22 +1,29 @@
-"""Frames that are pools: a study keeps its own copy, as a file named by the hash of its content.
+"""Frames and streams that are pools: a study keeps a copy, named by the hash of its content.
 
 The file is complete and on the disk before study.toml names it, so that a crash leaves the old pool
 or the new one.
 """
 
 import contextlib
+import hashlib
+import io
 import re
+import sys
 import time
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from activetest import atomic
+from activetest import atomic, catalog
 from activetest.errors import PoolError
+from activetest.formats import FAMILY, find_format
+from activetest.nouns.file_head import read_head
 from activetest.safe_text import mask_secrets
 from activetest.study.folder import INSIDE, POOL, hash_file
 
+# Bytes of a stream that are read at once.
+_BLOCK = 2**20
 # What messages call a frame.
 NAME = "the frame"
 _FILE = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -44,14 +51,31 @@ def is_address(pool: Any) -> bool:
     """
     if isinstance(pool, str | PathLike):
         return True
+    if is_stream(pool):
+        return False
     from activetest.pool import frames
 
     if frames.is_frame(pool):
         return False
     raise PoolError(
         f"{type(pool).__name__} is no pool",
-        "give the address of a file or folder, or a frame of pandas, Polars or Arrow",
+        "give the address of a file or folder, a frame of pandas, Polars or Arrow, or an open file",
     )
+
+
+def is_stream(pool: Any) -> bool:
+    """Whether a pool is given as an open file, such as standard input."""
+    return isinstance(pool, io.IOBase) or (
+        callable(getattr(pool, "read", None)) and callable(getattr(pool, "readable", None))
+    )
+
+
+def name_stream(stream: Any) -> str:
+    """What messages call an open file."""
+    if stream is getattr(sys.stdin, "buffer", None):
+        return "standard input"
+    name = getattr(stream, "name", None)
+    return name if isinstance(name, str) else "the open file"
 
 
 def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
@@ -66,6 +90,52 @@ def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
     atomic.make_folder(folder)
     written = folder / "frame.parquet"
     frames.save_frame(frame, written)
+    return _keep(written, place, study)
+
+
+def save_stream(stream: BinaryIO, place: Path, study: Path | None, *, id: str | None) -> SavedFrame:
+    """Write the table in an open file, of any format that pools have, as save_frame does.
+
+    id  a column that stays text
+
+    Raises PoolError for what is no table, OSError when the file cannot be written.
+    """
+    from activetest.pool import convert
+
+    folder, name = place / POOL, name_stream(stream)
+    atomic.make_folder(folder)
+    raw, written = folder / "stream", folder / "frame.parquet"
+    try:
+        count, content = _copy_stream(stream, raw, name)
+        format = find_format(read_head(raw))
+        title = catalog.fact(FAMILY, format, "TITLE") if format else "a table"
+        note = f"read from {name}, {title}: {count:,} bytes with the SHA-256 {content}"
+        try:
+            convert.to_parquet(str(raw), str(written), id=id, note=note)
+        except PoolError as error:
+            problem, hint = (text.replace(str(raw), name) for text in (error.problem, error.hint))
+            raise PoolError(problem, hint=hint) from error
+    finally:
+        raw.unlink(missing_ok=True)
+    return _keep(written, place, study)
+
+
+def _copy_stream(stream: BinaryIO, path: Path, name: str) -> tuple[int, str]:
+    """Copy an open file; its bytes and the SHA-256 of them. Raises PoolError for one of text."""
+    content, count = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        while block := stream.read(_BLOCK):
+            if not isinstance(block, bytes):
+                raise PoolError(f"{name} is open as text", "open it in binary mode, 'rb'")
+            file.write(block)
+            content.update(block)
+            count += len(block)
+    return count, content.hexdigest()
+
+
+def _keep(written: Path, place: Path, study: Path | None) -> SavedFrame:
+    """The file under the name of its content; that of the study, if it has this one."""
+    folder = place / POOL
     name = f"{_name_content(written)}.parquet"
     address = f"{INSIDE}{POOL}/{name}"
     stored = study / POOL / name if study else None

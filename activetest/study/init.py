@@ -51,9 +51,12 @@ from activetest.study.frames import (
     NAME,
     SavedFrame,
     is_address,
+    is_stream,
     keep_frame,
+    name_stream,
     remove_unused,
     save_frame,
+    save_stream,
 )
 from activetest.study.results import Setup
 from activetest.study.settings import (
@@ -100,8 +103,8 @@ def init(
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
 
-    given_pool    address of the pool, or a frame, which is copied into the study; None for the pool
-                  of the study at hand
+    given_pool    address of the pool, or a frame or an open file, which is copied into the study;
+                  None for the pool of the study at hand
     study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
                   pool, that of the nearest folder above this one
     dry_run       check everything and write nothing
@@ -233,8 +236,14 @@ def _open_source(
     with _open_place(folder, study, dry_run=dry_run) as place:
         inside = study.folder if study and not dry_run else None
         if address is None:
-            saved = save_frame(given, place, inside)
-            yield _Source(str(saved.path), NAME, place, saved)
+            stream = is_stream(given)
+            saved = (
+                save_stream(given, place, inside, id=id)
+                if stream
+                else save_frame(given, place, inside)
+            )
+            name = name_stream(given) if stream else NAME
+            yield _Source(str(saved.path), name, place, saved)
         else:
             path = find_conversion(address, inside, id=id) if inside else None
             if path and inside and not _is_cached(path, inside):

@@ -29,6 +29,7 @@ from activetest.nouns.log import LABELLED
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
 from activetest.pool.files import Files
+from activetest.pool.judge import find_pair
 from activetest.pool.pool import Pool
 from activetest.pool.remote import reject_secrets
 from activetest.pool.roles import NOT_A_FEATURE, WEIGHT, is_number, is_text, is_vector
@@ -168,8 +169,29 @@ def _choose_settings(
             error = error or problem
             continue
         id = find_id(pool, ColumnChoices())
-        return settings | ({"id": id} if id else {}), None
+        return settings | ({"id": id} if id else {}) | _name_classes(pool), None
     return {}, error
+
+
+def _name_classes(pool: Pool) -> dict[str, Any]:
+    """The setting of the two classes of a score that has no names, by the labels in the file."""
+    if pool.schema.kind != "score" or pool.schema.classes != ("0", "1"):
+        return {}
+    table = pool.files.schema
+    for name in pool.schema.ignored:
+        if not NOT_A_FEATURE.search(name) or not is_text(table.field(name).type):
+            continue
+        values = pc.unique(
+            pa.chunked_array(
+                batch.column(0).cast(pa.string())
+                for piece in pool.pieces
+                for batch in pool.batches([name], piece)
+            )
+        )
+        labels = {str(each).strip() for each in values.drop_null().to_pylist()} - {""}
+        if len(labels) == 2 and (pair := find_pair(sorted(labels))):
+            return {"classes": list(reversed(pair))}
+    return {}
 
 
 def _list_settings(table: pa.Schema) -> Iterator[dict[str, Any]]:

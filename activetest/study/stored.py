@@ -207,7 +207,7 @@ class StoredStudy:
             return
         problem = f"the pool of this study is missing: there is no file or folder {missing}"
         if self.pool["uri"].startswith(INSIDE):
-            hint = "restore it from a backup, or give the frame again"
+            hint = "restore it from a backup, or give the table again"
             raise PoolError(problem, f"{hint}: `Study.create(frame, {str(self.folder)!r})`")
         raise PoolError(
             problem,

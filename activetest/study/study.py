@@ -84,7 +84,8 @@ class Study:
         Args:
             pool: A Parquet file, a folder of them, a CSV or JSON-lines file, an address that
                 pyarrow opens, or a frame: of pandas, Polars, or anything that speaks the Arrow C
-                stream interface. A frame is copied into the study.
+                stream interface; or a file that is open in binary mode. A frame, and what is in
+                an open file, are copied into the study.
             folder: Of the study. Default: the environment variable ACTIVETEST_STUDY, else
                 `.activetest`.
             **settings: Named below. None leaves a setting to its default or, in a study that is

@@ -1,7 +1,10 @@
 """A frame's pool is data of the study: kept whole, found again, and never another one."""
 
+import hashlib
+import io
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -252,3 +255,62 @@ def test_rows_are_not_numbered_where_their_index_says_otherwise(name, hint, fram
     assert Study.create(shuffled.reset_index(drop=True), "by number").setup.schema.id is None
     of_ids = frame.to_pandas().iloc[::-1]
     assert Study.create(of_ids, "of ids").setup.schema.id == "id"
+
+
+STREAM = b"id,score,label\n007,0.25,0\n008,0.75,1\n009,0.5,1\n"
+
+
+def write_parquet_stream() -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"id": ["007", "008", "009"], "score": [0.25, 0.75, 0.5]}), file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        (STREAM, "CSV"),
+        (b'{"id": "007", "score": 0.5}\n{"id": "008", "score": 0.25}\n', "JSON Lines"),
+        (write_parquet_stream(), "Parquet"),
+    ],
+)
+def test_an_open_file_is_kept_in_the_study_and_says_what_it_was(folder, content, title):
+    study = Study.create(io.BytesIO(content), "study", seed=1)
+    (kept,) = (folder / "study" / "pool").iterdir()
+    assert kept.suffix == ".parquet" and not (folder / "study" / "conversion").exists()
+    digest = hashlib.sha256(content).hexdigest()
+    found = [each for each in study.setup.notices if each.startswith("read from the open file")]
+    assert len(found) == 1 and title in found[0] and digest in found[0]
+    study = Study.open("study")
+    assert any(digest in each for each in study.setup.notices)
+    study.next(1)
+    assert study.ingest({"007": "1", "008": "1"}).new == 2
+    assert study.report().counts.n_pool in (2, 3)
+    again = Study.create(io.BytesIO(content), "study", floor=0.5)
+    assert again.choices.floor == 0.5 and [*kept.parent.iterdir()] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(b"", "is empty"), (b"\0" * 9, "of no format"), (b"id,score\n1,2\n3\n", "Expected 2 columns")],
+)
+def test_an_open_file_that_is_no_pool_is_named_and_leaves_nothing(folder, content, problem):
+    with pytest.raises(PoolError, match=problem) as caught:
+        Study.create(io.BytesIO(content), "study")
+    assert caught.value.problem.startswith("the open file") and caught.value.hint
+    assert not any(folder.iterdir())
+    with pytest.raises(PoolError, match="open as text"):
+        Study.create(io.StringIO("id,score\na,1\n"), "study")
+
+
+def test_standard_input_is_a_pool(folder, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(STREAM)))
+    assert main(["init", "-", "--seed", "1"]) == 0
+    assert "read from standard input, CSV: 47 bytes" in capsys.readouterr().out
+    assert main(["next", "-n", "2"]) == 0
+    (folder / "labels.csv").write_bytes(STREAM)
+    assert main(["ingest", "labels.csv"]) == main(["report"]) == main(["verify"]) == 0
+    assert main(["init", "--level", "0.9"]) == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"id,score\nx\n")))
+    assert main(["init", "-", "--study", "other"]) == 2
+    assert "standard input" in capsys.readouterr().err and not (folder / "other").exists()

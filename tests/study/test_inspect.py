@@ -199,6 +199,14 @@ def test_labels_in_the_file_are_counted_and_handed_in_as_is_said(place, capsys):
     assert at.Study.open().status().counts.supplied == ROWS
 
 
+def test_labels_name_the_classes_of_a_score(place, capsys):
+    labels = ["no", "yes", "", "yes"] * (ROWS // 4)
+    write_csv(place / "pool.csv", pa.table({"id": IDS, "score": SCORES, "label": labels}))
+    study = obey(capsys, "pool.csv", "csv")
+    assert study.setup.schema.classes == ("no", "yes") and study.setup.schema.positive == "yes"
+    assert study.ingest("pool.csv").new == 3 * ROWS // 4
+
+
 def test_labels_that_are_missing_are_not_counted(place):
     features = {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}
     metadata = {"huggingface": json.dumps({"info": {"features": features}})}
