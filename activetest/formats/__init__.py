@@ -31,7 +31,8 @@ A file of this family states at its head what it is and which of the functions b
 What a reader has to say about a file stands in the schema's metadata under the key `activetest`,
 as JSON, of which all but the format may be missing:
 
-    {"format": name, "notes": [sentence, ...], "judge": column, "classes": {column: [name, ...]}}
+    {"format": name, "notes": [sentence, ...], "judge": column, "labels": [column, ...],
+     "classes": {column: [name, ...]}}
 """
 
 from activetest import catalog

@@ -113,6 +113,8 @@ def build_tables(
         "format": terms.format,
         "notes": [*notes, *layout.notes],
         **({"judge": layout.judge} if layout.judge else {}),
+        # A target is what the model was to answer, and no label of what it did answer.
+        "labels": [name for name in ("label",) if name in layout.columns],
     }
     schema = pa.schema(
         list(layout.columns.items()), metadata={KEY: json.dumps(document).encode("ascii")}

@@ -20,11 +20,13 @@ class FileNotes:
     format  the file format; None where the file is a table of any program
     notes   sentences: what was left out, and what became one
     judge   the column of a grader's verdicts; None where there is none
+    labels  the columns that hold labels; None where nothing but their names says so
     """
 
     format: str | None = None
     notes: tuple[str, ...] = ()
     judge: str | None = None
+    labels: tuple[str, ...] | None = None
 
 
 def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
@@ -45,6 +47,7 @@ def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
         _read_name(found.get("format")),
         tuple(escape_controls(each[:_LONGEST]) for each in texts[:_MOST]),
         _read_name(found.get("judge")),
+        _read_names(found.get("labels")),
     )
 
 
@@ -62,3 +65,9 @@ def add_file_note(metadata: Mapping[bytes, bytes] | None, note: str) -> dict[byt
 
 def _read_name(value: object) -> str | None:
     return value if isinstance(value, str) and 0 < len(value) <= _LONGEST else None
+
+
+def _read_names(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list):
+        return None
+    return tuple(name for name in map(_read_name, value[:_MOST]) if name is not None)

@@ -284,13 +284,13 @@ def _describe_columns(files: Files, pool: Pool | None, groups: Sequence[str]) ->
         if field.name in multiple or _are_label_lists(field):
             role = "several labels an item: not scored"
         elif pool is not None:
-            role = _find_role(field, pool.schema, groups)
-        elif NOT_A_FEATURE.search(field.name):
+            role = _find_role(field, pool.schema, groups, table)
+        elif _holds_labels(field.name, table):
             role = "label"
         yield Column(field.name, _name_type(field.type), role, _show_example(values))
 
 
-def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str]) -> str:
+def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str], table: pa.Schema) -> str:
     """The role of a column in words."""
     name = field.name
     regression = schema.task == Task.REGRESSION
@@ -307,7 +307,13 @@ def _find_role(field: pa.Field, schema: Schema, groups: Sequence[str]) -> str:
         return roles[name]
     if WEIGHT.search(name) and is_number(field.type):
         return "could be weights"
-    return "label" if NOT_A_FEATURE.search(name) else "not used"
+    return "label" if _holds_labels(name, table) else "not used"
+
+
+def _holds_labels(name: str, table: pa.Schema) -> bool:
+    """Whether a column holds labels: as the reader of the file says, else by its name."""
+    known = read_file_notes(table.metadata).labels
+    return bool(NOT_A_FEATURE.search(name)) if known is None else name in known
 
 
 def _name_probabilities(schema: Schema) -> dict[str | None, str]:
@@ -401,7 +407,7 @@ def _find_labels(address: str, files: Files, pool: Pool | None) -> Iterator[Labe
     taken = {*roles, *(pool.schema.features if pool else ())}
     for field in table:
         name = field.name
-        if name in taken or WEIGHT.search(name) or not NOT_A_FEATURE.search(name):
+        if name in taken or WEIGHT.search(name) or not _holds_labels(name, table):
             continue
         if not (is_text(field.type) or is_number(field.type)):
             continue

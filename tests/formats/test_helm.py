@@ -66,6 +66,7 @@ def test_perturbations_and_trials_of_an_instance_are_one_row(write):
     ]
     assert logs.read_document(path) == {
         "format": "helm",
+        "labels": [],
         "notes": [
             "score is the statistic exact_match; the other statistics are stats_f1_score",
             "1 of 2 items has several perturbations or trials: the score is their mean, and the "

@@ -71,6 +71,7 @@ def test_a_log_of_every_shape_is_the_same_table(write):
     ]
     assert logs.read_document(path) == {
         "format": "inspect-ai",
+        "labels": [],
         "notes": ["score is the scorer match"],
         "judge": "score",
     }
@@ -225,6 +226,7 @@ def test_letters_of_multiple_choice_questions_are_prediction_and_label(write):
     assert "score" not in rows[0]
     assert logs.read_document(path) == {
         "format": "inspect-ai",
+        "labels": ["label"],
         "notes": [
             "1 of 4 items has no grade and is left out",
             "pred is the letter of the answer, label the letter of the target",
@@ -276,6 +278,7 @@ def test_a_log_before_scoring_has_outputs_and_targets_and_no_score(write):
     ]
     assert logs.read_document(path) == {
         "format": "inspect-ai",
+        "labels": [],
         "notes": [
             "1 of 2 items has no output and is left out (1 with an error)",
             "no sample has a grade: there is no score",

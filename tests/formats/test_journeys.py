@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,6 +117,39 @@ def test_a_log_becomes_a_report(run, tmp_path, write):
     run("ingest", "labels.csv")
     assert find_error(run) == pytest.approx(0.1)
     assert run("report").startswith("The model is wrong on 10 % of items")
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__[6:])
+def test_inspect_says_what_is_in_a_log_and_the_line_it_gives_works(run, tmp_path, write):
+    path = write(tmp_path)
+    seen = json.loads(run("inspect", path, "--format", "json"))
+    roles = {column["name"]: column["role"] for column in seen["columns"]}
+    assert (seen["format"], seen["rows"], seen["problem"]) == (logs.find(path), ITEMS, "")
+    assert roles["score"] == "judge's verdict" and "label" not in roles.values()
+    assert seen["settings"] == {"judge": "score"} and seen["labels"] == []
+    assert {"error", "kappa", "rate"} <= set(seen["metrics"]) and "log-loss" not in seen["metrics"]
+    printed = run("inspect", path)
+    assert seen["title"] in " ".join(printed.split()) and "60 items, 2 classes: 0, 1" in printed
+    assert seen["create"].startswith("activetest init ")
+    run(*shlex.split(seen["create"])[1:])
+    assert "60" in run("status")
+
+
+def test_inspect_says_what_is_missing_in_a_log_before_scoring(run, tmp_path):
+    logs.write_eval(tmp_path / "log.eval", [logs.inspect_sample(k, None) for k in range(3)])
+    seen = json.loads(run("inspect", "log.eval", "--format", "json"))
+    assert seen["problem"].startswith("no column holds the model's outputs") and not seen["metrics"]
+    assert "no sample has a grade: there is no score" in seen["summary"]
+
+
+def test_inspect_says_of_multiple_choice_questions_where_the_labels_are(run, tmp_path):
+    lines = [logs.lm_eval_choice(k, target=k % 2, acc=float(k % 2 == 0)) for k in range(6)]
+    logs.write_lines(tmp_path / "samples_t.jsonl", lines)
+    seen = json.loads(run("inspect", "samples_t.jsonl", "--format", "json"))
+    roles = {column["name"]: column["role"] for column in seen["columns"]}
+    assert roles["prob_no"] == "probability of no" and roles["label"] == "label"
+    assert roles["target"] == "not used" and "log-loss" in seen["metrics"]
+    assert [(each["column"], each["count"]) for each in seen["labels"]] == [("label", 6)]
 
 
 def test_multiple_choice_questions_become_a_report(run, tmp_path):

@@ -52,6 +52,7 @@ def test_generated_answers_have_a_score(write):
     ]
     assert logs.read_document(path) == {
         "format": "lm-eval",
+        "labels": [],
         "notes": [
             "score is the metric exact_match",
             "left out as free text, lists, id or target: doc_answer",
@@ -108,6 +109,7 @@ def test_options_with_likelihoods_have_probabilities(write):
     assert rows[0]["choices"] == "A)  yes\nB)  no"
     assert logs.read_document(path) == {
         "format": "lm-eval",
+        "labels": ["label"],
         "notes": [
             "probabilities are the softmax of the log-likelihoods of the options, and pred is the "
             "likeliest option",

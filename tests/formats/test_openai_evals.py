@@ -35,6 +35,7 @@ def test_events_of_a_sample_are_one_row_wherever_they_stand(write):
     ]
     assert logs.read_document(path) == {
         "format": "openai-evals",
+        "labels": [],
         "notes": ["score is the metric correct"],
         "judge": "score",
     }

@@ -56,6 +56,7 @@ def test_an_item_is_a_test_a_prompt_and_a_provider(write):
     ]
     assert logs.read_document(path) == {
         "format": "promptfoo",
+        "labels": [],
         "notes": ["the other named scores are score_tone"],
         "judge": "score",
     }

@@ -13,6 +13,12 @@ def test_what_a_reader_says_is_read_and_shown_safely():
     assert found == FileNotes("lm-eval", ("a\\x1b[2J", "b"), "score")
 
 
+def test_labels_are_the_columns_that_the_reader_names():
+    for labels, found in (([], ()), (["label", 3], ("label",)), ("label", None), (None, None)):
+        text = json.dumps({"labels": labels}).encode()
+        assert read_file_notes({b"activetest": text}).labels == found
+
+
 def test_no_more_is_believed_than_is_shown():
     document = {"format": ["x"], "notes": ["n" * 10**5] * 1000, "judge": "j" * 10**4}
     found = read_file_notes({b"activetest": json.dumps(document).encode()})
