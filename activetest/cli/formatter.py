@@ -49,7 +49,7 @@ COMMANDS = {
     "report": "Estimate how good the model is, with intervals, and decide gates.",
     "status": "Show where the study stands, and what next would do.",
     "verify": "Check that everything stored is as it was written.",
-    "export": "Print the log of draws, or the surface, as CSV.",
+    "export": "Print the log of draws, the surface or a curve, as CSV.",
     "simulate": "Replay strategies on a pool whose labels are all known.",
     "demo": "Run the whole loop on sample data, in a temporary study.",
     "help": "Show a page of the documentation, or list the pages.",

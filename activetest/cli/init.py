@@ -12,7 +12,6 @@ from activetest.cli.spelling import to_commands
 EXAMPLES = (
     "activetest init pool.parquet --metric 'recall[fraud]' --group region",
     "activetest init --metric f1          # changes the study at hand",
-    "activetest init - < log.jsonl",
 )
 
 

@@ -201,6 +201,7 @@ CALLS = {
     "study.surface": Call("activetest export", _SURFACE, ending="--surface"),
     "study.curve": Call("activetest export", _CURVE, ("name",)),
     "simulate": Call("activetest simulate", _SIMULATE, ("pool", "key")),
+    "inspect": Call("activetest inspect", {"file": Parameter("")}, ("file",)),
 }
 # Every setting and argument that has an option, by its name alone; settings come first.
 OPTIONS = {

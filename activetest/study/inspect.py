@@ -84,7 +84,7 @@ class Inspection(found.Inspection):
     """
 
     def __str__(self) -> str:
-        """What `activetest inspect` prints, for a page of any width."""
+        """What the command line prints."""
         from activetest.render import text
 
         return text.inspection(self).rstrip("\n")
