@@ -4,10 +4,14 @@ The share of items that the model predicts as a class beside the share that are 
 the mean prediction beside the mean label: what is reported where nobody asks people.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
+from activetest.errors import NotEstimable
+from activetest.estimation.estimate import Value
 from activetest.estimation.samples import Group
-from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
@@ -41,3 +45,53 @@ def measure_raw(cache: PoolView, metric: Metric, group: Group) -> float | None:
     if not total[place] > 0:
         return None
     return float(metric.smooth(np.array(sums)[:, place] / total[place]))
+
+
+def negate(metric: Metric) -> Metric:
+    """A metric that is a raw value minus a metric of the labels, without that raw value.
+
+    What is estimated of it is the metric of the labels: add_raw makes of it what it is in a group.
+    """
+    if metric.against is None:
+        raise ValueError(f"{metric.title} is no difference from a raw value")
+    (each,) = metric.against.statistics
+    return linear_metric(
+        metric.name, each, slope=-1.0, class_name=metric.class_name, against=metric.against
+    )
+
+
+def add_raw(metric: Metric, cache: PoolView, group: Group) -> Metric:
+    """The metric in a group: one that negate gave, with the raw value there; others as they are.
+
+    Raises NotEstimable where the group has no raw value.
+    """
+    if metric.against is None:
+        return metric
+    raw = measure_raw(cache, metric.against, group)
+    if raw is None:
+        raise NotEstimable("the group has no weight", "`study.next(10)`")
+    (each,) = metric.statistics
+    return linear_metric(metric.name, each, slope=-1.0, shift=raw, class_name=metric.class_name)
+
+
+def add_raw_to_value(value: Value, cache: PoolView, group: Group) -> Value:
+    """The value of such a metric in a group, and of its worst cases."""
+    metric = add_raw(value.metric, cache, group)
+    if metric is value.metric:
+        return value
+    shift = float(metric.smooth(np.zeros(1)))
+    worst = value.worst
+    if worst is not None:
+        low, high = (
+            None if each is None else add_raw_to_value(each, cache, group)
+            for each in (worst.low, worst.high)
+        )
+        worst = replace(worst, low=low, high=high)
+    return replace(
+        value,
+        metric=metric,
+        value=value.value + shift,
+        transform=metric.smooth,
+        predicted=value.predicted + shift,
+        worst=worst,
+    )

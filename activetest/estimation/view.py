@@ -18,6 +18,7 @@ from activetest.estimation.population import (
     generalise_difference,
     generalise_value,
 )
+from activetest.estimation.raw import add_raw, add_raw_to_value, negate
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices
@@ -41,7 +42,8 @@ class View:
 
     evidence     collected for the metrics
     own_view     whether the surrogate's beliefs about the rest of the pool are to be had
-    metrics      {title: the metric}, curves linearised around what is known of the whole pool
+    metrics      {title: the metric}, curves linearised around what is known of the whole pool, and
+                 those that are a raw value minus another metric without the raw value
     filled       what fill_missing found so far, by metric and group
     population   what the pool is a sample of, where values are about that; None for the pool itself
     """
@@ -73,7 +75,7 @@ class View:
         group = group or self.evidence.groups[0]
         value, evidence = self._find_value(metric, estimator, group, kind=kind, alike=alike)
         if self.population is None:
-            return value
+            return add_raw_to_value(value, self.cache, group)
         return generalise_value(value, evidence, self.cache, group, self.population)
 
     def _find_value(
@@ -96,7 +98,9 @@ class View:
         if is_model_based(estimator):
             if not whole or not self.own_view:
                 raise NotEstimable("the surrogate's own view was not computed", "`study.report()`")
-            sample = self._add_beliefs(sample, metric, refined, estimator)
+            sample = self._add_beliefs(
+                sample, refined if metric.against else metric, refined, estimator
+            )
         elif sample.unknown and len(sample.prob) < _FEWEST_DRAWN:
             self._refuse_missing_items(refined, len(sample.prob))
             self._refuse_waiting_draws(len(sample.prob))
@@ -192,8 +196,9 @@ class View:
         """The metric's anytime-valid interval; it needs no estimate. Raises NotEstimable."""
         group = group or self.evidence.groups[0]
         limits = self.possible_range(metric, group)
+        within = self._in_group(metric, group)
         return confidence_sequence(
-            self.evidence, self.cache, metric, group, level, limits, seed=self.seed
+            self.evidence, self.cache, within, group, level, limits, seed=self.seed
         )
 
     def bet_on_metric(
@@ -204,14 +209,22 @@ class View:
         Raises NotEstimable.
         """
         limits = self.possible_range(metric, group)
+        within = self._in_group(metric, group)
         bets = bet_on_metric(
-            self.evidence, self.cache, metric, group, limits, threshold, seed=self.seed
+            self.evidence, self.cache, within, group, limits, threshold, seed=self.seed
         )
         return bets, limits
 
     def possible_range(self, metric: Metric, group: Group) -> tuple[float, float]:
         """The range of the metric that what is known leaves possible."""
-        return find_possible_range(samples.build_sample(self.evidence, metric, group), metric)
+        within = self._in_group(metric, group)
+        return find_possible_range(samples.build_sample(self.evidence, within, group), within)
+
+    def _in_group(self, metric: Metric, group: Group) -> Metric:
+        """The metric in a group; one that is a raw value minus another has that of the group."""
+        if metric.title not in self.metrics or metric.against is None:
+            return metric
+        return add_raw(self.metrics[metric.title], self.cache, group)
 
     def as_of(self, number: int, metrics: Sequence[Metric], *, supplied: int) -> "View":
         """The view of these metrics once round `number` was labelled, and nothing after it.
@@ -304,14 +317,25 @@ def build_view(
     surrogate is what rounds.fit.get_surrogate gives, where that is at hand. population is what
     values are about, where that is not this pool.
     """
-    refined = {
-        metric.title: linearise_curve(metric, log, cache) if metric.refine else metric
-        for metric in metrics
-    }
+    # The raw value of the pool is that of no other items, and of no part of them.
+    known = population is None and not log.declined
+    refined = {metric.title: _refine(metric, log, cache, known=known) for metric in metrics}
     evidence = samples.collect_evidence(
         log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
     )
     return View(log, cache, choices, seed, evidence, own_view, refined, population=population)
+
+
+def _refine(metric: Metric, log: Log, cache: PoolView, *, known: bool) -> Metric:
+    """The metric as it is estimated: a curve by its linear form, a difference by its labels.
+
+    known says whether what the outputs make of a metric of labels is known.
+    """
+    if metric.refine:
+        return linearise_curve(metric, log, cache)
+    if metric.against is None:
+        return metric
+    return negate(metric) if known else replace(metric, against=None)
 
 
 def linearise_curve(

@@ -38,6 +38,12 @@ def of_class(outputs: Outputs, labels: Array | None) -> Array:
     return np.broadcast_to(hits, (len(outputs.pred), hits.shape[1])).astype(float)
 
 
+def excess(code: int, outputs: Outputs, labels: Array | None) -> Array:
+    """(R, K) 1.0 where the class is predicted minus 1.0 where it is the label."""
+    values: Array = (outputs.pred == code)[:, None] - true(code, outputs, labels)
+    return values
+
+
 def cell(truth: int, predicted: int, outputs: Outputs, labels: Array | None) -> Array:
     """(R, K) 1.0 where an item of class truth is predicted as class `predicted`."""
     return _indicate_both(outputs.pred == predicted, codes(outputs, labels) == truth)

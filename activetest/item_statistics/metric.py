@@ -31,6 +31,7 @@ class Facts:
     weights         weights() -> (N,) of the items, in the order of the scores; None without
     center          a typical label: around it squares of labels are taken; regression only
     open_classes    whether labels may be of classes that are not among these
+    judge           whether the outputs are a judge's
     """
 
     task: str
@@ -43,6 +44,7 @@ class Facts:
     center: float = 0.0
     weights: Callable[[], Array] | None = None
     open_classes: bool = False
+    judge: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Metric:
                    are such a ratio; below a mean stands 1 alone. None for all others
     of_labels      the labels alone make the value, so that it is worth comparing with what the
                    model's outputs would make of it if they were the labels
+    against        a metric of_labels, where this one is what the model's outputs make of it minus
+                   it: the first is known, so that both have the same interval
     """
 
     name: str
@@ -76,6 +80,7 @@ class Metric:
     refine: Callable[[Outputs, Array, Array], "Metric"] | None = None
     ratio: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     of_labels: bool = False
+    against: "Metric | None" = None
 
     @property
     def title(self) -> str:
@@ -98,6 +103,7 @@ def linear_metric(
     shift: float = 0.0,
     class_name: str | None = None,
     of_labels: bool = False,
+    against: Metric | None = None,
 ) -> Metric:
     """The metric shift + slope * mean, with the range that the statistic's bounds give it."""
     lower, upper = sorted((shift + slope * statistic.lower, shift + slope * statistic.upper))
@@ -110,6 +116,7 @@ def linear_metric(
         class_name,
         ratio=((shift, slope), (1.0, 0.0)),
         of_labels=of_labels,
+        against=against,
     )
 
 

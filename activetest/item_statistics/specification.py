@@ -101,7 +101,9 @@ def bound_losses(metric: Metric, bound: float) -> Metric:
         return metric
     above = np.array(metric.ratio[0])
     ends = above[0] + above[1:] @ np.array([[each.lower, each.upper] for each in statistics])
-    return replace(metric, statistics=statistics, lower=float(ends.min()), upper=float(ends.max()))
+    lower, upper = float(ends.min()), float(ends.max())
+    # Of losses beyond the bound, no raw value is known.
+    return replace(metric, statistics=statistics, lower=lower, upper=upper, against=None)
 
 
 def find_relevant_classes(names: Iterable[str], facts: Facts) -> tuple[int, ...] | None:
@@ -154,6 +156,7 @@ def describe_pool(
         center=0.0 if cache is None else cache.center,
         weights=partial(_read_weights, cache) if cache and pool.get("weight") else None,
         open_classes=bool(pool.get("open_classes")),
+        judge=pool.get("judge") is not None,
     )
 
 

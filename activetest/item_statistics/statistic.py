@@ -149,6 +149,7 @@ _MAKERS: dict[str, Maker] = {
     "fn": _make(counts.fn, cells=True),
     "true": _make(counts.true, cells=True),
     "of_class": _make(counts.of_class, cells=True),
+    "excess": _make(counts.excess, -1.0, cells=True),
     "cell": _make(counts.cell, cells=True),
     "cost": _cost,
     "right_in": _make(bins.right_in, by_correctness=bins.right_in_by_correctness),
