@@ -18,3 +18,16 @@ def default_metrics(task: str, kind: str) -> tuple[str, ...]:
     if task == "regression":
         return REGRESSION
     return HARD_LABELS if kind == "pred" else CLASSIFICATION
+
+
+def judge_metrics(task: str, positive: str | None) -> tuple[str, ...]:
+    """Names of the metrics reported of a judge, what its draws aim at first.
+
+    positive is the verdict that is positive; None for scores, and where no verdict is.
+    """
+    if task == "regression":
+        return ("mean", "bias", "mae")
+    if positive is None:
+        return ("accuracy", "kappa")
+    of_class = ("rate", "bias", "recall", "specificity")
+    return (*(f"{name}[{positive}]" for name in of_class), "kappa", "accuracy")

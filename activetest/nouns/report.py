@@ -148,6 +148,54 @@ class Gate(Measured):
 
 
 @dataclass(frozen=True)
+class ColumnSlope:
+    """How the gap between a judge and people varies with one column of the pool.
+
+    column        its name; for the length of a text in characters, "characters of name"
+    slope         change of the gap per standard deviation of the column's ranks; None without
+    lower, upper  its interval
+    p_value       probability of such a slope, or a steeper one, without any dependence
+    p_corrected   the same, corrected for the number of columns (Holm 1979)
+    n_labeled     labels of items that have a value
+    reason        why there is no slope
+    """
+
+    column: str
+    slope: float | None
+    lower: float | None
+    upper: float | None
+    p_value: float | None
+    p_corrected: float | None
+    n_labeled: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class JudgeReport:
+    """How far a judge is from people, whose labels are the truth.
+
+    column     of the judge's outputs
+    positive   the class that is positive; None for scores, and where none is
+    outputs    "verdicts", "probabilities" or "scores"
+    estimates  the corrected rate or mean first, then the bias and how well they agree
+    groups     the gap in every group
+    gap        what gaps are: "bias", judge minus people, or "accuracy" where no class is positive:
+               then the slopes are those of the share of items on which both differ
+    columns    how the gap varies with columns of numbers, and lengths of texts
+    level      confidence of all intervals
+    """
+
+    column: str
+    positive: str | None
+    outputs: str
+    estimates: tuple[EstimateRow, ...]
+    groups: tuple[EstimateRow, ...]
+    gap: str
+    columns: tuple[ColumnSlope, ...]
+    level: float
+
+
+@dataclass(frozen=True)
 class Counts:
     """Where the study stands.
 
@@ -204,6 +252,8 @@ class Report:
                                              this is one
     surface                                  the metric at combinations of attributes; None unless
                                              it is the study's question, or was requested
+    judge                                    how far the judge is from people; None unless the
+                                             outputs are a judge's
     """
 
     pool: str
@@ -227,6 +277,7 @@ class Report:
     weight: str | None = None
     beyond: str = ""
     surface: SurfaceReport | None = None
+    judge: JudgeReport | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from activetest.nouns.group_report import Assessment, Cell
 from activetest.nouns.report import EstimateRow, Report
-from activetest.render import _extent
+from activetest.render import _extent, _judge
 from activetest.render import _words as words
 
 # Heading of what estimates would be if the model's outputs were the labels.
@@ -121,6 +121,8 @@ def headline(report: Report) -> str:
     row = words.headline(report)
     if row is None:
         return "No estimate yet."
+    if report.judge is not None and _judge.is_about(report, row):
+        return _judge.sentence(report.judge)
     if row.estimate is None or not _is_of_matrix(report, row):
         return words.sentence(row)
     return f"The confusion matrix is estimated from {words.count(row.n_labeled)} labels."

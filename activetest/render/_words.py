@@ -162,7 +162,7 @@ def sentence(record: EstimateRow | Gate) -> str:
         if reason.startswith(_LASTING):
             return f"{reason[:1].upper()}{reason[1:]}."
         return f"No estimate yet{f': {reason}' if reason else ''}."
-    value, where = _with_unit(record, estimate(record)), named(record.group or {})
+    value, where = with_unit(record, estimate(record)), named(record.group or {})
     items = f"items with {where}" if where else "items"
     if record.metric in _SHARES:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
@@ -378,7 +378,7 @@ def _certainty(record: EstimateRow | Gate) -> str:
         return f"exact: {known}"
     if record.lower is None and record.upper is None:
         return "no interval" + (f": {plain(record.reason)}" if record.reason else "")
-    ends = " to ".join(_with_unit(record, end) for end in _ends(record))
+    ends = " to ".join(with_unit(record, end) for end in _ends(record))
     mark = "" if reliable(record) else ", not reliable yet"
     mark += ", for one look" if record.quantity.one_look else ""
     kind = "credible" if record.method == _CREDIBLE else "confidence"
@@ -407,10 +407,10 @@ def _compare_raw(record: EstimateRow | Gate) -> str:
     """What the model says of the same, behind the estimate; empty where that is nothing."""
     if isinstance(record, Gate) or not real(record.raw):
         return ""
-    return f"; the model says {_with_unit(record, raw(record))}"
+    return f"; the model says {with_unit(record, raw(record))}"
 
 
-def _with_unit(record: EstimateRow | Gate, number: str) -> str:
+def with_unit(record: EstimateRow | Gate, number: str) -> str:
     """A figure of a share of items in percent; any other as it is."""
     shares = (*_SHARES, _RATE)
     if record.metric not in shares or number in ("-", "no limit"):

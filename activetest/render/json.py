@@ -16,9 +16,9 @@ from activetest.nouns.group_report import (
 )
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.quantity import Measured
-from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, Report
+from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, JudgeReport, Report
 from activetest.nouns.surface_report import SurfaceReport
-from activetest.render import _assessment
+from activetest.render import _assessment, _judge
 
 # Keys of each kind of record, in order.
 ESTIMATE_KEYS = (
@@ -88,6 +88,7 @@ def render(report: Report) -> str:
         }
         | _write_answer(report.assessment)
         | {"surface": _write_surface(report.surface) if report.surface else None}
+        | {"judge": _write_judge(report.judge) if report.judge else None}
     )
 
 
@@ -157,6 +158,22 @@ def _write_surface(surface: SurfaceReport) -> dict[str, Any]:
         for found in surface.maps
     ]
     return fields
+
+
+def _write_judge(judge: JudgeReport) -> dict[str, Any]:
+    """A judge against people: how far apart they are, and where."""
+    return {
+        "column": judge.column,
+        "positive": judge.positive,
+        "outputs": judge.outputs,
+        "sentence": _judge.sentence(judge),
+        "estimates": [read_record(row, ESTIMATE_KEYS) for row in judge.estimates],
+        "gap": judge.gap,
+        "groups": [read_record(row, ESTIMATE_KEYS) for row in judge.groups],
+        "dependence": _judge.describe_slopes(judge) or None,
+        "level": judge.level,
+        "columns": [asdict(each) for each in judge.columns],
+    }
 
 
 def _write_gate(gate: Gate) -> dict[str, Any]:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.report import Counts, EstimateRow, Note, Report, count_verdicts
 from activetest.nouns.surface_report import SurfaceReport
-from activetest.render import _assessment, _extent, _gates, _surface, _tables
+from activetest.render import (
+    _assessment,
+    _extent,
+    _gates,
+    _judge,
+    _judge_tables,
+    _surface,
+    _tables,
+)
 from activetest.render import _words as words
 
 ABRIDGED = True
@@ -60,7 +68,12 @@ def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -
         parts.append(_Part(f"**{_escape(_assessment.sentence(report.assessment))}**"))
     if report.surface:
         parts.append(_Part(f"**{_escape(_surface.sentence(report.surface))}**"))
+    judge = report.judge
+    if judge:
+        parts += [_Part(f"**{_escape(line)}**") for line in _judge.sentences(report, judge)]
     parts.append(_write_list(map(": ".join, _tables.facts(report))))
+    if judge:
+        parts += map(_write_table, _judge_tables.tables(judge, verbose=verbose))
     if report.assessment:
         parts += _write_answer(report.assessment, report.estimates, verbose=verbose)
     if report.surface:

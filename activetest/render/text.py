@@ -21,6 +21,8 @@ from activetest.render import (
     _extent,
     _gates,
     _inspection,
+    _judge,
+    _judge_tables,
     _surface,
     _tables,
     _text_tables,
@@ -61,8 +63,14 @@ def render(
             page.print(Text(_assessment.sentence(answer), style=style))
         if report.surface:
             page.print(Text(_surface.sentence(report.surface), style="bold"))
+        if judge := report.judge:
+            for line in _judge.sentences(report, judge):
+                page.print(Text(line, style="bold"))
         page.print()
         _print_facts(page, _tables.facts(report))
+        if judge:
+            for section in _judge_tables.tables(judge, verbose=verbose):
+                _text_tables.show(page, section)
         if answer:
             _print_answer(page, answer, report.estimates, verbose=verbose)
         if report.surface:

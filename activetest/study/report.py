@@ -10,6 +10,7 @@ from activetest.estimation.view import (
     ANYTIME,
     INTERVALS,
     POSTERIOR,
+    View,
     build_view,
     find_own_view,
     is_model_based,
@@ -19,12 +20,13 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import Choices, Question
 from activetest.nouns.log import Log
-from activetest.nouns.report import Note, Weight, sort_notes
+from activetest.nouns.report import JudgeReport, Note, Weight, sort_notes
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.parallel import one_blas_thread
 from activetest.reporting import notes as about
 from activetest.reporting import rows, surface_notes, verdicts
 from activetest.reporting.group_answer import answer_question
+from activetest.reporting.judge import describe_judge, find_judge_metrics
 from activetest.reporting.requirements import parse_requirement
 from activetest.reporting.rows import HEADLINE
 from activetest.reporting.surface_answer import (
@@ -37,6 +39,8 @@ from activetest.reporting.surface_cells import find_codes, parse_cell, parse_map
 from activetest.rounds.surface import find_arms
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
+from activetest.study.config import parse_schema
+from activetest.study.judge import read_gap_columns
 from activetest.study.results import Report
 from activetest.study.status import status
 from activetest.study.stored import StoredStudy
@@ -111,10 +115,11 @@ def report(
             [specification.bound_losses(metric, bound) for metric in metrics_of_use]
             for metrics_of_use in (shown, tabled, viewed, required)
         )
+    judge = _Judge(study, facts, bound)
     log = study.log(cache)
     own_view = any(map(is_model_based, estimators)) and len(log.rows) + len(log.supplied_rows) > 0
     sampled = _read_population(study, cluster, population=population)
-    about_all = [*viewed, *required]
+    about_all = [*viewed, *required, *judge.metrics]
     view = build_view(
         log, cache, choices, about_all, seed=study.seed, own_view=own_view, population=sampled
     )
@@ -176,7 +181,30 @@ def report(
         weight=cache.roles.get("weight"),
         beyond="" if population else "`population=True`",
         surface=described,
+        judge=judge.describe(view, columns, kind, simultaneous=simultaneous),
     )
+
+
+class _Judge:
+    """What a report says of a judge; of a study without one, nothing."""
+
+    def __init__(self, study: StoredStudy, facts: Facts, bound: float | None) -> None:
+        self._study, self._schema = study, parse_schema(study.pool)
+        found = find_judge_metrics(self._schema, facts) if self._schema.judge else []
+        if bound is not None:
+            found = [specification.bound_losses(metric, bound) for metric in found]
+        self.metrics = found
+
+    def describe(
+        self, view: View, columns: tuple[str, ...], kind: str, *, simultaneous: bool
+    ) -> JudgeReport | None:
+        """The section, with the gap in the groups of these columns."""
+        if not self.metrics:
+            return None
+        values = read_gap_columns(self._study.open_pool(), view.log)
+        return describe_judge(
+            view, self._schema, self.metrics, values, columns, kind, simultaneous=simultaneous
+        )
 
 
 class _Surface:

@@ -7,7 +7,7 @@ from typing import Any
 from activetest.bandits.arms import ACCURACY, CONFUSION
 from activetest.errors import ChoiceError, PoolChanged
 from activetest.item_statistics import specification
-from activetest.item_statistics.defaults import default_metrics
+from activetest.item_statistics.defaults import default_metrics, judge_metrics
 from activetest.nouns.choices import NO_QUESTION, Choices, Prior, Question, Task
 from activetest.pool.classes import keep_spelling
 from activetest.pool.files import Files
@@ -157,6 +157,12 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
     stored = _fit_choices(study, default, pool.schema) if study else default
     stored = replace(stored, groups=pool.schema.groups, attributes=pool.schema.attributes)
     settings = _complete_question(given, stored, fresh=study is None and not regression)
+    if pool.schema.judge:
+        usual = _list_judge_metrics(pool.schema)
+        asked = settings.get("question", stored.question)
+        if "metric" not in settings and asked is None and _is_new_judge(pool.schema, study):
+            settings["metric"] = usual[:1]
+        metrics = tuple(dict.fromkeys((*metrics, *usual)))
     if "metric" in settings:
         named = settings["metric"]
         settings |= {"metric": named[0], "also": named[1:]}
@@ -170,6 +176,22 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
     if study and choices.costs and "costs" not in settings:
         _check_costs(parse_schema(study.pool), pool.schema)
     return choices
+
+
+def _list_judge_metrics(schema: Schema) -> tuple[str, ...]:
+    """The metrics of a judge. Raises ChoiceError for a verdict that no metric's name can hold."""
+    if schema.positive is not None and {*"[]"} & {*schema.positive}:
+        raise ChoiceError(
+            f"the positive verdict {schema.positive!r} has brackets, which stand around classes in "
+            "names of metrics",
+            "write other words for the verdicts",
+        )
+    return judge_metrics(schema.task, schema.positive)
+
+
+def _is_new_judge(schema: Schema, study: StoredStudy | None) -> bool:
+    """Whether the study has had another judge so far, or none."""
+    return study is None or parse_schema(study.pool).judge != schema.judge
 
 
 def describe_priors(choices: Choices, pool: Pool) -> tuple[str, ...]:

@@ -21,7 +21,15 @@ from activetest.nouns.report import (
     count_verdicts,
 )
 from activetest.nouns.surface_report import SurfaceMap, SurfaceReport
-from activetest.render import _assessment, _extent, _gates, _surface, _tables
+from activetest.render import (
+    _assessment,
+    _extent,
+    _gates,
+    _judge,
+    _judge_tables,
+    _surface,
+    _tables,
+)
 from activetest.render import _words as words
 
 # Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
@@ -54,9 +62,14 @@ def render(report: Report) -> str:
         parts.append(_write_strong(_assessment.sentence(answer)))
     if report.surface:
         parts.append(_write_strong(_surface.sentence(report.surface)))
+    judge = report.judge
+    if judge:
+        parts += map(_write_strong, _judge.sentences(report, judge))
     if report.gates:
         parts += _write_gates(report.gates)
     parts.append(_write_facts(_tables.facts(report)))
+    if judge:
+        parts += [_write_table(each, _ALL) for each in _judge_tables.tables(judge, verbose=False)]
     if report.surface:
         parts += _write_surface(report.surface)
     tables = _list_tables(report, answer)

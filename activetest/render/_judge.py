@@ -1,0 +1,148 @@
+"""How a judge's section is put into sentences, the same in every format that people read."""
+
+from activetest.nouns.report import ColumnSlope, EstimateRow, JudgeReport, Report
+from activetest.render import _words as words
+
+# Smaller p-values are written as smaller than this.
+_SMALLEST = 0.001
+
+
+def sentence(judge: JudgeReport) -> str:
+    """What the judge says, what people would say, and how far apart they are.
+
+    "The judge says that 84 % of items are pass; people would say 75 % (95 % confidence: 71 % to
+    79 %): the judge is 9 points too generous (5 to 13)."
+    """
+    first = judge.estimates[0]
+    if first.estimate is None:
+        return words.sentence(first)
+    share = judge.outputs != "scores"
+    value, certainty = _write(first, words.estimate(first), share=share), _describe(first, share)
+    if judge.positive is None and share:
+        return f"The judge agrees with people on {value} of items ({certainty})."
+    says = _write(first, words.raw(first), share=share)
+    if share:
+        name = words.plain(judge.positive)
+        begin = f"The judge says that {says} of items are {name}; people would say {value}"
+    else:
+        begin = f"The judge's mean score is {says}; people's would be {value}"
+    return f"{begin} ({certainty}){_compare(judge)}."
+
+
+def describe_slopes(judge: JudgeReport) -> str:
+    """Whether the gap depends on columns; empty where there is none to look at."""
+    tested = [each for each in judge.columns if each.p_corrected is not None]
+    if not judge.columns:
+        return ""
+    if not tested:
+        few = max(judge.columns, key=lambda each: each.n_labeled)
+        return f"Whether the gap depends on columns of the pool is not known yet: {few.reason}."
+    found = sorted(_find_dependent(judge), key=lambda each: each.p_value or 0.0)
+    columns = "1 column" if len(tested) == 1 else f"{len(tested):,} columns"
+    corrected = f"after correction for {columns}" if len(tested) > 1 else "1 column looked at"
+    if not found:
+        smallest = min(each.p_corrected or 0.0 for each in tested)
+        return (
+            f"No dependence of the gap is found among {columns} "
+            f"(smallest{' corrected' * (len(tested) > 1)} {_write_p(smallest)})."
+        )
+    return " ".join(
+        f"The judge {_describe_slope(judge, each)} per standard deviation of "
+        f"{words.plain(each.column)} ({_write_p(each.p_corrected or 0.0)}"
+        f"{' ' if len(tested) > 1 else ', '}{corrected})."
+        for each in found
+    )
+
+
+def sentences(report: Report, judge: JudgeReport) -> list[str]:
+    """What stands under the headline: the judge's sentence unless it is that, and slopes."""
+    repeated = is_about(report, words.headline(report))
+    return [line for line in ("" if repeated else sentence(judge), describe_slopes(judge)) if line]
+
+
+def is_about(report: Report, row: EstimateRow | None) -> bool:
+    """Whether a row is the first of the judge's section, so that its sentence says more."""
+    if row is None or report.judge is None:
+        return False
+    first = report.judge.estimates[0]
+    return (row.metric, row.class_name, row.estimator, row.group, row.quantity) == (
+        first.metric,
+        first.class_name,
+        first.estimator,
+        first.group,
+        first.quantity,
+    )
+
+
+def _find_dependent(judge: JudgeReport) -> list[ColumnSlope]:
+    """The columns on which the gap depends, after correction for their number."""
+    return [
+        each
+        for each in judge.columns
+        if each.p_corrected is not None and each.p_corrected <= 1 - judge.level
+    ]
+
+
+def _compare(judge: JudgeReport) -> str:
+    """How far the judge is from people, behind what both say."""
+    gap = next(row for row in judge.estimates if row.metric == judge.gap)
+    if gap.estimate is None or gap.lower is None or gap.upper is None:
+        return ""
+    share = judge.outputs != "scores"
+    scale, unit = (100, " points") if share else (1, "")
+    doubt = words.half_width(gap.quantity)
+    doubt = None if doubt is None else scale * doubt
+    if gap.lower <= 0 <= gap.upper and gap.estimate != 0 and gap.method != "exact":
+        low, value, high = (
+            words.figure(scale * each, doubt) for each in (gap.lower, gap.estimate, gap.upper)
+        )
+        return f"; judge minus people is {value}{unit} ({low} to {high}), no clear difference"
+    if gap.estimate == 0:
+        return ": the judge is as generous as people"
+    way, sign = ("generous", 1) if gap.estimate > 0 else ("strict", -1)
+    ends = sorted(sign * scale * each for each in (gap.lower, gap.upper))
+    size = words.figure(abs(scale * gap.estimate), doubt)
+    interval = (
+        ""
+        if gap.method == "exact"
+        else (f" ({' to '.join(words.figure(each, doubt) for each in ends)})")
+    )
+    return f": the judge is {size}{unit if size != '1' else ' point'} too {way}{interval}"
+
+
+def _describe_slope(judge: JudgeReport, slope: ColumnSlope) -> str:
+    """What the judge does where the column is larger."""
+    if slope.slope is None or slope.lower is None or slope.upper is None:
+        return ""
+    share = judge.outputs != "scores"
+    scale, unit = (100, " points") if share else (1, "")
+    size = words.figure(abs(scale * slope.slope), scale * (slope.upper - slope.lower) / 2)
+    if judge.gap != "bias":
+        return f"differs from people {size}{unit} {'more' if slope.slope > 0 else 'less'} often"
+    return f"is {size}{unit} {'more generous' if slope.slope > 0 else 'stricter'}"
+
+
+def _write_p(value: float) -> str:
+    """A p-value, as p = .03."""
+    if value < _SMALLEST:
+        return "p < .001"
+    written = f"{value:.1g}" if value < 0.1 else f"{value:.2f}"
+    return f"p = {written.removeprefix('0') if value < 1 else '1'}"
+
+
+def _describe(row: EstimateRow, share: bool) -> str:
+    """How sure the first number is."""
+    if row.method == "exact":
+        return "every answer is known"
+    if row.lower is None or row.upper is None:
+        return f"no interval: {words.plain(row.reason or 'too few labels')}"
+    ends = (words.figure(end, words.half_width(row.quantity)) for end in (row.lower, row.upper))
+    mark = "" if words.reliable(row) else ", not reliable yet"
+    mark += ", for one look" if row.quantity.one_look else ""
+    written = " to ".join(_write(row, end, share=share) for end in ends)
+    return f"{words.percent(row.level)} confidence: {written}{mark}"
+
+
+def _write(row: EstimateRow, number: str, *, share: bool) -> str:
+    """A figure; of a share of items in percent."""
+    return words.with_unit(row, number) if share else number
