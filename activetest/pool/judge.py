@@ -2,9 +2,9 @@
 
 The positive verdict is the better one of a known pair, see PAIRS, or the one of two that the other
 is the negation of: safe and unsafe, correct and incorrect, relevant and not relevant. A pair is
-found among any verdicts, whatever their case; of two verdicts that are no pair, the second in
-alphabetical order is positive. Where a judge never gives the other verdict of a pair, it is a class
-all the same.
+found among any verdicts, whatever their case, but single letters and digits only where there are
+no others; of two verdicts that are no pair, the second in alphabetical order is positive. Where a
+judge never gives the other verdict of a pair, it is a class all the same.
 """
 
 from collections.abc import Sequence
@@ -42,6 +42,8 @@ PAIRS = (
     ("win", "lose"),
     ("positive", "negative"),
 )
+# Correct, incorrect, partial and no answer.
+_INSPECT = {"c", "i", "p", "n"}
 _NEGATIONS = ("in", "un", "ir", "im", "non", "non-", "not ", "not-", "not_", "no ", "no_")
 # More different texts than this are no verdicts.
 _MOST_VERDICTS = 20
@@ -125,7 +127,9 @@ def find_pair(verdicts: Sequence[str]) -> tuple[str, str] | None:
     """
     spelled = {name.strip().casefold(): name for name in verdicts}
     for positive, negative in PAIRS:
-        if positive in spelled and negative in spelled:
+        # Among several, letters and digits may stand for anything, but for those of Inspect.
+        clear = len(positive) > 1 or len(spelled) == len(PAIRS[0]) or {*spelled} <= _INSPECT
+        if positive in spelled and negative in spelled and clear:
             return spelled[positive], spelled[negative]
     for word, name in spelled.items():
         for prefix in _NEGATIONS:

@@ -22,7 +22,7 @@ def sentence(judge: JudgeReport) -> str:
         return f"The judge agrees with people on {value} of items ({certainty})."
     says = _write(first, words.raw(first), share=share)
     if share:
-        name = words.plain(judge.positive)
+        name = words.name_class(words.plain(judge.positive))
         begin = f"The judge says that {says} of items are {name}; people would say {value}"
     else:
         begin = f"The judge's mean score is {says}; people's would be {value}"

@@ -167,9 +167,9 @@ def sentence(record: EstimateRow | Gate) -> str:
     if record.metric in _SHARES:
         statement = f"{_SHARES[record.metric]} {value} of {items}"
     elif record.metric == _RATE:
-        statement = f"{value} of {items} are {_name_class(record.class_name or '')}"
+        statement = f"{value} of {items} are {name_class(record.class_name or '')}"
     elif record.metric == CONFUSION and (cell := _cell_classes(record)):
-        truth, predicted = map(_name_class, cell)
+        truth, predicted = map(name_class, cell)
         statement = f"The share of {items} that are {truth} and predicted as {predicted} is {value}"
     else:
         statement = f"{metric_title(record)}{f' for {where}' if where else ''} is {value}"
@@ -200,7 +200,7 @@ def metric_title(record: EstimateRow | Gate) -> str:
         title = f"{average} {first_word}{title[1:]}"
     title = f"{title[:1].upper()}{title[1:]}"
     return plain(
-        title if record.class_name is None else f"{title} of {_name_class(record.class_name)}"
+        title if record.class_name is None else f"{title} of {name_class(record.class_name)}"
     )
 
 
@@ -394,7 +394,7 @@ def _cell_classes(record: EstimateRow | Gate) -> tuple[str, str] | None:
     return (names[0], names[1]) if len(names) == 2 else None
 
 
-def _name_class(name: str) -> str:
+def name_class(name: str) -> str:
     """A class in a sentence: "fraud", but "class 1" and "class a"."""
     try:
         float(name)

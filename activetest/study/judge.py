@@ -40,7 +40,10 @@ def read_gap_columns(pool: Pool, log: Log) -> dict[str, Array]:
     found = {name: _read_numbers(shown[name]) for name in numbers}
     for name in texts:
         lengths = [None if text is None else len(text) for text in shown[name]]
-        found[f"characters of {name}"] = _read_numbers(lengths)
+        values = _read_numbers(lengths)
+        # A column may hold the lengths already.
+        if not any(np.array_equal(values, each, equal_nan=True) for each in found.values()):
+            found[f"characters of {name}"] = values
     return found
 
 
