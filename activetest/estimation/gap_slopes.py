@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtr, stdtrit
 
 from activetest.estimation.certain import sum_supplied_before
 from activetest.estimation.samples import Evidence, find_metric_steps, weigh_items
@@ -173,8 +172,8 @@ def _measure_slope(gaps: _Gaps, values: Array, level: float) -> Slope:
     steps = float(gaps.share @ gaps.share) if len(gaps.share) else 1.0
     freedom = count - 1.0 if gaps.known else max(1 / steps - 1, 1.0)
     error = float(np.sqrt(variance))
-    p_value = 2 * float(student.sf(abs(slope) / error, freedom)) if error > 0 else 1.0
-    reach = float(student.ppf(0.5 + level / 2, freedom)) * error
+    p_value = 2 * float(stdtr(freedom, -abs(slope) / error)) if error > 0 else 1.0
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
     return Slope(slope, slope - reach, slope + reach, p_value, None, count)
 
 

@@ -8,6 +8,9 @@ from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
+# Of either task.
+TASK = None
+
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     """Mean signed difference: positive when the model predicts too much.

@@ -159,8 +159,8 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
     settings = _complete_question(given, stored, fresh=study is None and not regression)
     if pool.schema.judge:
         usual = _list_judge_metrics(pool.schema)
-        asked = settings.get("question", stored.question)
-        if "metric" not in settings and asked is None and _is_new_judge(pool.schema, study):
+        question = settings.get("question", stored.question)
+        if "metric" not in settings and question is None and _is_new_judge(pool.schema, study):
             settings["metric"] = usual[:1]
         metrics = tuple(dict.fromkeys((*metrics, *usual)))
     if "metric" in settings:

@@ -18,7 +18,11 @@ AREAS = ("auroc", "average-precision", "recall-at-fpr", "precision-at-k")
 
 
 def of_task(task: str) -> list[str]:
-    return [name for name in catalog.names("metrics") if task == catalog.load("metrics", name).TASK]
+    return [
+        name
+        for name in catalog.names("metrics")
+        if catalog.load("metrics", name).TASK in (None, task)
+    ]
 
 
 def build_metrics(name: str, facts: Facts) -> tuple[Metric, ...]:
