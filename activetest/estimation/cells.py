@@ -60,8 +60,8 @@ class CutPool:
 
     @property
     def roles(self) -> dict[str, Any]:
-        """The pool's; where cells are classes, labels are 1 or 0."""
-        return {**self._pool.roles, **({"open_classes": False} if self._as_classes else {})}
+        """As the pool's."""
+        return self._pool.roles
 
     @property
     def train(self) -> Any:
