@@ -40,22 +40,23 @@ class RecordedPredictions:
     def of(self, group: int, member: Array, columns: list[int]) -> tuple[Array, Array, Array]:
         """Imputed (D, d), imputed_sum (D, d) and left (D,) of one group, as in Sample.
 
-        member (D,) is 1.0 in the group; the column -1 stands for whether an item can be answered,
-        which is imputed as certain.
+        member (D,) is 1.0 in the group; the column -1, the last if it is there, stands for whether
+        an item can be answered, which is imputed as certain.
         """
         # A round that recorded nothing about the group predicts nothing.
         member = member * (self.count[self.round, group] > 0)
-        imputed = self.imputed
+        own = [column for column in columns if column >= 0]
+        imputed = self.imputed[:, own]
         if self.again[:, group].any():
             again = self.again[self.round, group]
-            imputed = np.where(again[:, None], self.imputed_again, imputed)
+            imputed = np.where(again[:, None], self.imputed_again[:, own], imputed)
         mass, weights = np.ones(len(member)) if self.mass is None else self.mass, self.count
         if self.left is not None:
             weights = self.left
-        certain = np.column_stack([imputed, mass])
-        guess = certain[:, columns] * member[:, None]
-        before = weights[:, group]
-        whole = np.column_stack([self.sums[:, group], before])[:, columns]
+        before, whole = weights[:, group], self.sums[:, group][:, own]
+        if len(own) < len(columns):
+            imputed, whole = np.column_stack([imputed, mass]), np.column_stack([whole, before])
+        guess = imputed * member[:, None]
         left = before[self.round] - self._within(member * mass)
         if self.mass is not None:
             # Sums of weights leave a little where nothing is left.
