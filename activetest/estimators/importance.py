@@ -6,6 +6,7 @@ replacement.
 
 from dataclasses import replace
 
+from activetest.errors import NotEstimable
 from activetest.estimators._steps import weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 
@@ -13,8 +14,13 @@ SIMULATION_ONLY = True
 
 
 def estimate(sample: Sample) -> Estimate:
-    """Means (d,): sum of h / q over sum of 1 / q; consistent, and biased while draws are few."""
+    """Means (d,): sum of h / q over sum of 1 / q; consistent, and biased while draws are few.
+
+    Raises NotEstimable where no draw counts.
+    """
     shares = sample.drawn_mass / sample.prob
+    if not shares.any():
+        raise NotEstimable("none of the drawn items counts here", hint="`study.next(10)`")
     shares = shares / shares.sum()
     weighed = replace(sample, weights=shares)
     stats = sample.per_unit(sample.stats)

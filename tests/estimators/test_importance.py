@@ -1,5 +1,6 @@
 """Self-normalised importance weighting, over everything that can be drawn."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -74,3 +75,11 @@ def test_draws_with_replacement_are_for_no_other_estimate(name):
 def test_draws_without_replacement_are_not_for_it():
     with pytest.raises(NotEstimable, match="without replacement"):
         estimate("importance", [1, 2], replaced=False)
+
+
+@pytest.mark.filterwarnings("error")
+def test_draws_of_which_none_counts_have_no_estimate():
+    """As where no drawn item is predicted as the class whose precision is asked for."""
+    outside = replace(sample([0, 2]), inside=np.zeros(2))
+    with pytest.raises(NotEstimable, match="none of the drawn items counts"):
+        catalog.load("estimators", "importance").estimate(outside)
