@@ -53,6 +53,16 @@ def test_a_study_that_follows_alt_mas_shows_its_estimate_beside_the_headline(top
     assert all(each["spread"] is None for each in read if each["estimator"] == "doubly-robust")
 
 
+def test_where_it_stands_beside_the_headline_a_caution_says_what_its_interval_is(top):
+    for selection, weight in (("top", Weight.INVALID), ("draw", Weight.FACT)):
+        top.update(replace(top.choices, selection=selection))
+        found = report(top)
+        (note,) = [note for note in found.notes if "no confidence intervals" in note.text]
+        shown = " ".join(text.render(found, color=False).split())
+        assert note.weight == weight
+        assert ("no confidence intervals" in shown) == ("alt-mas " in shown) == (selection == "top")
+
+
 def test_the_posterior_interval_of_such_a_study_is_that_of_the_passes(top):
     found = report(top, interval="posterior")
     assert {row.estimator for row in found.estimates if row.group is None} == {"alt-mas"}
