@@ -19,7 +19,8 @@ A file of this family states at its head what it is and which of the functions b
     read_answers(content: bytes, name: str, *, columns: Mapping[str, str]) -> Iterator[dict]
         Answers of annotators: place ("line 3"), id and label, and annotator and status where there
         are some. Values are text, numbers, true/false or None. `columns` says {field: column} where
-        that cannot be known. Raises LabelError, naming the file and the place in it.
+        that cannot be known. A `note` is a sentence about what the file does not say. Raises
+        LabelError, naming the file and the place in it.
     write_tasks(rows, columns, *, orders: Sequence[int], classes: Sequence[str]) -> bytes
         A batch as a file that annotators get: its rows and columns, the place of each item in the
         order of drawing, and the classes.

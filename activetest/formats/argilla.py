@@ -35,6 +35,10 @@ _QUESTION, _FIELD = "label", "item"
 _RESPONSES = ".responses"
 _STATUS = {None: "", "": "", "submitted": "", "discarded": "declined"}
 _DRAFT = "draft"
+_NO_STATUS = (
+    "The file does not say which responses are drafts or discarded, and all count as answers: "
+    "records.to_list(flatten=True) says it"
+)
 _FLAT = make_pattern(r'[^"\\]+\.responses'), make_pattern("_server_id")
 _NESTED = make_pattern("fields"), make_pattern("responses")
 # What a record as write_tasks writes it has, and what of it is empty.
@@ -78,8 +82,9 @@ def read_answers(
                 )
             status = _STATUS[answer["status"]]
             label = None if status else take_single(answer["value"], f"{name}, {at}")
-            user = answer["user"]
-            yield {"place": at, "id": id, "label": label, "annotator": user, "status": status}
+            row = {"place": at, "id": id, "label": label, "status": status}
+            row["annotator"] = answer["user"]
+            yield row if answer["status"] else row | {"note": _NO_STATUS}
 
 
 def write_tasks(

@@ -23,17 +23,19 @@ def read_answers(
     stdin: BinaryIO | None = None,
     edit: Edit | None = None,
     columns: Mapping[str, str] = MappingProxyType({}),
+    notes: list[str] | None = None,
 ) -> list[Label]:
     """The answers in a file, whatever its format: see files.read_labels.
 
     columns  {field: column} where it cannot be known which one is the id, label, annotator or
              status
+    notes    gets sentences about what the file does not say, each once
 
     Raises LabelError, naming file and place, and LabelConflict.
     """
     name = files.name_source(path)
     content = files.read_content(path, name, stdin)
-    return parse_content(content, name, edit=edit, columns=columns)
+    return parse_content(content, name, edit=edit, columns=columns, notes=notes)
 
 
 def parse_content(
@@ -42,9 +44,10 @@ def parse_content(
     *,
     edit: Edit | None = None,
     columns: Mapping[str, str] = MappingProxyType({}),
+    notes: list[str] | None = None,
 ) -> list[Label]:
     """The answers of a file whose content is in memory: see read_answers."""
-    rows = _parse(content, name, columns)
+    rows = _parse(content, name, columns, [] if notes is None else notes)
     return merge_repeated(map(edit, rows) if edit else rows, name)
 
 
@@ -53,13 +56,17 @@ def find_answer_format(content: bytes, name: str) -> str | None:
     return find_format(FileHead(name, content[:_LOOKED_AT], len(content)), "ANSWERS")
 
 
-def _parse(content: bytes, name: str, columns: Mapping[str, str]) -> Iterator[Label]:
+def _parse(
+    content: bytes, name: str, columns: Mapping[str, str], notes: list[str]
+) -> Iterator[Label]:
     """One Label per row. Raises LabelError."""
     format = find_answer_format(content, name)
     if format is None:
         yield from files.parse_rows(files.decode_text(content, name), name, columns)
         return
     for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
+        if "note" in row and row["note"] not in notes:
+            notes.append(row["note"])
         yield _make_label(row, name)
 
 

@@ -19,6 +19,7 @@ def read_label_source(
     edit: Edit | None = None,
     id_prefix: str = "",
     columns: Mapping[str, str] = MappingProxyType({}),
+    notes: list[str] | None = None,
 ) -> tuple[str, list[Label]]:
     """The name of the source in messages and in the ledger, and its rows.
 
@@ -28,6 +29,7 @@ def read_label_source(
     edit       changes rows before those about one item are compared
     id_prefix  stands before whole numbers that are ids of a mapping or a Series
     columns    {field: column} of a file or a frame whose columns have other names
+    notes      gets sentences about what a file does not say
 
     Raises LabelError for anything else, and for what cannot be a label; LabelConflict for two
     different answers about one item by one annotator.
@@ -35,7 +37,7 @@ def read_label_source(
     if isinstance(labels, str | PathLike):
         path = "-" if labels == "-" else read_path("labels", labels, LabelError)
         return files.name_source(path), exports.read_answers(
-            path, stdin=stdin, edit=edit, columns=columns
+            path, stdin=stdin, edit=edit, columns=columns, notes=notes
         )
     # A label file needs none of this.
     from activetest.pool import frames

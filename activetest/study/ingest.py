@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
@@ -41,6 +42,7 @@ class Ingested:
     likely     {label: class} of those among them that may stand for a class in other words
     pending    drawn items that still wait for an answer
     dry_run    whether nothing was written
+    notes      sentences about what the file does not say
     """
 
     source: str
@@ -54,6 +56,7 @@ class Ingested:
     pending: int
     dry_run: bool
     likely: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """One line, without counts that are zero."""
@@ -69,7 +72,7 @@ class Ingested:
         end = "; nothing was written" if self.dry_run else ""
         items = f"{self.pending} item{'s' * (self.pending != 1)}"
         summary = f"{self.source}: {', '.join(parts)}; {items} pending{end}"
-        return escape_controls(f"{summary}{self._explain_outside()}")
+        return escape_controls(". ".join([f"{summary}{self._explain_outside()}", *self.notes]))
 
     def _explain_outside(self) -> str:
         """What labels that the model never predicts count as, and what they may stand for."""
@@ -120,10 +123,12 @@ def ingest(
     # The rows of a frame are numbers to whoever has it; those of a file are not.
     prefix = cache.id_prefix if study.pool["uri"].startswith(INSIDE) else ""
     fields = check_columns(columns)
+    notes: list[str] = []
     source, rows = read_label_source(
-        labels, stdin=stdin, edit=edit, id_prefix=prefix, columns=fields
+        labels, stdin=stdin, edit=edit, id_prefix=prefix, columns=fields, notes=notes
     )
-    return add_rows(study, rows, source, replace=replace, dry_run=dry_run, as_is=as_is)
+    counted = add_rows(study, rows, source, replace=replace, dry_run=dry_run, as_is=as_is)
+    return replace_fields(counted, notes=tuple(notes))
 
 
 def add_rows(

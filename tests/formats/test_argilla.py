@@ -1,6 +1,7 @@
 """Argilla: its records are answers, flat and nested, and tasks are what its client logs."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from activetest.formats import argilla, find_format
 from activetest.labels import exports
 from activetest.nouns.file_head import take_head
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
+from activetest.study.ingest import ingest
 from tests.exports import write_argilla
 
 ANN, BEN, EVE = "4da72a1c-2c28", "ad5d7659-1499", "0e0e0e0e-0000"
@@ -61,6 +63,18 @@ def test_nested_records_do_not_know_drafts():
     assert take(json.dumps(known).encode()) == [
         ("a", "cat", ANN, LABELLED), ("a", "", BEN, DECLINED),
     ]  # fmt: skip
+
+
+def test_a_file_that_does_not_know_drafts_is_taken_with_a_note(study):
+    done = ingest(study, write_to(write_argilla([("item-1", RECORDS[0][1][:1])], flat=False)))
+    assert str(done).endswith("records.to_list(flatten=True) says it") and done.new == 1
+    flat = ingest(study, write_to(write_argilla([("item-2", RECORDS[0][1][:1])])))
+    assert flat.notes == () and str(flat).endswith("0 items pending")
+
+
+def write_to(content: bytes) -> str:
+    Path("export").write_bytes(content)
+    return "export"
 
 
 @pytest.mark.parametrize("flat", [True, False])
