@@ -42,12 +42,16 @@ from activetest.nouns.file_head import FileHead
 FAMILY = "formats"
 
 
-def find_format(head: FileHead, what: str = "POOL") -> str | None:
+def find_format(head: FileHead, *what: str) -> str | None:
     """The format of a file, by its content; None where no format of that kind recognises it.
 
-    what  POOL or ANSWERS: what is to be read from it
+    what  POOL or ANSWERS, or both: what may be read from it; default: POOL
     """
-    names = [name for name in catalog.names(FAMILY) if catalog.fact(FAMILY, name, what)]
+    names = [
+        name
+        for name in catalog.names(FAMILY)
+        if any(catalog.fact(FAMILY, name, each) for each in what or ("POOL",))
+    ]
     names.sort(key=lambda name: -(catalog.fact(FAMILY, name, "PRECEDENCE") or 0))
     return next((name for name in names if catalog.load(FAMILY, name).recognise(head)), None)
 

@@ -15,7 +15,7 @@ from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.nouns.file_notes import add_file_note
 from activetest.pool.files import find_local_path
-from activetest.pool.roles import reject_duplicates
+from activetest.pool.roles import reject_duplicates, shorten_list
 from activetest.pool.stored_types import find_stored_schema, store_batch
 
 # The format that needs no conversion.
@@ -95,16 +95,40 @@ def store_tables(tables: Iterator[pa.Table], note: str = "") -> Iterator[pa.Tabl
 
     note  what the metadata is to say besides
 
-    Raises PoolError for types and values that Parquet cannot hold, and for two columns of one name.
+    A column that no Parquet file can hold, such as one of empty records, is left out, and a note
+    says so. Raises PoolError for two columns of one name, and for values that cannot be stored.
     """
     first = next(tables)
     reject_duplicates(first.schema)
-    schema = find_stored_schema(first.schema)
-    schema = schema.with_metadata(add_file_note(schema.metadata, note)) if note else schema
+    names, left_out = _find_storable(first.schema)
+    schema = find_stored_schema(first.select(names).schema)
+    for text in filter(None, (left_out, note)):
+        schema = schema.with_metadata(add_file_note(schema.metadata, text))
     yield schema.empty_table()
     for table in chain([first], tables):
-        for batch in table.to_batches(max_chunksize=ROW_GROUP):
+        for batch in table.select(names).to_batches(max_chunksize=ROW_GROUP):
             yield pa.Table.from_batches([store_batch(batch, schema)])
+
+
+def _find_storable(schema: pa.Schema) -> tuple[list[str], str]:
+    """The columns that Parquet can hold, and a note about the others.
+
+    Raises PoolError where it can hold none.
+    """
+    names, others = [], []
+    error = None
+    for field in schema:
+        try:
+            find_stored_schema(pa.schema([field]))
+        except PoolError as problem:
+            error = problem
+            others.append(field.name)
+        else:
+            names.append(field.name)
+    if error and not names:
+        raise error
+    note = f"left out, because a pool cannot hold what is in them: {shorten_list(others)}"
+    return names, note if others else ""
 
 
 def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
@@ -135,7 +159,13 @@ def _recognise(path: Path, source: str) -> str:
         )
     if is_utf16(head.start):
         raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
-    name = find_format(head)
+    name = find_format(head, "POOL", "ANSWERS")
+    if name is not None and not catalog.fact(FAMILY, name, "POOL"):
+        title = catalog.fact(FAMILY, name, "TITLE")
+        raise PoolError(
+            f"{source} holds answers of annotators ({title}), and no outputs of a model",
+            hint=f"`study.ingest({source!r})` takes them for a study of the model's outputs",
+        )
     if name is None:
         raise PoolError(f"{source} {_describe(head)}", hint=f"formats that are read: {_titles()}")
     return name

@@ -153,7 +153,7 @@ def _name_format(address: str) -> str | None:
         return None
     with suppress(OSError):
         head = read_head(path, address)
-        return find_format(head) or find_format(head, "ANSWERS")
+        return find_format(head, "POOL", "ANSWERS")
     return None
 
 

@@ -11,6 +11,7 @@ import pytest
 from activetest.errors import PoolError
 from activetest.formats import find_format
 from activetest.nouns.file_head import read_head
+from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
 
 TABLE = pa.table(
@@ -66,11 +67,17 @@ def test_feather_of_version_1_is_refused_with_what_to_do(tmp_path):
     assert "version 2" in caught.value.hint
 
 
-def test_types_that_no_pool_holds_are_named(tmp_path):
+def test_columns_that_no_pool_holds_are_left_out_and_named(tmp_path):
     union = pa.UnionArray.from_dense(
         pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1]), pa.array(["a"])]
     )
     write_file(str(tmp_path / "p.arrow"), pa.table({"pred": [1, 2], "mixed": union}))
+    convert.to_parquet(str(tmp_path / "p.arrow"), str(tmp_path / "out.parquet"))
+    schema = pq.read_schema(tmp_path / "out.parquet")
+    assert schema.names == ["pred"]
+    (note,) = read_file_notes(schema.metadata).notes
+    assert "left out" in note and "mixed" in note
+    write_file(str(tmp_path / "p.arrow"), pa.table({"mixed": union}))
     with pytest.raises(PoolError, match="column 'mixed' is dense_union"):
         convert.to_parquet(str(tmp_path / "p.arrow"), str(tmp_path / "out.parquet"))
 

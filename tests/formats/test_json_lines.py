@@ -8,6 +8,7 @@ import pytest
 from activetest.errors import PoolError
 from activetest.formats import find_format, json_lines
 from activetest.nouns.file_head import take_head
+from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
 
 ROWS = [{"id": f"i{k}", "text": 'a "b"\n[{', "p": [k / 10, 1 - k / 10]} for k in range(10)]
@@ -42,6 +43,14 @@ def test_objects_are_rows_in_every_shape_and_under_every_name(
 def test_numbers_are_read_as_they_are_written(tmp_path):
     table = convert_text(tmp_path, '[{"a": 1, "b": 0.1}, {"a": 9007199254740993, "b": 1e3}]')
     assert table.to_pydict() == {"a": [1, 9007199254740993], "b": [0.1, 1000]}
+
+
+def test_empty_records_are_left_out(tmp_path):
+    table = convert_text(tmp_path, '{"id": "a", "meta": {}, "pred": 1}')
+    assert table.column_names == ["id", "pred"]
+    assert read_file_notes(table.schema.metadata).notes == (
+        "left out, because a pool cannot hold what is in them: meta",
+    )
 
 
 BROKEN = {
