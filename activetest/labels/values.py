@@ -12,6 +12,7 @@ from typing import Any
 
 from activetest.errors import LabelError
 from activetest.labels.files import Edit, Label, check_header, merge_repeated, parse_row
+from activetest.nouns.class_sets import describe_remedy
 
 # The columns that mean something; all others are left alone.
 COLUMNS = ("id", "label", "annotator", "status")
@@ -108,7 +109,9 @@ def write_value(value: Any, where: str, column: str) -> str:
         return str(int(value))
     if isinstance(value, bool | int | float | Decimal):
         return str(value)
-    raise LabelError(f"{where}: the {column} is {_name(value)}", _SORTS)
+    several = isinstance(value, list | tuple | set | frozenset) or hasattr(value, "__array__")
+    hint = describe_remedy() if several and column == "label" else _SORTS
+    raise LabelError(f"{where}: the {column} is {_name(value)}", hint)
 
 
 def _check_text(text: str, where: str, column: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from activetest.errors import ChoiceError, PoolError
+from activetest.nouns import class_sets
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # Columns of labels, which are none of the pool's outputs.
 _LABELS = ("label", "labels", "target", "y", "truth")
+# Characters of a value that a message shows.
+_LONGEST = 80
 
 
 def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
@@ -48,6 +51,11 @@ def resolve_classes(pool: "Pool", choices: ColumnChoices) -> Schema:
     elif classes is None:
         # Names in the file are those of all classes.
         classes, open_classes = named or _find_predicted(pool), not named
+        if found := next(filter(class_sets.read_list, classes), None):
+            raise PoolError(
+                f"column {schema.prediction!r} holds lists of classes: {found[:_LONGEST]}",
+                class_sets.describe_remedy(),
+            )
     if len(set(classes)) != len(classes):
         raise ChoiceError(
             f"`classes` names a class twice: {', '.join(classes)}", hint="give every class once"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from activetest.nouns.class_sets import find_sets
 from activetest.nouns.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, may_be_feature
@@ -25,6 +26,7 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
                 *read_file_notes(table.metadata).notes,
                 _describe_judge(schema) if schema.judge else _describe_outputs(schema),
                 _describe_prediction(schema),
+                _describe_sets(schema),
                 f"numbers with names in the file, read as these: {_shorten(schema.named)}"
                 if schema.named
                 else "",
@@ -41,6 +43,14 @@ def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...
             ],
         )
     )
+
+
+def _describe_sets(schema: Schema) -> str:
+    """That some classes are sets of others, where their names look so."""
+    sets = find_sets(schema.classes)
+    if not sets:
+        return ""
+    return f"classes such as {sets[0]!r} are sets of classes: only the whole set is right"
 
 
 def _describe_groups(schema: Schema) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from activetest.nouns import class_sets
 from activetest.nouns.rows import Array, Outputs
 from activetest.pool.classes import find_codes
 from activetest.pool.columns import BadRow, encode_values, read_numbers, read_vectors, reject_nulls
@@ -21,6 +22,9 @@ WORTH_SAYING = 1e-5
 # Larger values are in a wrong unit or mark a missing value, and in sums of squared differences they
 # would leave no digit of the others.
 LARGEST = 1e15
+# Where sums are further off, each probability may be of a question of its own; rounding and
+# temperatures do not go so far.
+_INDEPENDENT = 0.25
 # Names that a hint spells out.
 _FEW = 12
 NO_GAPS = "outputs must be finite numbers in every row"
@@ -109,12 +113,26 @@ def _check_probabilities(batch: pa.RecordBatch, schema: Schema) -> Checked:
     probs = _read_probabilities(batch, schema)
     raw = [probs[:, code] for code in range(probs.shape[1])]
     columns = schema.outputs if schema.kind == "prob-columns" else schema.outputs * probs.shape[1]
-    probs, renormalised = correct_probabilities(probs, columns, schema.classes)
+    try:
+        probs, renormalised = correct_probabilities(probs, columns, schema.classes)
+    except BadRow as bad:
+        if not _are_independent(probs):
+            raise
+        named = schema.kind == "prob-columns"
+        example = (columns[0], schema.classes[0]) if named else ()
+        remedy = class_sets.describe_remedy(*example)
+        raise BadRow(bad.row, bad.problem, f"{bad.hint}; {remedy}") from bad
     chosen = probs.argmax(axis=1).astype(np.int32)
     if schema.pred is None:
         return Checked(Outputs(chosen, probs), raw, renormalised)
     pred = _read_codes(batch, schema)
     return Checked(Outputs(pred, probs), [*raw, pred], renormalised, int((pred != chosen).sum()))
+
+
+def _are_independent(probs: Array) -> bool:
+    """Whether these may be probabilities of classes several of which can be true of an item."""
+    inside = ((probs >= -TOLERANCE) & (probs <= 1 + TOLERANCE)).all()
+    return bool(inside and np.abs(probs.sum(axis=1) - 1).max(initial=0) > _INDEPENDENT)
 
 
 @np.errstate(over="ignore", invalid="ignore")

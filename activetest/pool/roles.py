@@ -10,6 +10,7 @@ import pyarrow.types as kinds
 from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
+from activetest.nouns.class_sets import describe_remedy
 from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
 from activetest.pool.schema import ROW_PREFIX, Schema
 
@@ -49,7 +50,9 @@ def assign_roles(
         _require(table, id_column, _is_id, "ids must be strings or whole numbers")
     kind, outputs, pred = _find_outputs(table, choices, judged, score_is_value=score_is_value)
     if pred is not None:
-        _require(table, pred, is_scalar, "pred holds one class or number per row")
+        lists = _holds_lists(table, pred)
+        rule = "pred holds one class or number per row"
+        _require(table, pred, is_scalar, f"{rule}; {describe_remedy()}" if lists else rule)
     task = _choose_task(table, kind, outputs, choices)
     std = "pred_std" if task == "regression" and "pred_std" in table.names else None
     if std is not None:
@@ -252,15 +255,20 @@ def _check_named_outputs(
             table,
             column,
             lambda kind: is_vector(kind) or is_scalar(kind),
-            "outputs are numbers, lists or class names",
+            "outputs are numbers, lists of numbers or class names"
+            + (f"; {describe_remedy()}" if _holds_lists(table, column) else ""),
         )
     if len(columns) > 1:
         return "prob-columns", _check_probabilities(table, columns), pred
     kind = table.field(columns[0]).type
     if is_vector(kind):
         return "prob-list", columns, pred
+    # Only classes have names, and of two the column may be the probability of one.
+    classified = choices.task == "classification" or (
+        choices.task is None and (choices.classes is not None or choices.positive is not None)
+    )
     looks_like_score = columns[0] == "score" or (
-        kinds.is_floating(kind) and columns[0] != "pred" and choices.task == "classification"
+        kinds.is_floating(kind) and columns[0] != "pred" and classified
     )
     if pred is not None:
         _require(
@@ -377,6 +385,14 @@ def is_vector(kind: pa.DataType) -> bool:
     """Lists of numbers, of fixed or (as declared) varying length."""
     nested = kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
     return nested and is_number(kind.value_type)
+
+
+def _holds_lists(table: pa.Schema, column: str) -> bool:
+    """Whether a column holds lists, of texts or whatever."""
+    if column not in table.names:
+        return False
+    kind = table.field(column).type
+    return kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -18,6 +18,7 @@ from activetest.labels.matching import (
     says_no_label,
 )
 from activetest.ledger.ledger import Answer
+from activetest.nouns.class_sets import describe_remedy, find_classes
 from activetest.nouns.log import LABELLED, PENDING
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
@@ -118,8 +119,8 @@ def check_plausible(
     fresh    answers that are new or contradict earlier ones; without any, nothing is refused
     answers  of the whole file
 
-    Raises LabelError for words that say that there is no label, and for a file of ten labels or
-    more of which none is a class.
+    Raises LabelError for words that say that there is no label, for labels that list several
+    classes, and for a file of ten labels or more of which none is a class.
     """
     classes = set(cache.classes)
     words = [
@@ -128,6 +129,14 @@ def check_plausible(
     if words:
         known = {(answer.id, answer.annotator) for answer in words}
         raise _describe_words([row for row in rows if (row.id, row.annotator) in known], source)
+    sets = [answer for answer in fresh if find_classes(answer.label, classes)]
+    if sets:
+        raise LabelError(
+            f"{source}: the label {sets[0].label!r} of id {sets[0].id!r} lists several classes"
+            + (f", and {len(sets) - 1:,} more do" if len(sets) > 1 else ""),
+            f"{describe_remedy()}; `as_is=True` takes them for further classes, which are mistakes "
+            "of the model",
+        )
     labelled = [answer for answer in answers if answer.status == LABELLED]
     if not fresh or len(labelled) < FEWEST or any(each.label in classes for each in labelled):
         return
@@ -222,6 +231,8 @@ def _describe_impossible(
     words = [row for row in bad if says_no_label(row.label)]
     if words:
         return LabelError(problem, _hint_words(words))
+    if any(find_classes(row.label, cache.classes) for row in bad):
+        return LabelError(problem, describe_remedy())
     if not cache.classes:
         return LabelError(
             problem,
