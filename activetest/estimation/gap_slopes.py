@@ -10,7 +10,8 @@ Its standard error is that of the score test: residuals are those without a slop
 of it is their martingale variance, and the pool's own sampling variance is added, as a column that
 has nothing to do with the gap still has some slope in any pool (Binder 1983). The variance is at
 least what it would be if gap and column were independent: where a column has a rare value, draws
-may show too little. The quantiles are Student's. p-values are corrected for the number of columns
+may show too little. The quantiles are Student's, with fewer degrees of freedom where few draws make
+most of the variance (Satterthwaite 1946). p-values are corrected for the number of columns
 (Holm 1979).
 """
 
@@ -111,18 +112,34 @@ class _Gaps:
     size: float
     known: bool
 
-    def find_variance(self, values: Array) -> float:
-        """Variance of the estimated mean of item values (D + B,) whose mean is 0."""
+    def find_variance(self, values: Array) -> tuple[float, float]:
+        """Variance of the estimated mean of item values (D + B,) whose mean is 0, and its freedom.
+
+        The degrees of freedom are those of the draws, or fewer by the kurtosis of their terms.
+        """
         values = values * self.mass * (self.weight > 0)
-        pool = float((self.weight / self.mass.clip(1e-300)) @ values**2) / self.size**2
+        roots = np.sqrt(self.weight / np.maximum(self.mass, 1e-300)) * values / self.size
+        pool = float(roots @ roots)
         if self.known or len(self.steps) < 2:
-            return pool
+            count = np.count_nonzero(self.weight)
+            return pool, _find_freedom(roots[self.weight > 0], count - 1.0)
         drawn, supplied = np.split(values[:, None], [len(self.evidence.log.rows)])
         before = np.cumsum(drawn, axis=0) - drawn
         before += sum_supplied_before(self.evidence.log, supplied)
-        terms = (before + 0.0)[self.steps, 0] + drawn[self.steps, 0] / self.prob
+        terms = before[self.steps, 0] + drawn[self.steps, 0] / self.prob
         parts = self.share * (terms - self.share @ terms) / self.size
-        return float(parts @ parts) / (1 - float(self.share @ self.share)) + pool
+        squares = float(self.share @ self.share)
+        freedom = _find_freedom(parts, 1 / squares - 1)
+        return float(parts @ parts) / (1 - squares) + pool, freedom
+
+
+def _find_freedom(parts: Array, most: float) -> float:
+    """Degrees of freedom of a sum of squares of parts, by their kurtosis (Satterthwaite 1946)."""
+    squares = float((parts**2).sum())
+    if squares <= 0:
+        return max(most, 1.0)
+    kurtosis = len(parts) * float((parts**4).sum()) / squares**2
+    return max(min(most, 2 * len(parts) / max(kurtosis - 1, 1e-9)), 1.0)
 
 
 def _weigh_gaps(evidence: Evidence, metric: Metric, gap: Statistic) -> _Gaps:
@@ -168,9 +185,8 @@ def _measure_slope(gaps: _Gaps, values: Array, level: float) -> Slope:
     slope = float(weight @ (scores * residual))
     # Means are over the items that have a value.
     scale = (gaps.size / gaps.weight[there].sum()) ** 2
-    variance = scale * max(gaps.find_variance(scores * residual), gaps.find_variance(residual))
-    steps = float(gaps.share @ gaps.share) if len(gaps.share) else 1.0
-    freedom = count - 1.0 if gaps.known else max(1 / steps - 1, 1.0)
+    variance, freedom = gaps.find_variance(scores * residual)
+    variance = scale * max(variance, gaps.find_variance(residual)[0])
     error = float(np.sqrt(variance))
     p_value = 2 * float(stdtr(freedom, -abs(slope) / error)) if error > 0 else 1.0
     reach = float(stdtrit(freedom, 0.5 + level / 2)) * error

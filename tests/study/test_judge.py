@@ -1,0 +1,173 @@
+"""A study of a judge: what init decides, what the report says, and that both survive reopening."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest import approx
+
+import activetest as at
+from activetest.errors import ChoiceError
+
+ROWS = 240
+
+
+def write_pool(folder, *, scores: bool = False) -> dict[str, object]:
+    """A judge more generous in chat, and what people say: {id: label}."""
+    rng = np.random.default_rng(7)
+    people = rng.random(ROWS) < 0.6
+    domain = np.where(np.arange(ROWS) % 2 == 0, "chat", "law")
+    said = people | (rng.random(ROWS) < np.where(domain == "chat", 0.5, 0.05))
+    ids = [f"item-{row}" for row in range(ROWS)]
+    columns = {"id": ids, "verdict": np.where(said, "pass", "fail"), "domain": domain}
+    columns |= {"turns": rng.integers(1, 9, ROWS), "response": ["x" * k for k in range(ROWS)]}
+    labels = np.where(people, "pass", "fail").tolist()
+    if scores:
+        columns["verdict"] = np.round(0.5 + 0.4 * said + rng.normal(0, 0.02, ROWS), 3)
+        labels = (columns["verdict"] - 0.1).tolist()
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    return dict(zip(ids, labels, strict=True))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def play(folder, labels: int, *, scores: bool = False, **settings):
+    """A study with so many labels, and the key."""
+    key = write_pool(folder, scores=scores)
+    study = at.Study.create("pool.parquet", "study", judge="verdict", seed=1, **settings)
+    study.ingest({id: key[id] for id in study.next(labels).ids})
+    return study, key
+
+
+def find_rows(study, **asked):
+    """{(metric, group): row} of a report."""
+    rows = study.report(metrics=["rate[pass]", "bias[pass]"], **asked).estimates
+    return {
+        (row.metric, *(row.group or {}).values()): row
+        for row in rows
+        if row.estimator == "doubly-robust" and row.against is None
+    }
+
+
+def test_draws_aim_at_the_corrected_rate(folder):
+    write_pool(folder)
+    setup = at.Study.create("pool.parquet", "study", judge="verdict").setup
+    assert setup.choices.metric == "rate[pass]"
+    assert {"bias[pass]", "kappa", "recall[pass]", "specificity[pass]"} <= {*setup.choices.metrics}
+    assert any("'pass' is positive" in notice for notice in setup.notices)
+    study = at.Study.create("pool.parquet", "study", metric="kappa")
+    assert study.setup.schema.judge == "verdict"
+    assert study.choices.metric == "kappa"
+
+
+@pytest.mark.parametrize("interval", ["fixed", "anytime"])
+def test_the_bias_is_the_judges_rate_minus_peoples_to_the_digit(folder, interval):
+    study, _ = play(folder, 60, groups=["domain"])
+    rows = find_rows(study, interval=interval)
+    for group in ((), ("chat",), ("law",)):
+        rate, bias = rows["rate", *group], rows["bias", *group]
+        assert bias.estimate == approx(rate.raw - rate.estimate, abs=1e-12)
+        ends = approx((rate.raw - rate.upper, rate.raw - rate.lower), abs=1e-12)
+        assert (bias.lower, bias.upper) == ends
+        assert bias.method == rate.method
+
+
+def test_groups_differ_in_bias_by_their_own_raw_values(folder):
+    study, _ = play(folder, 120, groups=["domain"])
+    rows = {
+        (row.metric, "pair" if row.against else next(iter((row.group or {"": ""}).values()))): row
+        for row in study.report(metrics="bias[pass]", differences="domain").estimates
+        if row.estimator == "doubly-robust"
+    }
+    apart = rows["bias", "chat"].estimate - rows["bias", "law"].estimate
+    assert rows["bias", "pair"].estimate == approx(apart)
+
+
+def test_with_every_label_all_of_it_is_the_truth(folder):
+    study, key = play(folder, ROWS, groups=["domain"])
+    table = pq.read_table("pool.parquet").to_pydict()
+    said = np.array(table["verdict"]) == "pass"
+    people = np.array([key[id] for id in table["id"]]) == "pass"
+    judge = study.report().judge
+    found = {row.metric: row.estimate for row in judge.estimates}
+    assert found["rate"] == approx(people.mean())
+    assert found["bias"] == approx(said.mean() - people.mean())
+    assert found["recall"] == approx(said[people].mean())
+    assert found["specificity"] == approx((~said)[~people].mean())
+    chat = np.array(table["domain"]) == "chat"
+    groups = {row.group["domain"]: row.estimate for row in judge.groups}
+    assert groups["chat"] == approx(said[chat].mean() - people[chat].mean())
+
+
+def test_declined_items_leave_the_bias_to_the_items_with_an_answer(folder):
+    study, key = play(folder, 40)
+    ids = study.next(20).ids
+    rows = [{"id": id, "label": key[id], "status": "labelled"} for id in ids[4:]]
+    rows += [{"id": id, "label": "", "status": "declined"} for id in ids[:4]]
+    study.ingest(rows)
+    rows = find_rows(study)
+    rate, bias = rows["rate",], rows["bias",]
+    # What the judge says of items that can be answered is not known exactly.
+    assert bias.estimate != approx(rate.raw - rate.estimate, abs=1e-9)
+    assert bias.lower < bias.estimate < bias.upper
+
+
+def test_the_report_says_how_generous_the_judge_is(folder):
+    study, _ = play(folder, 160, groups=["domain"])
+    report = study.report()
+    assert report.sentence.startswith("The judge says that ")
+    assert "points too generous" in report.sentence
+    assert [each.column for each in report.judge.columns] == ["turns", "characters of response"]
+    text = str(report)
+    assert "judge minus people, by group" in text and "No dependence of the gap" in text
+    document = json.loads(report.to_json())["judge"]
+    assert document["sentence"] == report.sentence
+    assert document["columns"][0]["p_corrected"] >= document["columns"][0]["p_value"]
+    assert "judge verdict against people" in report.to_markdown()
+    assert "judge verdict against people" in report._repr_html_()
+
+
+def test_scores_are_compared_as_means(folder):
+    study, _ = play(folder, 60, scores=True)
+    report = study.report()
+    assert [row.metric for row in report.judge.estimates] == ["mean", "bias", "mae"]
+    mean, bias, mae = report.judge.estimates
+    assert bias.estimate == approx(mean.raw - mean.estimate)
+    assert (bias.upper, bias.lower) == approx((mean.raw - mean.lower, mean.raw - mean.upper))
+    assert bias.estimate == approx(0.1, abs=0.01) and mae.estimate == approx(0.1, abs=0.01)
+    assert "too generous" in report.sentence
+
+
+def test_gates_on_the_judge(folder):
+    study, _ = play(folder, 160, groups=["domain"])
+    assert study.report(require="bias[pass]<=0.9").exit_code == 0
+    assert study.report(require="rate[pass]>=0.95").exit_code == 1
+    assert study.report(require="bias[pass]@domain=chat<=0.05").exit_code in (1, 3)
+    assert study.report(require="kappa>=0.2", interval="fixed").exit_code == 0
+    with pytest.raises(ChoiceError):
+        study.report(require="bias[pass]<=5")
+
+
+def test_a_study_becomes_that_of_a_judge_and_back(folder):
+    key = write_pool(folder)
+    study = at.Study.create("pool.parquet", "study", outputs="verdict", seed=1)
+    study.ingest({id: key[id] for id in study.next(30).ids})
+    assert study.report().judge is None
+    study.change(judge="verdict")
+    assert at.Study.open("study").report().judge.positive == "pass"
+    study.change(judge="")
+    assert study.report().judge is None
+    with pytest.raises(ChoiceError):
+        study.change(judge="domain")
+
+
+def test_brackets_in_the_positive_verdict_are_refused(folder):
+    pq.write_table(pa.table({"id": ["a", "b"], "said": ["[[A]]", "[[B]]"]}), "pool.parquet")
+    with pytest.raises(ChoiceError, match="has brackets"):
+        at.Study.create("pool.parquet", "study", judge="said")
