@@ -134,6 +134,17 @@ def print_hard_labels(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     return json.loads(run(capsys, "report", "--format", "json"))
 
 
+def print_judge(folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    """The report of a judge, with a gap in groups and by columns."""
+    columns = {"id": [f"item-{row}" for row in range(60)], "said": ["cat", "cat", "dog"] * 20}
+    columns |= {"place": ["barn", "tree"] * 30, "turns": list(range(60))}
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    words = ["--judge", "said", "--positive", "dog", "--group", "place", "--seed", "1"]
+    run(capsys, "init", "pool.parquet", *words)
+    label_batch(40, capsys)
+    return json.loads(run(capsys, "report", "--format", "json"))
+
+
 def print_simulation(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     """Three strategies, one of which is always the same study, on a small pool with its key."""
     write_pool(folder / "pool.parquet", 60)
@@ -174,6 +185,7 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
         "regression": print_regression,
         "hard labels": print_hard_labels,
         "simulation": print_simulation,
+        "judge": print_judge,
     }
     if name in others:
         return others[name](folder, capsys)
@@ -191,12 +203,13 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
 
 
 CURVES = tuple(CurveKind)
-NAMES = [*REPORTS, "regression", "hard labels", "status", "simulation", "inspection", *CURVES]
+OTHERS = ("regression", "hard labels", "status", "simulation", "inspection", "judge")
+NAMES = [*REPORTS, *OTHERS, *CURVES]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
 WHOLE = (
     *("compare", "gates", "groups, differences", "surface", "status", "simulation"),
-    *("inspection", *CURVES),
+    *("inspection", "judge", *CURVES),
 )
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 
