@@ -19,6 +19,7 @@ from activetest.formats._samples import (
     read_content,
     read_grade,
     read_id,
+    read_labels,
     read_messages,
     read_text,
 )
@@ -27,6 +28,7 @@ from activetest.nouns.file_head import FileHead
 TITLE = "Inspect log"
 SUFFIXES = (".eval", ".json")
 POOL = True
+ANSWERS = True
 
 _TERMS = Terms("inspect-ai", repetition="epochs")
 _ZIP = b"PK\x03\x04"
@@ -75,6 +77,13 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
         zipped = file.read(len(_ZIP)) == _ZIP
     read = _read_members if zipped else _read_document
     return build_tables(path, lambda: read(path), _TERMS)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The letters of the targets of multiple-choice questions. Raises LabelError."""
+    return read_labels(read_pool, content, name)
 
 
 def _read_members(path: Path) -> Iterator[Sample]:

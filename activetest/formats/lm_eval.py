@@ -21,6 +21,7 @@ from activetest.formats._samples import (
     read_content,
     read_grade,
     read_id,
+    read_labels,
     read_messages,
     read_number,
     read_text,
@@ -30,6 +31,7 @@ from activetest.nouns.file_head import LENGTH, FileHead
 TITLE = "lm-evaluation-harness samples"
 SUFFIXES = (".jsonl",)
 POOL = True
+ANSWERS = True
 
 _TERMS = Terms("lm-eval", grader="metric")
 # The summary of a run, which has no samples.
@@ -83,6 +85,13 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
                 "log_samples",
             )
     return build_tables(path, lambda: _read_samples(path), _TERMS)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The targets of multiple-choice questions. Raises LabelError."""
+    return read_labels(read_pool, content, name)
 
 
 def _is_summary(start: bytes) -> bool:

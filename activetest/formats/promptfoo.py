@@ -16,6 +16,7 @@ from activetest.formats._samples import (
     prefix_fields,
     read_grade,
     read_id,
+    read_labels,
     read_messages,
     read_number,
     read_text,
@@ -25,6 +26,7 @@ from activetest.nouns.file_head import FileHead
 TITLE = "promptfoo results"
 SUFFIXES = (".json",)
 POOL = True
+ANSWERS = True
 
 _TERMS = Terms("promptfoo", sample="result", grader="named score")
 _BEGINNING = re.compile(rb'^\s*\{\s*"(evalId|results|version)"\s*:')
@@ -48,6 +50,13 @@ def recognise(head: FileHead) -> bool:
 def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     """A row for each test, prompt and provider. Raises PoolError naming the result."""
     return build_tables(path, lambda: _read_samples(path), _TERMS)
+
+
+def read_answers(
+    content: bytes, name: str, *, columns: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """What people said of results. Raises LabelError."""
+    return read_labels(read_pool, content, name)
 
 
 def _read_samples(path: Path) -> Iterator[Sample]:

@@ -179,7 +179,7 @@ def _name_classes(pool: Pool) -> dict[str, Any]:
         return {}
     table = pool.files.schema
     for name in pool.schema.ignored:
-        if not NOT_A_FEATURE.search(name) or not is_text(table.field(name).type):
+        if not _holds_labels(name, table) or not is_text(table.field(name).type):
             continue
         values = pc.unique(
             pa.chunked_array(

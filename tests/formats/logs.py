@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from activetest import catalog
 from activetest.formats import find_format
+from activetest.labels import exports
 from activetest.nouns.file_head import read_head
 
 STORED, DEFLATED, ZSTD = 0, 8, 93
@@ -47,6 +48,11 @@ def read_document(path: Path) -> dict[str, Any]:
 def read_notes(path: Path) -> list[str]:
     """The notes of a file."""
     return read_document(path)["notes"]
+
+
+def read_labels(path: Path) -> dict[str, str]:
+    """{id: label} of the answers in a file, as `ingest` takes them."""
+    return {row.id: str(row.label) for row in exports.read_answers(path)}
 
 
 def write_lines(path: Path, lines: Iterable[object], *, end: str = "\n") -> Path:

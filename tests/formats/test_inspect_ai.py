@@ -235,6 +235,17 @@ def test_letters_of_multiple_choice_questions_are_prediction_and_label(write):
     }
 
 
+def test_targets_of_multiple_choice_questions_are_answers(write):
+    choice = {"scorer": "choice", "choices": OPTIONS}
+    path = write(
+        [
+            logs.inspect_sample(1, "C", answer="B", target="B", **choice),
+            logs.inspect_sample(2, "I", answer="C", target="A", **choice),
+        ]
+    )
+    assert logs.read_labels(path) == {"1": "B", "2": "A"}
+
+
 def test_a_scorer_that_contradicts_the_letters_is_pointed_out(write):
     choice = {"scorer": "choice", "choices": OPTIONS, "answer": "B", "target": "B"}
     path = write([logs.inspect_sample(1, "C", **choice), logs.inspect_sample(2, "I", **choice)])

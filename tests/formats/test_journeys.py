@@ -150,6 +150,9 @@ def test_inspect_says_of_multiple_choice_questions_where_the_labels_are(run, tmp
     assert roles["prob_no"] == "probability of no" and roles["label"] == "label"
     assert roles["target"] == "not used" and "log-loss" in seen["metrics"]
     assert [(each["column"], each["count"]) for each in seen["labels"]] == [("label", 6)]
+    run("init", "samples_t.jsonl", "--seed", "1")
+    run("next", "-n", "6")
+    assert "6 new" in run("ingest", "samples_t.jsonl")
 
 
 def test_multiple_choice_questions_become_a_report(run, tmp_path):

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from activetest.errors import PoolError
+from activetest.errors import LabelError, PoolError
 from activetest.formats import _json_values, _samples, lm_eval
 from activetest.nouns.file_head import FileHead, read_head
 from tests.formats import logs
@@ -280,6 +280,16 @@ def test_samples_of_two_tasks_in_one_file_are_an_error(write):
     with pytest.raises(PoolError, match=r"line 2: another item is called '0' too") as error:
         logs.read_rows(write([logs.lm_eval_line(0, f1=0.0), other]))
     assert error.value.hint == "give the log of one task"
+
+
+def test_targets_of_multiple_choice_questions_are_answers(write):
+    path = write([logs.lm_eval_choice(0, target=0), logs.lm_eval_choice(1, target=1, acc=0.0)])
+    assert logs.read_labels(path) == {"0": "yes", "1": "no"}
+    with pytest.raises(LabelError, match=r"samples_t\.jsonl is a log without labels"):
+        logs.read_labels(write([logs.lm_eval_line(0, f1=0.5)]))
+    path = write([logs.lm_eval_choice(0), {"doc_id": 1.5}])
+    with pytest.raises(LabelError, match=rf"{path.name}, line 2: doc_id"):
+        logs.read_labels(path)
 
 
 def test_a_torn_line_is_named(write):

@@ -103,6 +103,7 @@ def test_what_a_person_said_is_a_label_and_no_score(write):
     grading = {"pass": False, "score": 0, "reason": "Manual", "componentResults": parts}
     path = write([logs.promptfoo_result(0, score=0, grading=grading), logs.promptfoo_result(1)])
     assert [(row["score"], row["label"]) for row in logs.read_rows(path)] == [(0.75, 0), (1, None)]
+    assert logs.read_labels(path) == {"0/0/openai:gpt-4o": "0"}
 
 
 @pytest.mark.parametrize("score", [None, math.nan, "high", [1]])
