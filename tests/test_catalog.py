@@ -100,6 +100,23 @@ def render(report):
         if row.headline
     )
 '''
+FILE_FORMAT = '''
+"""Items with numbers behind a colon."""
+import pyarrow as pa
+
+TITLE = "their file"
+SUFFIXES = (".theirs",)
+POOL = True
+
+
+def recognise(head):
+    return head.start.startswith(b"theirs:")
+
+
+def read_pool(path, *, id=None):
+    lines = [line.split(":") for line in path.read_text().split()[1:]]
+    yield pa.table({"id": [item for item, _ in lines], "pred": [word for _, word in lines]})
+'''
 BROKEN = "import a_package_that_nobody_installed\n"
 SURFACE = "from activetest.surfaces.constant import fit\n"
 ATTRIBUTE_MODEL = "from activetest.attribute_models.raw import fit\n"
@@ -113,6 +130,7 @@ ENTRIES = {
     "metrics": ("their-metric", "metric", METRIC),
     "statistics": ("their_distance", "statistic", STATISTIC),
     "render": ("their-format", "format", FORMAT),
+    "formats": ("their-file", "file_format", FILE_FORMAT),
 }
 LOADED = "import sys; print(sorted(name for name in sys.modules if name.startswith('theirs')))"
 
@@ -241,6 +259,12 @@ def test_a_package_brings_a_policy_that_chooses_between_groups(run, site, folder
     done = run(site, "report", "--format", "json")
     assert done.code == 0, done.stderr
     assert json.loads(done.stdout)["acquisition"] == "their-policy"
+
+
+def test_a_package_brings_a_format_of_files(run, site, folder):
+    (folder / "pool.theirs").write_text("theirs:\na:cat\nb:dog\n")
+    done = run(site, "init", "pool.theirs")
+    assert done.code == 0 and "2 items, 2 classes: cat, dog" in done.stdout, done.stderr
 
 
 def test_listing_methods_and_reading_their_facts_imports_nothing(site):

@@ -15,7 +15,8 @@ from activetest.safe_text import first_line
 
 TITLE = "Parquet"
 SUFFIXES = (".parquet",)
-PRECEDENCE = -1
+# Nothing else begins so: no other format needs to be asked, or imported.
+PRECEDENCE = 1
 POOL = True
 ANSWERS = True
 
