@@ -16,7 +16,7 @@ from activetest.cache.checked import SMALL_BLOCK, Manifest
 from activetest.cache.design import Design, measure_pool
 from activetest.cache.space import check_space
 from activetest.errors import PoolError
-from activetest.item_statistics.defaults import STATISTICS, default_metrics
+from activetest.item_statistics.defaults import cached_statistics
 from activetest.item_statistics.outcomes import right_and_wrong
 from activetest.nouns.rows import Array
 from activetest.pool import groups as grouping
@@ -137,7 +137,7 @@ def _to_hex(total: int) -> str:
 
 def _choose_statistics(schema: Schema) -> tuple[str, ...]:
     """Names of the statistics that are computed per item."""
-    return STATISTICS[default_metrics(schema.task, schema.kind)]
+    return cached_statistics(schema.task, schema.kind)
 
 
 def _create_arrays(arrays: Arrays, pool: Pool, design: Design) -> None:

@@ -1,11 +1,17 @@
-"""What is reported of a pool unless the user names other metrics, and the statistics behind it."""
+"""What is reported of a pool unless the user names other metrics, and what caches hold of it."""
+
+from collections.abc import Sequence
 
 # The first of each is what draws aim at.
 CLASSIFICATION = ("error", "accuracy", "log-loss", "brier")
 HARD_LABELS = ("error", "accuracy")
+# Of two classes. The accuracy is the same number as the error, and needs no place of its own.
+BINARY = ("error", "precision", "recall", "f1", "rate")
 REGRESSION = ("rmse", "mse", "mae", "bias")
+_OF_PROBABILITIES = ("log-loss", "brier")
 
-# What the cache holds ready for every item, and what a round records sums of.
+# The item statistics that caches hold ready for every item of a pool, by what was reported of it
+# at first: a cache of an earlier version is good for any metric.
 STATISTICS = {
     CLASSIFICATION: ("zero_one", "log_loss", "brier"),
     HARD_LABELS: ("zero_one",),
@@ -13,10 +19,12 @@ STATISTICS = {
 }
 
 
-def default_metrics(task: str, kind: str) -> tuple[str, ...]:
-    """Names of the metrics reported of a pool of this task whose outputs are of this kind."""
+def default_metrics(task: str, kind: str, classes: Sequence[str]) -> tuple[str, ...]:
+    """Names of the metrics recorded and simulated of a pool of this task, kind and classes."""
     if task == "regression":
         return REGRESSION
+    if len(classes) == 2:
+        return BINARY if kind == "pred" else BINARY + _OF_PROBABILITIES
     return HARD_LABELS if kind == "pred" else CLASSIFICATION
 
 
@@ -31,3 +39,20 @@ def judge_metrics(task: str, positive: str | None) -> tuple[str, ...]:
         return ("accuracy", "kappa")
     of_class = ("rate", "bias", "recall", "specificity")
     return (*(f"{name}[{positive}]" for name in of_class), "kappa", "accuracy")
+
+
+def default_shown(named: Sequence[str], recorded: Sequence[str]) -> tuple[str, ...]:
+    """Names of the metrics that a report shows, where it is not asked for others.
+
+    named     what draws aim at
+    recorded  what rounds record: of studies of earlier versions less than of two classes today
+    """
+    whole = tuple(named) == BINARY[:1] and set(BINARY) <= set(recorded)
+    return BINARY if whole else tuple(named)
+
+
+def cached_statistics(task: str, kind: str) -> tuple[str, ...]:
+    """Names of the item statistics that caches hold ready of a pool."""
+    if task == "regression":
+        return STATISTICS[REGRESSION]
+    return STATISTICS[HARD_LABELS if kind == "pred" else CLASSIFICATION]

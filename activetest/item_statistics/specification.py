@@ -72,6 +72,14 @@ def find_objective_metric(specification: str, facts: Facts) -> Metric:
     return metric
 
 
+def find_task(specifications: Iterable[str]) -> str | None:
+    """The one task that metrics of all these names have; None where any may have another."""
+    names = {each.partition("[")[0].strip() for each in specifications}
+    known = {*catalog.names("metrics")}
+    tasks = {catalog.fact("metrics", name, "TASK") if name in known else None for name in names}
+    return tasks.pop() if len(tasks) == 1 else None
+
+
 def why_not_bettable(metric: Metric) -> str | None:
     """Why there are no bets on a metric, or None."""
     if metric.ratio is None:
@@ -87,7 +95,7 @@ def suggest_bound(metric: Metric) -> str:
     if metric.ratio is None:
         return ""
     if metric.of_labels:
-        return f"`{metric.name}[0,1]` says that labels lie between 0 and 1"
+        return f"'{metric.name}[0,1]' says that labels lie between 0 and 1"
     return "`bound` says what one item can cost"
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from activetest import catalog
 from activetest.errors import ChoiceError
+from activetest.item_statistics.specification import find_task
 from activetest.nouns.arguments import LARGEST, read_name, show
 from activetest.nouns.choices import (
     DECLARATIONS,
     ColumnChoices,
     Kind,
     Simulated,
+    Task,
 )
 from activetest.sampling.question import split_task
 
@@ -80,6 +82,17 @@ def read_settings(given: Mapping[str, Any], *, simulated: bool = False) -> Setti
         columns={name: value for name, value in values.items() if name in names},
         choices={name: value for name, value in values.items() if name not in names},
     )
+
+
+def complete_task(columns: Mapping[str, Any], metrics: Iterable[str]) -> dict[str, Any]:
+    """The columns, with regression as the task where all metrics are of values and none is given.
+
+    So a column of scores holds predicted values where the metric is their mean, and probabilities
+    where it is an error.
+    """
+    if "task" in columns or find_task(metrics) != Task.REGRESSION:
+        return dict(columns)
+    return {**columns, "task": Task.REGRESSION.value}
 
 
 def _read_value(name: str, value: Any, simulated: bool) -> Any:

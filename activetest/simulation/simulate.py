@@ -37,7 +37,7 @@ from activetest.rounds.weighted import find_counted
 from activetest.sampling import plan as rounds
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.question import usual_acquisition
-from activetest.sampling.settings import Settings, read_settings
+from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.simulation.answer_key import read_answer_key
 from activetest.simulation.baseline import (
     add_surrogate_saved,
@@ -147,6 +147,8 @@ def simulate(
         )
     for name in estimators:
         catalog.split_options("estimators", name)
+    if not isinstance(pool, Pool):
+        given = replace(given, columns=complete_task(given.columns, metrics))
     # Before the pool is opened: what is wrong with choices alone is known at once.
     of_groups = choices_of_groups(given, grouped="groups" in given.columns)
     grouped = bool(of_groups) and of_groups["question"] != Question.SURFACE
@@ -154,7 +156,7 @@ def simulate(
         roles = opened.schema.to_dict() | {"uri": opened.uri}
         # The usual metrics are there to be compared, and nobody asked for draws for all of them.
         further = metrics[1:] if aim is None else ()
-        metrics = tuple(metrics) or default_metrics(roles["task"], roles["kind"])
+        metrics = tuple(metrics) or default_metrics(roles["task"], roles["kind"], roles["classes"])
         plan = Plan(
             _strategies(given, of_groups, opened, metrics, aim, further, interval),
             tuple(estimators),

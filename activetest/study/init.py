@@ -6,7 +6,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from activetest.pool.remote import reject_secrets
 from activetest.rounds.surface import describe_arms
 from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
-from activetest.sampling.settings import Settings, read_settings
+from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study import provenance
 from activetest.study.config import parse_schema
 from activetest.study.conversion import (
@@ -277,6 +277,9 @@ def _open_place(folder: Path, study: StoredStudy | None, *, dry_run: bool) -> It
 def _open_pool(source: _Source, study: StoredStudy | None, given: Settings) -> Pool:
     """The pool; by the predicted classes where it has to be grouped and no group is named."""
     path, name = source.path, source.name
+    if study is None:
+        columns = complete_task(given.columns, given.choices.get("metric", ()))
+        given = replace(given, columns=columns)
     columns = given.columns | kept_columns(path, study, given.columns, name=name)
     # Studies that earlier versions created keep the ids they have.
     blank = study is not None and "id" not in given.columns

@@ -237,7 +237,7 @@ def _describe_impossible(
         return LabelError(
             problem,
             f"labels of this pool are numbers, with a point in decimals, of at most {LARGEST:g} "
-            "in size",
+            "in size" + _hint_classes(bad, answers, cache),
         )
     near = difflib.get_close_matches(first.label, cache.classes, 1)
     guess = f"did you mean {near[0]!r}? " if near else ""
@@ -245,9 +245,35 @@ def _describe_impossible(
     added = [Answer(row.id, row.annotator, row.status, row.label) for row in bad]
     likely = guess_classes([*answers, *added], cache) if len(bad) > 1 else None
     if not likely or len(likely.classes) < len({row.label for row in bad}):
-        return LabelError(problem, hint)
+        return LabelError(problem, _hint_values(bad, cache) or hint)
     hint = f"the classes are {_list_names(cache.classes)}; {_hint_mapping(likely)}"
     return LabelError(problem, hint, mapping=likely.classes)
+
+
+def _hint_values(bad: Sequence[Label], cache: Cache) -> str:
+    """How to study a score as a value, where labels are such values; else empty."""
+    numbers = [parse_number(row.label) for row in bad]
+    fractional = any(number is not None and not number.is_integer() for number in numbers)
+    if not fractional or None in numbers or cache.roles["kind"] != "score":
+        return ""
+    return (
+        "these labels are numbers, and this study takes the score for the probability of "
+        f"{cache.roles['positive']!r}; a study of their mean takes both as they are: "
+        f"`Study.create(pool, folder, metric='mean', outputs={cache.roles['outputs']!r})`"
+    )
+
+
+def _hint_classes(bad: Sequence[Label], answers: Sequence[Answer], cache: Cache) -> str:
+    """How to study a score as a probability, where labels are two classes; else empty."""
+    names = sorted({row.label for row in bad})
+    (column,) = cache.roles["outputs"]
+    if len(names) != 2 or answers or column == "pred":
+        return ""
+    return (
+        "; where they are two classes and the score is the probability of one: "
+        f"`Study.create(pool, folder, task='classification', outputs={[column]!r}, "
+        f"classes={names!r})`, with the class of low scores first"
+    )
 
 
 def _describe_words(words: Sequence[Label], source: str) -> LabelError:

@@ -16,6 +16,7 @@ from activetest.estimation.view import (
     is_model_based,
 )
 from activetest.item_statistics import specification
+from activetest.item_statistics.defaults import default_shown
 from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import Choices, Question
@@ -104,7 +105,7 @@ def report(
     columns = _check_columns(cache, groups)
     compared = _check_columns(cache, differences) if differences else ()
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
-    shown = _find_metrics(metrics or (choices.metric, *choices.also), facts)
+    shown = _find_metrics(metrics or _list_shown(choices, interval), facts)
     tabled = shown if metrics else shown[:1]
     # The surrogate's own view draws values for all metrics at once: with those that rounds record,
     # its numbers do not depend on how many of them are shown.
@@ -245,6 +246,17 @@ class _Surface:
             return None, [Note(f"{error.problem[:1].upper()}{error.problem[1:]}.", Weight.WIDE)]
         found = describe_surface(fitted, cells=cells, maps=pairs, detailed=detailed)
         return found, surface_notes.write_notes(fitted)
+
+
+def _list_shown(choices: Choices, interval: str | None) -> tuple[str, ...]:
+    """The metrics of a report that names none: what draws aim at, or the usual ones of two classes.
+
+    Bets are about one number at a time, and slow: with anytime-valid intervals what draws aim at.
+    """
+    named = (choices.metric, *choices.also)
+    if (interval or choices.interval) == ANYTIME:
+        return named
+    return default_shown(named, choices.metrics)
 
 
 def _find_usual(choices: Choices, interval: str | None, *, population: bool) -> tuple[str, ...]:

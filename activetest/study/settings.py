@@ -149,7 +149,7 @@ def choose_choices(pool: Pool, study: StoredStudy | None, given: Mapping[str, An
     Raises ChoiceError for one that makes no sense.
     """
     entries = {"uri": pool.uri} | pool.schema.to_dict()
-    metrics = default_metrics(entries["task"], entries["kind"])
+    metrics = default_metrics(entries["task"], entries["kind"], entries["classes"])
     regression = pool.schema.task == Task.REGRESSION
     default = Choices(
         metric=metrics[0], metrics=metrics, surrogate="residual" if regression else "agreement"

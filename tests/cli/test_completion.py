@@ -35,7 +35,7 @@ def pool(folder, write_pool) -> list[str]:
         (["report", "--format", "j"], ["json", "junit"]),
         (["next", "--format", ""], ["csv", "jsonl", "label-studio", "argilla", "xlsx"]),
         (["simulate", "pool", "--acquisition", "optimal,uni"], ["optimal,uniform"]),
-        (["simulate", "pool", "--aim", "rec"], ["recall"]),
+        (["simulate", "pool", "--aim", "rec"], ["recall", "recall-at-fpr"]),
         (["init", "pool", "--metric", "error,f1"], ["error,f1"]),
     ],
 )

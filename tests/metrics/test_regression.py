@@ -125,7 +125,7 @@ def test_a_mean_has_bets_within_a_scale_or_a_bound(values):
     facts, outputs, labels = values()
     plain, scaled = build_metric(mean, facts), build_metric(mean, facts, "0,1")
     assert why_not_bettable(plain) == "mean has no bound on what a label can be"
-    assert suggest_bound(plain) == "`mean[0,1]` says that labels lie between 0 and 1"
+    assert suggest_bound(plain) == "'mean[0,1]' says that labels lie between 0 and 1"
     assert why_not_bettable(scaled) is None
     bounded = bound_losses(plain, 0.5)
     assert why_not_bettable(bounded) is None

@@ -19,6 +19,7 @@ from activetest.errors import (
     StorageError,
     StudyError,
 )
+from activetest.item_statistics.defaults import BINARY
 from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
@@ -60,7 +61,7 @@ def test_a_study_is_created_with_the_defaults(place):
     assert study.choices == made.choices
     assert (made.choices.metric, made.choices.surrogate) == ("error", "agreement")
     assert (made.choices.acquisition, made.choices.floor) == ("optimal", 0.35)
-    assert made.choices.metrics == ("error", "accuracy", "log-loss", "brier")
+    assert made.choices.metrics == (*BINARY, "log-loss", "brier")
     assert study.ledger.fingerprint == made.fingerprint
     assert Path(study.uri).samefile("pool.parquet")
     assert sorted(path.name for path in place.iterdir()) == [".activetest", "pool.parquet"]
@@ -72,9 +73,32 @@ def test_a_regression_pool_has_its_own_defaults(place):
     assert (made.choices.metric, made.choices.surrogate) == ("rmse", "residual")
 
 
+@pytest.mark.parametrize("metric", ["mean", "mean[0,1]", ("rmse", "mean")])
+def test_a_score_is_a_value_where_the_metric_is_of_values(place, metric):
+    write(place / "s.parquet", score=np.linspace(0, 1, 60))
+    names = ["id", "score", "x"]
+    pq.write_table(pq.read_table(place / "s.parquet", columns=names), place / "s.parquet")
+    made = init("s.parquet", "values", metric=metric)
+    assert (made.schema.task, made.schema.outputs) == ("regression", ("score",))
+    assert made.schema.features == ("x",)
+    assert init("s.parquet", "also", task="regression").schema.outputs == ("score",)
+    made = init("s.parquet", "classes", metric="rate[pass]", classes=("fail", "pass"))
+    assert (made.schema.task, made.schema.kind) == ("classification", "score")
+    with pytest.raises(ChoiceError, match="a classification pool has no metric"):
+        init("s.parquet", "both", metric=("error", "mean"))
+    with pytest.raises(ChoiceError, match="a classification pool has no metric"):
+        init("s.parquet", "said", metric="mean", task="classification")
+
+
 def test_hard_labels_have_the_metrics_that_exist_for_them(place):
     pq.write_table(pa.table({"pred": ["a", "b"]}), "hard.parquet")
-    assert init("hard.parquet").choices.metrics == ("error", "accuracy")
+    assert init("hard.parquet").choices.metrics == BINARY
+    pq.write_table(pa.table({"pred": ["a", "b", "c"]}), "three.parquet")
+    assert init("three.parquet", "three").choices.metrics == ("error", "accuracy")
+    columns = {"prob_a": [0.2] * 3, "prob_b": [0.2] * 3, "prob_c": [0.6] * 3}
+    pq.write_table(pa.table(columns), "probs.parquet")
+    expected = ("error", "accuracy", "log-loss", "brier")
+    assert init("probs.parquet", "probs").choices.metrics == expected
 
 
 def test_seeds_differ_unless_given(place):
