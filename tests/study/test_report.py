@@ -3,6 +3,9 @@
 import json
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from activetest import catalog
@@ -448,3 +451,32 @@ def test_labels_that_wait_for_the_headline_may_count_for_other_metrics(study, la
     found = report(study, metrics=["log-loss", "error"])
     (note,) = (each.text for each in found.notes if "do not use yet: 7" in each.text)
     assert "For error they count already." in note
+
+
+def test_a_report_of_two_classes_has_their_usual_metrics_and_an_earlier_study_its_own(
+    tmp_path, write_pool, label_file
+):
+    table = pq.read_table(write_pool(tmp_path / "wide.parquet", 60))
+    columns = {"id": table["id"], "score": np.linspace(0.02, 0.98, 60)}
+    pq.write_table(pa.table(columns), tmp_path / "two.parquet")
+    init(str(tmp_path / "two.parquet"), tmp_path / "study", seed=1)
+    study = StoredStudy.open(tmp_path / "study")
+    ids = [row["id"] for row in next_batch(study, 30).rows]
+    ingest(study, label_file(*(f"{item},{int(item.split('-')[1]) % 2}" for item in ids)))
+
+    def list_shown(**options) -> list[str]:
+        shown = report(StoredStudy.open(tmp_path / "study"), **options)
+        return list(dict.fromkeys(row.title for row in shown.estimates))
+
+    usual = ["error", "precision[1]", "recall[1]", "f1[1]", "rate[1]"]
+    assert list_shown() == usual
+    assert list_shown(interval="anytime") == ["error"]
+    assert list_shown(metrics=["error"]) == ["error"]
+    (raw,) = {row.raw for row in report(study).estimates if row.metric == "rate"}
+    assert raw == pytest.approx(0.5)
+    assert {row.raw for row in report(study).estimates if row.metric != "rate"} == {None}
+    config = tmp_path / "study" / "study.toml"
+    recorded = [line for line in config.read_text().splitlines() if line.startswith("metrics =")]
+    earlier = 'metrics = ["error", "accuracy", "log-loss", "brier"]'
+    config.write_text(config.read_text().replace(recorded[0], earlier))
+    assert list_shown() == ["error"]
