@@ -6,12 +6,14 @@ expected is what their own headers and their publishers say of them.
 
 import json
 import os
+import shlex
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from activetest.cli.app import main
 from activetest.errors import LabelError
 from activetest.labels.exports import read_answers
 from tests.formats import logs
@@ -70,6 +72,36 @@ def test_multiple_choice_logs_of_inspect_have_letters():
     assert (row["pred"], row["label"]) == ("C", "A")
     assert row["choices"] == "A) 6.0 e\nB) 6.8 eV\nC) 12.2 eV\nD) 13.6 eV"
     assert row["metadata_subject"] == "college_physics"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "inspect/*mj7*.eval", "inspect/*_popularity.json", "inspect/log_streaming.eval",
+        "inspect/data_arc_sonnet.json", "inspect/mmlu-summary-choices.eval", "lm_eval/samples_*",
+    ],
+)  # fmt: skip
+def test_a_published_log_becomes_a_report_by_the_line_that_inspect_gives(
+    tmp_path, monkeypatch, capsys, pattern
+):
+    path = find_file(pattern)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> str:
+        assert main(list(words)) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    seen = json.loads(run("inspect", str(path), "--format", "json"))
+    assert seen["problem"] == "" and seen["title"] in " ".join(run("inspect", str(path)).split())
+    run(*shlex.split(seen["create"])[1:])
+    run("next", "-n", str(seen["rows"]), "--show", "input,output", "--output", "batch.csv")
+    rows = logs.read_rows(path)
+    labels = [f"{row['id']},{row.get('label', int(row.get('score') or 0))}\n" for row in rows]
+    Path("labels.csv").write_text("id,label\n" + "".join(labels))
+    run("ingest", "labels.csv")
+    report = json.loads(run("report", "--format", "json"))
+    assert report["counts"]["labelled"] == len(rows) == seen["rows"]
+    assert "exact" in run("report")
 
 
 def test_samples_of_lm_eval_have_the_score_of_the_file():
