@@ -19,17 +19,23 @@ from tests.reliability.forks import Server
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
-# Stands for whoever labels: fills in the batch, or prints it with the annotator's name.
+# Stands for whoever labels: fills in the batch, or prints the export of a team in Label Studio.
 LABEL = f"""#!{sys.executable}
-import csv, sys
+import csv, json, sys
 key = {{row["id"]: row["label"] for row in csv.DictReader(open("truth.csv"))}}
-rows = list(csv.DictReader(open(sys.argv[1])))
-who = {{"annotator": sys.argv[2]}} if len(sys.argv) > 2 else {{}}
-rows = [{{**row, "label": key[row["id"]], **who}} for row in rows]
-out = sys.stdout if who else open(sys.argv[1], "w")
-writer = csv.DictWriter(out, list(rows[0]))
-writer.writeheader()
-writer.writerows(rows)
+if sys.argv[2:]:
+    tasks = json.load(open(sys.argv[1]))
+    for number, task in enumerate(tasks):
+        choice = {{"choices": [key[task["data"]["activetest_id"]]]}}
+        result = [{{"type": "choices", "from_name": "label", "to_name": "text", "value": choice}}]
+        task["id"] = number
+        task["annotations"] = [{{"completed_by": who, "result": result}} for who in sys.argv[2:]]
+    print(json.dumps(tasks))
+else:
+    rows = [row | {{"label": key[row["id"]]}} for row in csv.DictReader(open(sys.argv[1]))]
+    writer = csv.DictWriter(open(sys.argv[1], "w"), list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
 """
 # Has its words run by this process, which knows where everything is imported.
 PROGRAM = f"""#!{sys.executable} -S

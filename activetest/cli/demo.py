@@ -14,7 +14,7 @@ from activetest.cli import streams
 from activetest.errors import PoolError
 
 EXAMPLES = ("activetest demo",)
-POOL, KEY, BATCH = "digits.parquet", "digits.labels.csv", "batch.csv"
+POOL, KEY, BATCH, SHOWN = "digits.parquet", "digits.labels.csv", "batch.csv", "ink"
 ROUNDS, LABELS_A_ROUND = 5, 20
 
 
@@ -68,7 +68,7 @@ def _loop(command: Callable[..., None], echo: Callable[[str], None]) -> None:
     echo("")
     command("init", POOL, "--group", "ink", "--seed", "1")
     for number in range(1, ROUNDS + 1):
-        command("next", "--n", str(LABELS_A_ROUND), "-o", BATCH)
+        command("next", "--n", str(LABELS_A_ROUND), "--show", SHOWN, "-o", BATCH)
         if number == 1:
             _show_batch(echo)
         _answer()

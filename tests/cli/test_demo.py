@@ -24,7 +24,7 @@ def test_the_demo_shows_every_command_and_what_came_back(capsys, monkeypatch, tm
     printed = capsys.readouterr().out
     shown = re.findall(r"^\$ activetest (\w+)", printed, flags=re.MULTILINE)
     assert set(shown) == {"init", "next", "ingest", "report", "status"}
-    assert "id,label" in printed
+    assert "id,label,ink" in printed
     assert re.search(
         r"^The model is wrong on [\d.]+ % of items \(95 % confidence: [\d.]+ % to [\d.]+ %\)\.$",
         printed,
