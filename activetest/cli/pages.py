@@ -7,9 +7,9 @@ from activetest.errors import ChoiceError
 FOLDER = Path(__file__).parents[1] / "docs"
 # The order in which a newcomer needs them; pages that are not named here come last.
 _ORDER = (
-    *("commands", "pools", "labels", "metrics", "groups", "questions", "surfaces", "gates"),
-    *("limits", "python", "simulate", "methods", "intervals", "papers", "json", "study"),
-    "threats",
+    *("commands", "pools", "labels", "metrics", "judges", "groups", "questions"),
+    *("surfaces", "gates", "limits", "python", "simulate", "methods", "intervals", "papers"),
+    *("json", "study", "threats"),
 )
 # A file that programs read: it is shown as it stands.
 SCHEMA = "schema"
