@@ -36,7 +36,8 @@ def needs_conversion(uri: str) -> bool:
             return False
         if path.is_file():
             try:
-                return find_format(read_head(path)) != _OURS
+                # Its own reader first: no other is needed for most pools.
+                return not catalog.load(FAMILY, _OURS).recognise(read_head(path))
             except OSError:
                 pass
     return Path(uri).suffix.lower() in set(find_suffixes()) - {".parquet"}

@@ -222,9 +222,12 @@ def _write(table: pa.Table, folder: Path, rng: np.random.Generator) -> str:
     name = _pick(rng, ["pool", "pool", "pool", "p*", "p q", "é", "-"])
     if roll < 0.1:
         return _write_text(table, folder / name, rng)
+    if 0.3 < roll < 0.4:
+        return _write_other(table, folder / name, rng)
     path = folder / f"{name}.parquet"
     if roll < 0.2:
         metadata = [{b"pandas": b"{"}, {b"pandas": b"[]"}, {b"": b""}, {b"ARROW:schema": b"AAAA"}]
+        metadata += [{b"huggingface": text} for text in _name_classes(table)]
         table = table.replace_schema_metadata(_pick(rng, metadata))
     try:
         pq.write_table(
@@ -267,6 +270,37 @@ def _write_text(table: pa.Table, path: Path, rng: np.random.Generator) -> str:
             content = b"id,pred\na,b\n" * 3
     path.write_bytes(damage(content, rng) if rng.random() < 0.5 else content)
     return str(path)
+
+
+def _write_other(table: pa.Table, path: Path, rng: np.random.Generator) -> str:
+    """The table as Arrow, as an array of JSON objects, or as something that looks like them."""
+    path = path.with_suffix(_pick(rng, [".arrow", ".feather", ".json", ".csv", ".txt"]))
+    sink = pa.BufferOutputStream()
+    kind = _pick(rng, ["file", "stream", "array", "deep", "old"])
+    if kind == "array":
+        content = json.dumps(_to_rows(table), default=repr).encode(errors="replace")
+    elif kind == "deep":
+        content = b'[{"id": ' + b'{"a": ' * 50_000 + b"1" + b"}" * 50_000 + b"}]"
+    elif kind == "old":
+        content = b"FEA1" + bytes(64)
+    else:
+        make = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+        with make(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=5)
+        content = sink.getvalue().to_pybytes()
+    path.write_bytes(damage(content, rng) if rng.random() < 0.5 else content)
+    return str(path)
+
+
+def _name_classes(table: pa.Table) -> list[bytes]:
+    """What may stand under the key of Hugging Face."""
+    names = [["a", "b"], ["a", "a"], [1, 2], "ab", ["\x1b[31m", "*"], [], ["x" * 5000, "y"]]
+    features = [
+        {column: {"names": each, "_type": "ClassLabel"} for column in table.column_names}
+        for each in names
+    ]
+    written = [json.dumps({"info": {"features": each}}) for each in features]
+    return [b"{", b"[" * 50_000, *(each.encode(errors="replace") for each in written)]
 
 
 def _to_rows(table: pa.Table) -> list[dict[str, Any]]:

@@ -48,6 +48,15 @@ def write_labels(study: StoredStudy) -> int:
 def play(seed: int, folder: Path, run, capsys) -> bool:
     """Start a study of the pool of this number and do a round; whether the pool was accepted."""
     pool = make_pool(folder, seed)
+    if not seed % 4:
+        run(
+            "inspect",
+            "--format",
+            ("text", "json")[seed % 8 == 0],
+            "--",
+            pool.address,
+            may_refuse=True,
+        )
     if run("init", *pool.options, "--", pool.address, may_refuse=True):
         assert not (folder / ".activetest" / "study.toml").exists()
         return False
