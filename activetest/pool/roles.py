@@ -170,7 +170,9 @@ def _reject_without_effect(choices: ColumnChoices, task: str, kind: str, pred: s
         if task == "regression" and getattr(choices, name) is not None:
             raise ChoiceError(
                 f"`{name}` has no effect: this pool predicts values",
-                hint='leave it out, or say `task="classification"`',
+                hint="leave it out"
+                if pred == "pred"
+                else 'leave it out, or say `task="classification"`',
             )
 
 
