@@ -12,6 +12,7 @@ from activetest.errors import NotEstimable
 from activetest.estimation.estimate import Value
 from activetest.estimation.samples import Group
 from activetest.item_statistics.metric import Metric, linear_metric
+from activetest.item_statistics.statistic import statistic
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
@@ -95,3 +96,21 @@ def add_raw_to_value(value: Value, cache: PoolView, group: Group) -> Value:
         predicted=value.predicted + shift,
         worst=worst,
     )
+
+
+def give_shares(metric: Metric, cache: PoolView, group: Group) -> Metric:
+    """The metric in a group with its shares of predicted classes; itself where it needs none.
+
+    Raises NotEstimable where the group has no weight.
+    """
+    if metric.given_shares is None:
+        return metric
+    rates = (
+        linear_metric("rate", statistic(f"true:{code}"), of_labels=True)
+        for code in range(len(cache.classes))
+    )
+    shares = [measure_raw(cache, rate, group) for rate in rates]
+    found = [share for share in shares if share is not None]
+    if len(found) < len(shares):
+        raise NotEstimable("the group has no weight", "`study.next(10)`")
+    return metric.given_shares(found)

@@ -18,7 +18,7 @@ from activetest.estimation.population import (
     generalise_difference,
     generalise_value,
 )
-from activetest.estimation.raw import add_raw, add_raw_to_value, negate
+from activetest.estimation.raw import add_raw, add_raw_to_value, give_shares, negate
 from activetest.estimation.samples import Evidence, Group
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.choices import Augmentation, Choices
@@ -221,10 +221,13 @@ class View:
         return find_possible_range(samples.build_sample(self.evidence, within, group), within)
 
     def _in_group(self, metric: Metric, group: Group) -> Metric:
-        """The metric in a group; one that is a raw value minus another has that of the group."""
-        if metric.title not in self.metrics or metric.against is None:
-            return metric
-        return add_raw(self.metrics[metric.title], self.cache, group)
+        """The metric in a group, with what is known there: a raw value, shares of predictions."""
+        found = self.metrics.get(metric.title, metric)
+        if metric.against is not None:
+            return add_raw(found, self.cache, group)
+        if metric.given_shares is not None:
+            return give_shares(found, self.cache, group)
+        return metric
 
     def as_of(self, number: int, metrics: Sequence[Metric], *, supplied: int) -> "View":
         """The view of these metrics once round `number` was labelled, and nothing after it.
@@ -320,10 +323,18 @@ def build_view(
     # The raw value of the pool is that of no other items, and of no part of them.
     known = population is None and not log.declined
     refined = {metric.title: _refine(metric, log, cache, known=known) for metric in metrics}
+    # Bets are about other statistics than estimates where shares of predictions are known.
+    whole = samples.list_groups(cache)[0] if any(map(_has_shares, refined.values())) else None
+    about = [give_shares(each, cache, whole) for each in refined.values() if whole]
     evidence = samples.collect_evidence(
-        log, cache, choices, list(refined.values()), seed=seed, surrogate=surrogate
+        log, cache, choices, [*refined.values(), *about], seed=seed, surrogate=surrogate
     )
     return View(log, cache, choices, seed, evidence, own_view, refined, population=population)
+
+
+def _has_shares(metric: Metric) -> bool:
+    """Whether bets on the metric need the shares of predicted classes."""
+    return metric.given_shares is not None
 
 
 def _refine(metric: Metric, log: Log, cache: PoolView, *, known: bool) -> Metric:
@@ -333,9 +344,9 @@ def _refine(metric: Metric, log: Log, cache: PoolView, *, known: bool) -> Metric
     """
     if metric.refine:
         return linearise_curve(metric, log, cache)
-    if metric.against is None:
-        return metric
-    return negate(metric) if known else replace(metric, against=None)
+    if metric.against is not None and known:
+        return negate(metric)
+    return metric if known else replace(metric, against=None, given_shares=None)
 
 
 def linearise_curve(

@@ -67,6 +67,8 @@ class Metric:
                    model's outputs would make of it if they were the labels
     against        a metric of_labels, where this one is what the model's outputs make of it minus
                    it: the first is known, so that both have the same interval
+    given_shares   given_shares(shares (C,) of items predicted as each class) -> the same metric as
+                   a ratio of two means, for one that is such a ratio once these are known
     """
 
     name: str
@@ -81,6 +83,7 @@ class Metric:
     ratio: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     of_labels: bool = False
     against: "Metric | None" = None
+    given_shares: Callable[[Sequence[float]], "Metric"] | None = None
 
     @property
     def title(self) -> str:

@@ -82,6 +82,8 @@ def find_task(specifications: Iterable[str]) -> str | None:
 
 def why_not_bettable(metric: Metric) -> str | None:
     """Why there are no bets on a metric, or None."""
+    if metric.given_shares is not None:
+        return None
     if metric.ratio is None:
         return f"{metric.title} has no interval that is valid at every look"
     if not np.isfinite([[each.lower, each.upper] for each in metric.statistics]).all():

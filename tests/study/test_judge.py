@@ -116,6 +116,8 @@ def test_declined_items_leave_the_bias_to_the_items_with_an_answer(folder):
     # What the judge says of items that can be answered is not known exactly.
     assert bias.estimate != approx(rate.raw - rate.estimate, abs=1e-9)
     assert bias.lower < bias.estimate < bias.upper
+    (gate,) = study.report(require="kappa>=0.2").gates
+    assert gate.verdict == "undecided" and "every look" in gate.reason
 
 
 def test_the_report_says_how_generous_the_judge_is(folder):
@@ -149,9 +151,28 @@ def test_gates_on_the_judge(folder):
     assert study.report(require="bias[pass]<=0.9").exit_code == 0
     assert study.report(require="rate[pass]>=0.95").exit_code == 1
     assert study.report(require="bias[pass]@domain=chat<=0.05").exit_code in (1, 3)
+    assert study.report(require="kappa>=0.2").exit_code == 0
+    assert study.report(require="kappa>=0.95").exit_code == 1
+    assert study.report(require="kappa@domain=law>=0.7").exit_code in (0, 3)
     assert study.report(require="kappa>=0.2", interval="fixed").exit_code == 0
     with pytest.raises(ChoiceError):
         study.report(require="bias[pass]<=5")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kappa_at_every_look_holds_the_truth(folder, seed):
+    key = write_pool(folder)
+    study = at.Study.create("pool.parquet", "study", judge="verdict", seed=seed, groups="domain")
+    for count in (40, 60, ROWS - 100):
+        study.ingest({id: key[id] for id in study.next(count).ids})
+        rows = study.report(metrics="kappa", interval="anytime").estimates
+        found = {tuple((row.group or {}).values()): row for row in rows if row.lower is not None}
+        if count == 60:
+            wide = {group: (row.lower, row.upper) for group, row in found.items()}
+    # At the end every label is known, and each group has the shares of its own.
+    for group, (lower, upper) in wide.items():
+        assert -1 <= lower <= found[group].estimate <= upper <= 1
+        assert found[group].lower == found[group].upper == approx(found[group].estimate)
 
 
 def test_a_study_becomes_that_of_a_judge_and_back(folder):
