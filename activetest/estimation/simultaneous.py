@@ -21,29 +21,31 @@ _NONE = 1e-9
 
 
 def find_joint_level(
-    families: Sequence[Sequence[Value]], level: float, rng: np.random.Generator
+    families: Sequence[Sequence[tuple[Value, bool]]], level: float, rng: np.random.Generator
 ) -> float:
     """The level of single intervals that makes all of them hold together with probability `level`.
 
-    families   values of one metric each, such as recall at every threshold
+    families   values of one metric each, such as recall at every threshold, and whether too few
+               labels of one kind are behind a value to show how it errs
 
     Errors are jointly normal, with the covariance of the terms of the draws. Values that are known
-    cannot err. Those whose terms do not differ, as no label of the rarer kind was seen, err
-    independently of the others, and as one in each family. Never more than Bonferroni's level needs
+    cannot err. Those of few labels, or whose terms do not differ, err independently of the others,
+    and as one in each family. Never more than Bonferroni's level needs
     and never less than `level`. Bonferroni's where values are made of different draws.
     """
-    open_ = [[value for value in each if not value.of_pool.estimate.exact] for each in families]
+    open_ = [[pair for pair in each if not pair[0].of_pool.estimate.exact] for each in families]
     count = sum(map(len, open_))
     if not count:
         return level
     bonferroni = 1 - (1 - level) / count
-    values = [value for each in open_ for value in each]
+    values = [value for each in open_ for value, _ in each]
+    shown = np.array([not few for each in open_ for _, few in each])
     sizes = {len(value.estimate.terms) for value in values}
     if len(sizes) > 1:
         return bonferroni
     errors = np.stack([_weigh_errors(value) for value in values])
     deviation = np.sqrt((errors**2).sum(axis=1))
-    seen = deviation > 0
+    seen = (deviation > 0) & shown
     correlated = errors[seen] / deviation[seen, None]
     largest = np.abs(rng.standard_normal((_DRAWS, errors.shape[1])) @ correlated.T)
     splits = np.split(seen, np.cumsum([len(each) for each in open_])[:-1])

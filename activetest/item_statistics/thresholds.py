@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from activetest.item_statistics.losses import codes
-from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.metric import Metric, linear_metric
 from activetest.item_statistics.rates import Rate, of_counts
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.rows import Array, Outputs
@@ -68,12 +68,17 @@ def miss(code: int) -> Statistic:
 
 @lru_cache(maxsize=4096)
 def count_at(word: str, place: int, cells: int) -> Statistic:
-    """tp, fp or fn at a threshold, of items whose predicted class is their cell.
+    """tp, fp, fn or tn at a threshold, of items whose predicted class is their cell.
 
     Their label is 1 where it is the class, else 0. Cell k may have several codes: k, k + cells ...
     """
     count = partial(_count, word, place, cells)
     return Statistic(f"{word} at {place}", count, cells=True, outcomes=2)
+
+
+def share_at(word: str, place: int, cells: int) -> Metric:
+    """The share of tp, fp, fn or tn among all items, at the threshold in this place."""
+    return linear_metric(f"{word} at {place}", count_at(word, place, cells))
 
 
 def rate_at(rate: Rate, place: int, cells: int, class_name: str) -> Metric:
@@ -92,5 +97,5 @@ def _count(word: str, place: int, cells: int, outputs: Outputs, labels: Array | 
     """(R, K) 1.0 where an item of this cell and label is one of those that the word counts."""
     called = (outputs.pred % cells >= place)[:, None]
     hits = codes(outputs, labels) == 1
-    counted: Array = (called == (word != "fn")) & (hits == (word != "fp"))
+    counted: Array = (called == (word in ("tp", "fp"))) & (hits == (word in ("tp", "fn")))
     return counted.astype(float)

@@ -26,6 +26,7 @@ from activetest.item_statistics.thresholds import (
     find_own_threshold,
     hit,
     rate_at,
+    share_at,
 )
 from activetest.nouns.choices import Choices
 from activetest.nouns.curve import MEASURES, Curve, CurveKind, CurvePoint
@@ -35,13 +36,14 @@ from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.rows import Array
 from activetest.reporting.rows import (
+    FEW,
     HEADLINE,
     count_bought,
     count_known,
     estimate_groups,
     estimate_row,
 )
-from activetest.rounds.fit import get_surrogate, make_generator
+from activetest.rounds.fit import get_surrogate, list_labelled, make_generator
 
 # Thresholds unless another number is given, and the most.
 POINTS, _MOST = 100, 1000
@@ -51,6 +53,8 @@ _NOTHING = "no item has a score above all scores"
 _EMPTY = "the pool has no item in this bin"
 # What is one number from one threshold to the next, and falls as the threshold rises.
 _FALLING = ("recall", "false_positive_rate")
+# Shares of which these are the first over the sum.
+_PARTS = {"recall": ("tp", "fn"), "false_positive_rate": ("fp", "tn")}
 
 
 def estimate_curve(
@@ -141,32 +145,46 @@ def _estimate_rates(
         [rate_at(_find_rate(measure), place, count, name) for place in range(count + 1)]
         for measure in MEASURES[kind]
     ]
+    parts = {
+        measure: [list_parts(measure, place, count) for place in range(count + 1)]
+        for measure in MEASURES[kind]
+        if measure in _PARTS
+    }
+    shares = [metric for each in parts.values() for pair in each for metric in pair]
     view = view_cells(
         log,
         cache,
         choices,
-        [metric for each in families for metric in each],
+        [metric for each in families for metric in each] + shares,
         cells=cells,
         count=count,
         code=code,
         seed=seed,
     )
+    labels = count_outcomes(view.log, cells, count)
+    few = [find_few(measure, labels) for measure in MEASURES[kind]]
     level = choices.level
     if simultaneous:
         rng = make_generator(seed, len(log.history) + 1, "curve")
-        values = [_list_values(view, each) for each in families]
+        values = [
+            _list_values(view, each, lacking) for each, lacking in zip(families, few, strict=True)
+        ]
         level = find_joint_level(values, choices.level, rng)
     measured = [[_estimate_point(view, metric, level) for metric in each] for each in families]
     quantities, moved = [], np.zeros(count + 1, bool)
-    for measure, found in zip(MEASURES[kind], measured, strict=True):
+    for measure, found, lacking in zip(MEASURES[kind], measured, few, strict=True):
         family = [replace(row.quantity, level=choices.level) for row in found]
+        if measure in parts:
+            family = [
+                widen_interval(view, quantity, pair, level) if is_few else quantity
+                for quantity, pair, is_few in zip(family, parts[measure], lacking, strict=True)
+            ]
         if measure in _FALLING:
             family, here = make_monotone(family)
             moved |= here
         quantities.append(family)
     called = np.append(np.cumsum(np.bincount(cells, minlength=count)[::-1])[::-1], 0)
-    labelled = _count_labels(log, cells, count)
-    labelled = np.append(np.cumsum(labelled[::-1])[::-1], 0)
+    labelled = labels["tp"] + labels["fp"]
     reasons = [[row.reason for row in rows if row.reason] for rows in zip(*measured, strict=True)]
     reasons[-1] = [_NOTHING] if reasons[-1] else []
     # Single precision, written with as few digits as tell the thresholds apart.
@@ -199,12 +217,70 @@ def _find_rate(measure: str) -> Rate:
     return rate
 
 
-def _list_values(view: View, metrics: Sequence[Metric]) -> list[Value]:
-    """The values of those metrics that have one."""
+def count_outcomes(log: Log, cells: Array, count: int) -> dict[str, Array]:
+    """{word: (count + 1,) labels that are known of its kind at each threshold}.
+
+    log is that of a view of cells: labels are 1 and 0.
+    """
+    rows, labels = list_labelled(log)
+    found = {}
+    for word, label, called in (("tp", 1, 1), ("fp", 0, 1), ("fn", 1, 0), ("tn", 0, 0)):
+        by_cell = np.bincount(cells[rows[labels == label]], minlength=count)
+        below = np.append(0, np.cumsum(by_cell))
+        found[word] = by_cell.sum() - below if called else below
+    return found
+
+
+def list_parts(measure: str, place: int, count: int) -> list[Metric]:
+    """The two shares a and b of which recall or false_positive_rate is a / (a + b)."""
+    return [share_at(word, place, count) for word in _PARTS[measure]]
+
+
+def find_few(measure: str, labels: dict[str, Array]) -> Array:
+    """(P,) whether fewer than 3 labels of one kind are behind a measure."""
+    kinds = _PARTS.get(measure, ("tp", "fp"))
+    return np.min([labels[kind] for kind in kinds], axis=0) < FEW
+
+
+def widen_interval(
+    view: View, quantity: Quantity, parts: Sequence[Metric], level: float
+) -> Quantity:
+    """The interval of a ratio a / (a + b), made to hold where few labels of a or b are known.
+
+    The delta method knows no doubt about a kind of which hardly a label was seen. The intervals of
+    both shares do: at half the error each, both hold, and so does what they leave for the ratio.
+    An interval that is known to hold stays.
+    """
+    if quantity.lower is None or quantity.upper is None or quantity.kind == "exact":
+        return quantity
+    half = 1 - (1 - level) / 2
+    (low, high), (least, most) = (_bound_share(view, each, half) for each in parts)
+    lower = low / (low + most) if low + most > 0 else 0.0
+    upper = high / (high + least) if high + least > 0 else 1.0
+    return replace(
+        quantity,
+        lower=min(quantity.lower, lower),
+        upper=max(quantity.upper, upper),
+        reliable=False,
+    )
+
+
+def _bound_share(view: View, metric: Metric, level: float) -> tuple[float, float]:
+    """The interval of a share; all that is possible where no draw says anything about it."""
+    group = view.evidence.groups[0]
+    value = view.value(metric, HEADLINE)
+    if not value.estimate.inside.any():
+        return view.possible_range(metric, group)
+    interval = view.interval(value, level)
+    return interval.lower, interval.upper
+
+
+def _list_values(view: View, metrics: Sequence[Metric], few: Array) -> list[tuple[Value, bool]]:
+    """The values of those metrics that have one, and whether few labels are behind each of them."""
     found = []
-    for metric in metrics:
+    for metric, is_few in zip(metrics, few, strict=True):
         try:
-            found.append(view.value(metric, HEADLINE))
+            found.append((view.value(metric, HEADLINE), bool(is_few)))
         except NotEstimable:
             continue
     return found

@@ -28,7 +28,7 @@ HEADLINE = "doubly-robust"
 # Kinds of intervals that hold at one look at best.
 _ONE_LOOK = ("fixed", "posterior")
 # Labels above and below a metric of several means that its linear approximation needs.
-_FEW = 3
+FEW = 3
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
 _DRAWS, _FREEDOM = 50, 6
@@ -227,7 +227,7 @@ def is_reliable(value: Value, method: str) -> bool:
     if method in ("exact", "betting"):
         return True
     if value.several and method in ("delta-beta", "group-beta", "group-t"):
-        return value.estimate.minority_count >= _FEW
+        return value.estimate.minority_count >= FEW
     if method == "gamma":
         estimate = value.estimate
         return len(estimate.terms) >= _DRAWS and estimate.spread_freedom >= _FREEDOM

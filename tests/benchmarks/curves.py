@@ -3,8 +3,9 @@
     python tests/benchmarks/curves.py FOLDER [--runs 2000] [--seed 0] [--points 13]
         [--pools NAME,...] [--apart]
 
-Two pools of 2,000 items of our own making, whose labels are all known: `balanced`, with as many
-items of the class as others, and `rare`, where 8 % are of the class. Each study draws 400 labels in
+Three pools of 2,000 items of our own making, whose labels are all known: `balanced`, with as many
+items of the class as others, `rare`, where 8 % are of the class, and `hidden`, where the class is
+found in 1 % of the items that the model is sure are not of it. Each study draws 400 labels in
 rounds of 25, uniformly or as a study does by default, and its curves are computed at 100 and at 400
 labels: recall, false positive rate and precision at 13 thresholds, accuracy in 5 bins of equal
 counts. FOLDER keeps what is done: when called again, only missing studies are played.
@@ -21,7 +22,7 @@ positive rate are made monotone.
 import argparse
 import os
 import sys
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -34,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 _ITEMS, _BATCH, _BINS = 2000, 25, "equal-count,5"
 _BUDGETS = (100, 400)
 _DESIGNS = ("uniform", "optimal")
-_POOLS = ("balanced", "rare")
+_POOLS = ("balanced", "rare", "hidden")
 _RATES = ("recall", "false-positive-rate", "precision")
 _CURVES = {
     "ROC": ("recall", "false-positive-rate"),
@@ -42,7 +43,7 @@ _CURVES = {
     "reliability": ("accuracy",),
 }
 # Studies in one file.
-_CHUNK = 20
+_CHUNK = 10
 # Share of studies in which a threshold has an interval, for its coverage to count alone.
 _OFTEN = 0.2
 
@@ -88,6 +89,9 @@ class Pool:
         if name == "rare":
             score = rng.beta(0.35, 4, _ITEMS)
             chance = score
+        elif name == "hidden":
+            score = rng.beta(0.05, 2, _ITEMS)
+            chance = 0.01 + 0.9 * score
         else:
             score = rng.beta(0.7, 0.7, _ITEMS)
             # Overconfident: the logit of the truth is 0.7 of the score's.
@@ -146,7 +150,13 @@ class Pool:
         from activetest.estimation.simultaneous import find_joint_level
         from activetest.item_statistics.thresholds import choose_thresholds, find_cells, rate_at
         from activetest.nouns.quantity import Quantity
-        from activetest.reporting.curves import make_monotone
+        from activetest.reporting.curves import (
+            count_outcomes,
+            find_few,
+            list_parts,
+            make_monotone,
+            widen_interval,
+        )
         from activetest.rounds.fit import make_generator
 
         scores = self.cache.scores(1)
@@ -156,16 +166,23 @@ class Pool:
             name: [rate_at(_find_rate(name), place, count, "1") for place in range(count)]
             for name in _RATES
         }
+        keys = {name: name.replace("-", "_") for name in _RATES}
+        parts = {
+            name: [list_parts(keys[name], place, count) for place in range(count)]
+            for name in ("recall", "false-positive-rate")
+        }
         view = view_cells(
             log,
             self.cache,
             choices,
-            [metric for each in metrics.values() for metric in each],
+            [*chain(*metrics.values()), *chain(*chain(*parts.values()))],
             cells=cells,
             count=count,
             code=1,
             seed=seed,
         )
+        labels = count_outcomes(view.log, cells, count)
+        few = {name: find_few(keys[name], labels)[:count].tolist() for name in _RATES}
         values = {}
         for name, each in metrics.items():
             values[name] = []
@@ -177,7 +194,14 @@ class Pool:
         rng = make_generator(seed, len(log.history) + 1, "curve")
         joint = {}
         for curve in ("ROC", "precision-recall"):
-            there = [[each for each in values[name] if each] for name in _CURVES[curve]]
+            there = [
+                [
+                    (value, lacks)
+                    for value, lacks in zip(values[name], few[name], strict=True)
+                    if value
+                ]
+                for name in _CURVES[curve]
+            ]
             joint[curve] = find_joint_level(there, choices.level, rng)
         found = {}
         levels = [choices.level, joint["ROC"], joint["precision-recall"]]
@@ -185,14 +209,17 @@ class Pool:
             ends = []
             for level in levels:
                 family = []
-                for value in values[name]:
+                for place, value in enumerate(values[name]):
                     if value is None:
                         family.append(Quantity(None, None, None, level, "none"))
                         continue
                     interval = view.interval(value, level)
-                    family.append(
-                        Quantity(value.value, interval.lower, interval.upper, level, "fixed")
-                    )
+                    found_ends = interval.lower, interval.upper
+                    method = "exact" if value.estimate.exact else "fixed"
+                    quantity = Quantity(value.value, *found_ends, level, method)
+                    if name in parts and few[name][place]:
+                        quantity = widen_interval(view, quantity, parts[name][place], level)
+                    family.append(quantity)
                 apart = family
                 if name != "precision":
                     family, _ = make_monotone(family)

@@ -10,18 +10,19 @@ from activetest.estimation.simultaneous import find_joint_level
 DRAWS = 200
 
 
-def make_value(terms, *, exact: bool = False):
+def make_value(terms, *, exact: bool = False, few: bool = False):
     terms = np.asarray(terms, float)
     estimate = SimpleNamespace(
         terms=terms[:, None], weights=np.full(len(terms), 1 / len(terms)), exact=exact
     )
-    value = SimpleNamespace(estimate=estimate)
+    value = SimpleNamespace(estimate=estimate, few=few)
     value.of_pool = value
     return value
 
 
 def find_level(*families, level: float = 0.95, seed: int = 0) -> float:
-    return find_joint_level(families, level, np.random.default_rng(seed))
+    pairs = [[(value, value.few) for value in family] for family in families]
+    return find_joint_level(pairs, level, np.random.default_rng(seed))
 
 
 def test_estimates_that_err_together_need_no_more_than_one_of_them():
@@ -57,6 +58,8 @@ def test_what_is_known_cannot_err():
 def test_values_without_any_label_of_the_rarer_kind_err_as_one_in_each_family():
     flat = [make_value(np.full(DRAWS, 0.1 * place)) for place in range(5)]
     one, two = find_level(flat), find_level(flat, flat)
+    few = [make_value(np.arange(DRAWS) * place, few=True) for place in range(1, 5)]
+    assert (find_level(few), find_level(few, flat)) == (one, two)
     assert one == pytest.approx(0.95, abs=0.012)
     assert two == pytest.approx(0.95**0.5, abs=0.008)
 

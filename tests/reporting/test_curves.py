@@ -375,6 +375,36 @@ def test_a_simultaneous_band_is_wider_and_less_than_bonferronis(tmp_path):
     assert again == joint
 
 
+def test_what_hardly_a_label_says_is_wide_and_not_reliable(tmp_path):
+    """The model is sure of 80 % of the items, and no label so far contradicts it."""
+    rng = np.random.default_rng(8)
+    score = np.append(rng.uniform(0.6, 1, 40), 1e-6 * rng.random(260))
+    columns = {"id": range(SIZE), "prob_no": 1 - score, "prob_yes": score}
+    pool = build_table(tmp_path, columns)
+    facts = specification.describe_pool(pool.roles, None, pool)
+    bank = SimpleNamespace(pool=pool, facts=facts)
+    uniform = replace(CHOICES, acquisition="uniform")
+    log = play_rounds(pool, (score > 0.5).astype(float), (uniform, 60))
+    points = make_curve(bank, log, "roc", points=6).list_points()
+    (point,) = (each for each in points if each["n_pool"] == 40)
+    below = 60 - point["n_labeled"]
+    # Three in so many may be of the class among the others (Hanley and Lippman-Hand 1983).
+    missed = 3 / below * 260
+    assert point["recall"] > 0.99 and not point["reliable"]
+    assert point["recall_lower"] < 40 / (40 + missed) < 0.8
+    assert point["recall_upper"] == 1
+    assert point["false_positive_rate_upper"] > 0.005
+    assert points[0]["recall_lower"] == points[0]["recall_upper"] == 1
+
+
+def test_few_labels_are_fewer_than_three_of_one_kind():
+    labels = {"tp": [9, 2, 3], "fn": [3, 9, 9], "fp": [0, 1, 5], "tn": [9, 9, 2]}
+    labels = {word: np.array(counts) for word, counts in labels.items()}
+    assert curves.find_few("recall", labels).tolist() == [False, True, False]
+    assert curves.find_few("false_positive_rate", labels).tolist() == [True, True, True]
+    assert curves.find_few("precision", labels).tolist() == [True, True, False]
+
+
 def quantities(*ends) -> list[Quantity]:
     return [Quantity(*each, 0.95, "fixed") for each in ends]
 
