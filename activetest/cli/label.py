@@ -22,21 +22,23 @@ EXAMPLES = (
 )
 # Of a line that is read where there is no screen.
 _LONGEST_LINE = 2**16
-_HELP = """\
-Each answer is saved as soon as you give it: leave whenever you like, and the same command goes on
-with the first item that has no answer yet.
-
-Press the key of a class, or / to type its name. Where names are typed, Tab completes one, Enter
-takes it, and a command is a colon with its letter, as :u, or its letter alone where no class is
-called so.
-
-skip     asks about the item again, behind the others
-cannot be labelled   records that nobody can say; the item counts as declined
-undo     goes back one item and takes its answer back
-more     shows the next page of a long text; back, with b, the page before
-quit     ends; nothing is lost
-
-The model's prediction is hidden, so that it does not lead you."""
+_HELP = "\n".join(
+    (
+        "Each answer is saved as soon as you give it: leave whenever you like. The same command "
+        "goes on with the first item that has no answer yet.",
+        "",
+        "Press the key of a class, or / to type its name. Where names are typed, Tab completes "
+        "one, Enter takes it, and a command is a colon with its letter, as :u.",
+        "",
+        "skip: asks about the item again, behind the others",
+        "cannot be labelled: saves that nobody can say; the item counts as declined",
+        "undo: goes back one item and takes its answer back",
+        "more text: the next page of a long text; b shows the page before",
+        "quit: ends; nothing is lost",
+        "",
+        "The model's prediction is hidden, so that it does not lead you.",
+    )
+)
 
 
 def label_items(

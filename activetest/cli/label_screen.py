@@ -181,7 +181,7 @@ def write_values(values: Mapping[str, Any], width: int) -> list[tuple[str, str]]
         elif len(wrapped) == 1 and cell_len(f"{name}: {wrapped[0]}") <= width:
             lines.append(("text", f"{name}: {wrapped[0]}"))
         else:
-            lines += [("text", "")] * bool(lines)
+            lines += [("text", "")] * (bool(lines) and lines[-1][1] != "")
             lines += [("name", cut(f"{name}:", width)), *(("text", line) for line in wrapped)]
             lines.append(("text", ""))
     while lines and not lines[-1][1]:

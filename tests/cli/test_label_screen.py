@@ -123,8 +123,10 @@ def test_a_text_without_an_end_is_cut():
 
 
 def test_columns_have_names_where_there_are_several():
-    values = {"question": "why?", "answer": "x " * 100, "score": None, "n": 3, "tags": ["a", 1]}
+    values = {"question": "why?", "answer": "x " * 100, "n": 3, "tags": ["a", 1]}
     lines, _ = lay_out(view(values=values), 60, 30, styled=False)
+    assert "question: why?\n\nanswer:\nx x" in "\n".join(lines)
+    assert "\n\n\nn: 3" not in "\n".join(lines) and "\n\nn: 3" in "\n".join(lines)
     for line in ("question: why?", "answer:", "n: 3", 'tags: ["a", 1]'):
         assert line in lines
 

@@ -110,6 +110,23 @@ def test_files_are_taken_back_one_by_one_the_last_first(ledger):
     assert ledger.record().answers == ()
 
 
+def test_the_last_file_that_counts_is_known_and_taken_back_only_at_its_revision(ledger):
+    assert ledger.last_file() is None
+    add(ledger, ("i1", "cat"), source="first")
+    revision = ledger.record().revision
+    add(ledger, ("i2", "dog"), ("i3", "owl"), source="second")
+    source, answers = ledger.last_file()
+    assert (source, [(each.id, each.label) for each in answers]) == (
+        "second",
+        [("i2", "dog"), ("i3", "owl")],
+    )
+    with pytest.raises(LedgerMoved):
+        ledger.undo(revision=revision)
+    assert len(ledger.record().answers) == 3
+    assert ledger.undo(revision=ledger.record().revision).source == "second"
+    assert ledger.last_file()[0] == "first"
+
+
 def test_annotators_are_told_apart(ledger):
     answers = [Answer("i1", "ann", LABELLED, "cat"), Answer("i1", "bob", DECLINED, "")]
     ledger.add_answers(answers, source="file", revision=0)
