@@ -87,6 +87,7 @@ class Terms:
     grader      what gives a grade: a scorer, a metric
     repetition  what several samples of one item are: "epochs"
     prefix      before the names of columns that hold other grades
+    verdict     a grader that is no column where it always says the same as the first
     """
 
     format: str
@@ -94,6 +95,7 @@ class Terms:
     grader: str = "scorer"
     repetition: str = "repetitions"
     prefix: str = "score_"
+    verdict: str = ""
 
 
 def build_tables(
@@ -431,7 +433,9 @@ class _ScoreLayout(_Layout):
         self.judge = "pred" if words else "score"
         self.columns[self.judge] = pa.string() if words else pa.float64()
         self.others = {
-            f"{self.terms.prefix}{name}": name for name in contents.used_graders if name != chosen
+            f"{self.terms.prefix}{name}": name
+            for name in contents.used_graders
+            if not self._repeats(name)
         }
         for column, name in self.others.items():
             self.columns[column] = pa.string() if name in contents.wordy else pa.float64()
@@ -449,6 +453,15 @@ class _ScoreLayout(_Layout):
                 f"{repeated:,} of {_count(len(self.items), 'item')} {several} several "
                 f"{self.terms.repetition}: {how}, and the output is that of the first"
             )
+
+    def _repeats(self, name: str) -> bool:
+        """Whether a grader is the chosen one, or says no more than that."""
+        if name != self.terms.verdict:
+            return name == self.chosen
+        items = (self.contents.grades[item] for item in self.items)
+        return all(
+            name in grades and grades[name].mean() == grades[self.chosen].mean() for grades in items
+        )
 
     def build_row(self, sample: Sample) -> dict[str, object]:
         row = super().build_row(sample)

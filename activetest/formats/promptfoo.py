@@ -28,7 +28,7 @@ SUFFIXES = (".json",)
 POOL = True
 ANSWERS = True
 
-_TERMS = Terms("promptfoo", sample="result", grader="named score")
+_TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
 _BEGINNING = re.compile(rb'^\s*\{\s*"(evalId|results|version)"\s*:')
 _RESULTS = re.compile(rb'"results"\s*:\s*\{')
 _KEYS = re.compile(rb'"(timestamp|prompts|promptIdx|testIdx)"\s*:')
@@ -87,6 +87,9 @@ def _read_sample(result: Mapping[str, Any], name: str, place: str, provider: str
     score, person = _read_score(result)
     named = result.get("namedScores")
     grades: dict[str, float | str | None] = {"score": None if failed else score}
+    if score is not None and not failed:
+        # Whether all assertions passed: the score is a share of them, or the same.
+        grades["success"] = read_number(result.get("success"))
     if isinstance(named, dict) and not failed:
         grades |= {key: read_grade(value) for key, value in named.items()}
     return Sample(

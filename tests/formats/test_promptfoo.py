@@ -28,6 +28,7 @@ def test_an_item_is_a_test_a_prompt_and_a_provider(write):
             "input": "Greet 0",
             "output": "Hello Ada",
             "score": 1.0,
+            "score_success": 1.0,
             "score_tone": 0.5,
             "provider": "openai:gpt-4o",
             "prompt": "Greet {{name}}",
@@ -38,6 +39,7 @@ def test_an_item_is_a_test_a_prompt_and_a_provider(write):
             "input": "Greet 0",
             "output": "Hello Ada",
             "score": 0.25,
+            "score_success": 0.0,
             "score_tone": None,
             "provider": "echo",
             "prompt": "Greet {{name}}",
@@ -48,6 +50,7 @@ def test_an_item_is_a_test_a_prompt_and_a_provider(write):
             "input": "Greet 1",
             "output": '{"a": 1}',
             "score": 1.0,
+            "score_success": 1.0,
             "score_tone": None,
             "provider": "openai:gpt-4o",
             "prompt": "Greet {{name}}",
@@ -57,9 +60,19 @@ def test_an_item_is_a_test_a_prompt_and_a_provider(write):
     assert logs.read_document(path) == {
         "format": "promptfoo",
         "labels": [],
-        "notes": ["the other named scores are score_tone"],
+        "notes": ["the other named scores are score_success, score_tone"],
         "judge": "score",
     }
+
+
+def test_whether_all_passed_is_a_column_where_the_score_says_more(write):
+    path = write([logs.promptfoo_result(0, score=1), logs.promptfoo_result(1, score=0)])
+    assert "score_success" not in logs.read_rows(path)[0]
+    path = write([logs.promptfoo_result(0, score=1), logs.promptfoo_result(1, score=0.75)])
+    assert [(row["score"], row["score_success"]) for row in logs.read_rows(path)] == [
+        (1, 1),
+        (0.75, 0),
+    ]
 
 
 def test_errors_are_missing_and_failed_assertions_are_wrong(write):
