@@ -17,7 +17,7 @@ _VALUES, _FEWEST = 2**22, 1024
 
 @contextmanager
 def open_table(source: str, *, id: str | None = None) -> Iterator[Files]:
-    """The files of a Parquet, CSV or JSON-lines table; a converted copy is removed afterwards.
+    """The files of a table of any format; a converted copy is removed afterwards.
 
     id  a column that stays text
 

@@ -27,7 +27,7 @@ _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
 
 
-def pool_address(help: str = "Parquet file or folder, CSV, JSON Lines, or an address.") -> Any:
+def pool_address(help: str = "File, folder of Parquet files, or an address.") -> Any:
     """The argument POOL."""
     return Argument(metavar="POOL", help=help)
 

@@ -1,4 +1,4 @@
-"""Pools that are CSV or JSON Lines: a study reads a Parquet file that it converts them to.
+"""Pools of other formats than Parquet: a study reads a Parquet file that it converts them to.
 
 The folder `conversion` holds that file and `source.json`, which states the content that it was
 converted from. It is a cache: a file that has changed is converted again, and so is one whose

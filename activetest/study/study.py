@@ -82,7 +82,7 @@ class Study:
         come, and all draws and labels stay.
 
         Args:
-            pool: A Parquet file, a folder of them, a CSV or JSON-lines file, an address that
+            pool: A Parquet file, a folder of them, a file of another format, an address that
                 pyarrow opens, or a frame: of pandas, Polars, or anything that speaks the Arrow C
                 stream interface; or a file that is open in binary mode. A frame, and what is in
                 an open file, are copied into the study.
