@@ -13,7 +13,7 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
-from activetest.nouns.file_notes import add_file_note
+from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import find_local_path
 from activetest.pool.roles import reject_duplicates, shorten_list
 from activetest.pool.stored_types import find_stored_schema, store_batch
@@ -47,7 +47,7 @@ def to_parquet(source: str, target: str, *, id: str | None = None, note: str = "
     """Convert a file of another format; the target appears whole or not at all.
 
     Column types are found from all rows; ids stay text: 007 is not 7. The target has the note among
-    those of the reader, see nouns.file_notes.
+    those of the reader, see pool.file_notes.
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from activetest.nouns.class_sets import find_sets
-from activetest.nouns.file_notes import read_file_notes
+from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, may_be_feature
 from activetest.pool.schema import Schema

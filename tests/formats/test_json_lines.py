@@ -8,8 +8,8 @@ import pytest
 from activetest.errors import PoolError
 from activetest.formats import find_format, json_lines
 from activetest.nouns.file_head import take_head
-from activetest.nouns.file_notes import read_file_notes
 from activetest.pool import convert
+from activetest.pool.file_notes import read_file_notes
 
 ROWS = [{"id": f"i{k}", "text": 'a "b"\n[{', "p": [k / 10, 1 - k / 10]} for k in range(10)]
 SHAPES = {
