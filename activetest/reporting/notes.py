@@ -406,13 +406,13 @@ def _describe_passes(view: View, rows: Sequence[EstimateRow], headline: Estimate
     if names := dict.fromkeys(row.estimator for row in found if row.lower is not None):
         alone = headline.estimate is None or needs_passes(headline.estimator)
         # Where items are chosen by their scores, they stand beside the headline.
-        beside = view.choices.selection == Selection.TOP and bool(view.log.deterministic.any())
+        top_scores = view.choices.selection == Selection.TOP and bool(view.log.deterministic.any())
         text = (
             f"The intervals of {', '.join(names)} show how far passes of the surrogate lie apart. "
             "They are no confidence intervals: they hold the truth much more rarely than their "
             "level says."
         )
-        notes.append(Note(text, Weight.INVALID if alone or beside else Weight.FACT))
+        notes.append(Note(text, Weight.INVALID if alone or top_scores else Weight.FACT))
     metrics = {(each.name, each.class_name): each for each in view.metrics.values()}
     for row in found:
         estimate = view.value(metrics[row.metric, row.class_name], row.estimator).estimate
