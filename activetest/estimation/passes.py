@@ -23,6 +23,8 @@ from activetest.rounds.fit import list_labelled, make_generator, observe_statist
 
 # Members of a surrogate that draws them; one that has fewer of them shows all it has.
 _MEMBERS = 200
+# Items that show whether a surrogate has learned anything: if not, all classes are alike to it.
+_SHOWN = 100
 # Probabilities of all members at once.
 _NUMBERS = 1 << 23
 
@@ -34,12 +36,14 @@ class Passes:
     sums             (K, T) of each kind
     unknown, known   number of items without and with a label, or the sums of their weights
     statistics       (T,) names
+    informed         whether any pass finds one class more probable than another
     """
 
     sums: PassSums
     unknown: float
     known: float
     statistics: tuple[str, ...]
+    informed: bool = True
 
 
 def check_passes(metric: Metric, cache: PoolView) -> None:
@@ -86,7 +90,9 @@ def sum_passes(evidence: Evidence, cache: PoolView, *, seed: int) -> Passes:
     pieces = cache.chunks(max(_NUMBERS // (_MEMBERS * classes), 1))
     sums = PassSums(*map_reduce(pieces, on_piece, np.add))
     without, having = (measure_items(cache, np.flatnonzero(each)) for each in (unknown, known))
-    return Passes(sums, without, having, tuple(each.name for each in statistics))
+    few = surrogate.beliefs(cache.rows(0, min(cache.size, _SHOWN)), statistics, members).known_draws
+    informed = bool((few != few[..., :1]).any())
+    return Passes(sums, without, having, tuple(each.name for each in statistics), informed)
 
 
 def _sum_box_labels(rows: Rows, evidence: Evidence) -> Array:
@@ -96,7 +102,15 @@ def _sum_box_labels(rows: Rows, evidence: Evidence) -> Array:
 
 
 def add_passes(sample: Sample, metric: Metric, passes: Passes) -> Sample:
-    """The sample of the whole pool, with the sums of the metric's statistics in every pass."""
+    """The sample of the whole pool, with the sums of the metric's statistics in every pass.
+
+    Raises NotEstimable where passes would say of unknown items what nothing has told them.
+    """
+    if sample.unknown and not passes.informed:
+        raise NotEstimable(
+            "the surrogate has learned nothing yet: to every pass all classes are equally probable",
+            "`study.next(10)`",
+        )
     columns = [passes.statistics.index(each.name) for each in metric.statistics]
     certain = 0.0 if sample.certain is None else sample.certain
 

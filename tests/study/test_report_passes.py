@@ -86,6 +86,22 @@ def test_without_a_draw_its_estimate_is_the_one_that_messages_name(begin_study, 
         assert name in shown
 
 
+def test_passes_of_a_surrogate_that_has_learned_nothing_say_nothing(begin_study, label_draws):
+    """Before it is fitted: the first of equal classes would be a number without a doubt."""
+    study = begin_study(**INFORMED, refit="10")
+    label_draws(study, 6)
+    rows = find_rows(report(study), "alt-mas")
+    assert all(row.estimate is None for row in rows.values())
+    assert "has learned nothing yet" in rows["accuracy"].reason
+    label_draws(study, 6)
+    label_draws(study, 2)
+    assert find_rows(report(study), "alt-mas")["accuracy"].estimate is not None
+    forest = {"surrogate": "forest", "refit": "90"}
+    study.update(replace(study.choices, **forest))
+    label_draws(study, 76)
+    assert find_rows(report(study), "alt-mas")["accuracy"].method == "exact"
+
+
 def test_only_estimates_from_draws_are_called_unbiased(top, label_file):
     drawn = set(top.log(top.cache()).rows.tolist())
     spare = next(row for row in range(20, 60) if row not in drawn)
