@@ -135,6 +135,22 @@ def test_inspect_says_what_is_in_a_log_and_the_line_it_gives_works(run, tmp_path
     assert "60" in run("status")
 
 
+def test_another_filter_than_the_first_can_be_the_judge(run, tmp_path):
+    """The first is always wrong here, and the second always right about the answers."""
+    lines = [
+        logs.lm_eval_line(k, filter=name, exact_match=float(is_right(k) == (name == "flexible")))
+        for k in range(ITEMS)
+        for name in ("strict", "flexible")
+    ]
+    logs.write_lines(tmp_path / "samples_t.jsonl", lines)
+    run("init", "samples_t.jsonl", "--judge", "score_exact_match/flexible", "--seed", "1")
+    run("next", "-n", ITEMS, "--show", "input,output", "--output", "batch.csv")
+    answer(tmp_path, lambda item: int(is_right(item)), "output")
+    run("ingest", "labels.csv")
+    estimates = json.loads(run("report", "--metric", "accuracy", "--format", "json"))["estimates"]
+    assert next(each["estimate"] for each in estimates if each["metric"] == "accuracy") == 1
+
+
 def test_inspect_says_what_is_missing_in_a_log_before_scoring(run, tmp_path):
     logs.write_eval(tmp_path / "log.eval", [logs.inspect_sample(k, None) for k in range(3)])
     seen = json.loads(run("inspect", "log.eval", "--format", "json"))
