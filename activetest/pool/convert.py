@@ -17,6 +17,7 @@ from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import find_local_path
 from activetest.pool.roles import reject_duplicates, shorten_list
 from activetest.pool.stored_types import find_stored_schema, store_batch
+from activetest.safe_text import first_line
 
 # The format that needs no conversion.
 _OURS = "parquet"
@@ -133,9 +134,15 @@ def _find_storable(schema: pa.Schema) -> tuple[list[str], str]:
 
 
 def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
-    """Write tables of one schema as row groups of at least 131,072 rows, but for the last."""
+    """Write tables of one schema as row groups of at least 131,072 rows, but for the last.
+
+    Raises PoolError for a value that Parquet cannot hold.
+    """
     first = next(batches)
-    with pq.ParquetWriter(target, first.schema, compression="snappy") as writer:
+    with (
+        _raising_storage_problems(),
+        pq.ParquetWriter(target, first.schema, compression="snappy") as writer,
+    ):
         waiting = [first]
         for table in batches:
             waiting.append(table)
@@ -144,6 +151,18 @@ def write_parquet(batches: Iterator[pa.Table], target: Path) -> None:
                 waiting = []
         if waiting:
             writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
+
+
+@contextmanager
+def _raising_storage_problems() -> Iterator[None]:
+    """Turn what Parquet says of a value into a PoolError."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise PoolError(
+            f"the pool has a value that Parquet cannot hold: {first_line(error)}",
+            hint="correct it, or leave its column out",
+        ) from error
 
 
 def _recognise(path: Path, source: str) -> str:

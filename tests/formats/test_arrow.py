@@ -82,6 +82,14 @@ def test_columns_that_no_pool_holds_are_left_out_and_named(tmp_path):
         convert.to_parquet(str(tmp_path / "p.arrow"), str(tmp_path / "out.parquet"))
 
 
+def test_a_value_that_parquet_cannot_hold_is_an_error(tmp_path):
+    table = pa.table({"pred": [1], "when": pa.array([2**62], pa.timestamp("s"))})
+    write_file(str(tmp_path / "p.arrow"), table)
+    with pytest.raises(PoolError, match="a value that Parquet cannot hold") as caught:
+        convert.to_parquet(str(tmp_path / "p.arrow"), str(tmp_path / "out.parquet"))
+    assert caught.value.hint and not (tmp_path / "out.parquet").exists()
+
+
 @pytest.mark.parametrize("writer", ["file", "stream"])
 def test_a_truncated_or_damaged_file_is_a_named_error_or_a_table(tmp_path, writer):
     """Never a crash: offsets that lead out of a buffer are checked before they are followed."""
