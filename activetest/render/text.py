@@ -223,7 +223,7 @@ def _print_diagram(page: Page, answer: Assessment) -> None:
 def _print_facts(page: Page, facts: Sequence[tuple[str, str]]) -> None:
     if page.edge < _NARROW:
         for name, value in facts:
-            page.print(Text.assemble((f"{name}: ", "dim"), value))
+            page.print(Text.assemble((f"{name}: " if name else "", "dim"), value))
         page.print()
         return
     grid = Grid.grid(padding=(0, 2))
