@@ -78,3 +78,28 @@ def test_numbers_that_are_no_scores_get_no_such_hint(run, place):
     assert code == 2
     assert "the classes are fail, pass" in said
     assert "activetest init" not in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "metric", "labels", "method"),
+    [
+        # A mean of values between 0 and 1 is no share: its variance is far below mean (1 - mean).
+        (("--metric", "mean"), "mean[0,1]", "values", "gamma"),
+        (("--classes", "fail,pass"), "rate[pass]", "verdicts", "korn-graubard"),
+    ],
+)
+def test_a_mean_on_a_scale_has_another_interval_than_a_rate(
+    run, place, settings, metric, labels, method
+):
+    run("init", "answers.parquet", *settings, "--seed", "1")
+    run("next", "--n", "20", "-o", "batch.csv")
+    drawn = {line.split(",")[0] for line in Path("batch.csv").read_text().splitlines()[1:]}
+    lines = Path(f"{labels}.csv").read_text().splitlines()
+    kept = [line for line in lines[1:] if line.split(",")[0] in drawn]
+    Path("some.csv").write_text("\n".join([lines[0], *kept]))
+    run("ingest", "some.csv")
+    code, said = run("report", "--metric", metric, "--format", "json")
+    assert code == 0
+    (row,) = json.loads(said)["estimates"][:1]
+    assert (row["method"], row["n_labeled"]) == (method, 20)
+    assert row["lower"] <= place[labels] <= row["upper"]
