@@ -1,4 +1,4 @@
-"""Samples of EleutherAI's lm-evaluation-harness: what `--log_samples` writes, an object a line.
+"""Samples of EleutherAI's lm-evaluation-harness: what its log_samples writes, an object a line.
 
 A document has a line for each filter of its task. Files of versions before 2025 lack `filter` and
 `metrics` and hold numbers as text.

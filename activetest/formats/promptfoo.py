@@ -1,4 +1,4 @@
-"""Results of promptfoo: what `promptfoo eval --output results.json` writes, version 3."""
+"""Results of promptfoo: the JSON that `promptfoo eval` writes, version 3."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -228,6 +228,7 @@ def test_the_command_reads_what_the_call_says(settings):
 
 # Options about files and formats of the command line itself, which calls have no argument for.
 OF_THE_COMMAND_LINE = {
+    "inspect": {"--format"},
     "report": {"--format", "--verbose"},
     "status": {"--format"},
     "simulate": {"--force", "--format", "--plot"},
@@ -247,7 +248,7 @@ def flags(command: str) -> set[str]:
 def reached(command: str) -> set[str]:
     """The options that the arguments of calls become."""
     calls = [call for call in CALLS.values() if call.command == f"activetest {command}"]
-    calls += [CALLS["Study.open"]] * (command != "simulate")
+    calls += [CALLS["Study.open"]] * (command not in ("inspect", "simulate"))
     found = {each.flag for call in calls for each in call.parameters.values()}
     return (found | {call.ending for call in calls}) - {""}
 
