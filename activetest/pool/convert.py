@@ -22,6 +22,9 @@ from activetest.safe_text import first_line
 # The format that needs no conversion.
 _OURS = "parquet"
 
+# How compressed files begin.
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+
 # Rows written at once.
 ROW_GROUP = 131_072
 
@@ -177,6 +180,9 @@ def _recognise(path: Path, source: str) -> str:
         raise PoolError(
             f"{source} is empty (0 bytes)", hint="give a file with a header and at least one row"
         )
+    for mark, packer in _PACKED.items():
+        if head.start.startswith(mark):
+            raise PoolError(f"{source} is compressed with {packer}", hint="unpack it first")
     if is_utf16(head.start):
         raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
     name = find_format(head, "POOL", "ANSWERS")
