@@ -1,6 +1,7 @@
 """Curves: they are scikit-learn's where all is labelled, and rows of reports elsewhere."""
 
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ from activetest.item_statistics.statistic import Statistic
 from activetest.item_statistics.thresholds import choose_thresholds, find_cells, rate_at
 from activetest.metrics import false_positive_rate, precision, recall
 from activetest.nouns.choices import Choices
-from activetest.nouns.curve import Curve, CurveKind
+from activetest.nouns.curve import MEASURES, Curve, CurveKind
 from activetest.nouns.log import DECLINED, PENDING, Log
 from activetest.nouns.quantity import Quantity
 from activetest.reporting import curves
@@ -306,7 +307,7 @@ def test_without_a_label_every_point_has_a_reason(tmp_path):
     for kind in CurveKind:
         points = None if kind == CurveKind.RELIABILITY else 4
         for point in make_curve(bank, Log.empty(), kind, points=points).list_points():
-            measured = [point[name] for name in point if name in curves.MEASURES[kind]]
+            measured = [point[name] for name in point if name in MEASURES[kind]]
             assert measured == [None] * len(measured) and point["reason"]
             assert point["reliable"] is False and point["n_labeled"] == 0
 
@@ -492,3 +493,51 @@ def test_pools_without_probabilities_have_no_curves(tmp_path):
         for kind in CurveKind:
             with pytest.raises(ChoiceError, match=problem):
                 make_curve(bank, Log.empty(), kind)
+
+
+# --- extremes
+
+
+def make_two_classes(score, **columns) -> dict:
+    return {"id": range(len(score)), "prob_a": 1 - score, "prob_b": score, **columns}
+
+
+SCORES = np.random.default_rng(0).random(150)
+LABELS = (np.random.default_rng(1).random(150) < SCORES).astype(float)
+VISITS = np.where(np.arange(150) < 40, 0, 1 + np.arange(150) % 7)
+EXTREMES = {
+    "one score": (make_two_classes(np.full(40, 0.3)), LABELS[:40], 20, {}),
+    "one score, all labelled": (make_two_classes(np.full(40, 0.3)), LABELS[:40], 40, {}),
+    "three items": (make_two_classes(np.array([0.2, 0.7, 0.8])), np.array([0.0, 1, 0]), 2, {}),
+    "no item of the class": (make_two_classes(SCORES), np.zeros(150), 50, {}),
+    "no other item": (make_two_classes(SCORES), np.ones(150), 50, {}),
+    "scores of 0 and 1": (make_two_classes(SCORES.round()), LABELS, 50, {}),
+    "another class": (make_two_classes(SCORES), np.where(SCORES < 0.2, -1.0, LABELS), 50, {}),
+    "weights of 0": (make_two_classes(SCORES, w=VISITS), LABELS, 50, {"weight": "w"}),
+    "weights of 0, all labelled": (
+        make_two_classes(SCORES, w=VISITS),
+        LABELS,
+        110,
+        {"weight": "w"},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", EXTREMES)
+def test_every_number_is_finite_and_inside_of_its_interval_or_has_a_reason(tmp_path, name):
+    columns, truth, count, roles = EXTREMES[name]
+    pool = build_table(tmp_path, columns, **roles)
+    facts = specification.describe_pool(pool.roles, None, pool)
+    bank = SimpleNamespace(pool=pool, facts=facts)
+    log = play_rounds(pool, truth, (CHOICES, count))
+    declined = set_status(log, range(0, count, 3), DECLINED)
+    for kind, given in product(CurveKind, (log, declined)):
+        points = None if kind == CurveKind.RELIABILITY else 5
+        curve = make_curve(bank, given, kind, points=points, simultaneous=given is log)
+        for point in curve.list_points():
+            for measure in MEASURES[kind]:
+                value, low, high = (point[f"{measure}{end}"] for end in ("", "_lower", "_upper"))
+                assert value is not None or point["reason"]
+                if low is not None:
+                    assert -1e-9 <= low <= value + 1e-9 <= high + 2e-9 <= 1 + 1e-8
