@@ -264,14 +264,14 @@ def test_the_point_at_the_models_own_threshold_is_the_row_of_a_report(tmp_path):
 
 def test_several_classes_have_a_curve_each_against_all_others(tmp_path):
     rng = np.random.default_rng(2)
-    probs = rng.dirichlet([1, 1, 1], 120)
+    probs = rng.dirichlet([1, 1, 1], 60)
     truth = np.array([rng.choice(3, p=row) for row in probs], float)
     names = ("cat", "dog", "=cmd()")
-    columns = {"id": range(120)} | {f"prob_{name}": probs[:, k] for k, name in enumerate(names)}
+    columns = {"id": range(60)} | {f"prob_{name}": probs[:, k] for k, name in enumerate(names)}
     pool = build_table(tmp_path, columns)
     facts = specification.describe_pool(pool.roles, None, pool)
     bank = SimpleNamespace(pool=pool, facts=facts)
-    log = supply_labels(Log.empty(), np.arange(120), truth)
+    log = supply_labels(Log.empty(), np.arange(60), truth)
     code = facts.classes.index("dog")
     found = make_curve(bank, log, "roc", "dog", points=1000)
     _, hits, _ = roc_curve(truth == 1, probs[:, 1], drop_intermediate=False)
@@ -359,11 +359,11 @@ def test_a_simultaneous_band_is_wider_and_less_than_bonferronis(tmp_path):
         ("precision-recall", "precision"),
         ("reliability", "observed"),
     ):
-        settings = {} if kind == "reliability" else {"points": 10}
+        settings = {} if kind == "reliability" else {"points": 6}
         alone = make_curve(bank, log, kind, **settings)
         joint = make_curve(bank, log, kind, simultaneous=True, **settings)
         strict = make_curve(
-            bank, log, kind, choices=replace(CHOICES, level=1 - 0.05 / 24), **settings
+            bank, log, kind, choices=replace(CHOICES, level=1 - 0.05 / 16), **settings
         )
         assert (alone.band, joint.band, joint.level) == ("pointwise", "simultaneous", 0.95)
         assert read(alone, name) == approx(read(joint, name), nan_ok=True)
@@ -430,7 +430,7 @@ def test_curves_never_rise_with_the_threshold(tmp_path):
     bank = make_bank(tmp_path)
     log = play_rounds(bank.pool, bank.truth, *[(CHOICES, 15)] * 3)
     for simultaneous in (False, True):
-        curve = make_curve(bank, log, "roc", points=25, simultaneous=simultaneous)
+        curve = make_curve(bank, log, "roc", points=12, simultaneous=simultaneous)
         assert curve.moved
         for name in ("recall", "false_positive_rate"):
             for end in ("", "_lower", "_upper"):
@@ -472,7 +472,7 @@ def test_points_are_unbiased_before_they_are_made_monotone(tmp_path):
         ("roc", {"points": 1}, "`points` is 1"),
         ("roc", {"points": 1001}, "`points` is 1001"),
         ("roc", {"bins": "10"}, "thresholds, no bins"),
-        ("reliability", {"points": 10}, "bins, no thresholds"),
+        ("reliability", {"points": 6}, "bins, no thresholds"),
         ("reliability", {"bins": "1"}, "whole number from 2 to 100"),
         ("reliability", {"bins": "round"}, "reliability"),
         ("precision-recall", {"class_name": "maybe"}, "no class 'maybe'"),
@@ -533,7 +533,7 @@ def test_every_number_is_finite_and_inside_of_its_interval_or_has_a_reason(tmp_p
     log = play_rounds(pool, truth, (CHOICES, count))
     declined = set_status(log, range(0, count, 3), DECLINED)
     for kind, given in product(CurveKind, (log, declined)):
-        points = None if kind == CurveKind.RELIABILITY else 5
+        points = None if kind == CurveKind.RELIABILITY else 3
         curve = make_curve(bank, given, kind, points=points, simultaneous=given is log)
         for point in curve.list_points():
             for measure in MEASURES[kind]:
