@@ -1,7 +1,7 @@
 """What stands in which table, the same in every format that people read."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from activetest.nouns.group_report import Assessment, Cell
@@ -185,7 +185,15 @@ def tables(report: Report, *, verbose: bool = False) -> list[Table | Matrix]:
         if empty:
             reasons = tuple((matrix.title, matrix.reason) for matrix in empty)
             found.append(Table("", ("no matrix yet", "because"), reasons))
-    return found
+    return [_name_speaker(each) for each in found] if report.judge else found
+
+
+def _name_speaker(table: Table | Matrix) -> Table | Matrix:
+    """The table of a pool whose outputs are a judge's."""
+    if isinstance(table, Matrix):
+        return table
+    headings = ("judge says" if each == RAW else each for each in table.headings)
+    return replace(table, headings=tuple(headings))
 
 
 def strategies(results: Sequence[dict]) -> Table:

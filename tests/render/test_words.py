@@ -158,7 +158,7 @@ HEADLINES = {
     "auroc": "AUROC of {fraud} is",
     "average-precision": "Average precision of {fraud} is",
     "balanced-accuracy": "Balanced accuracy is",
-    "bias": "Bias is",
+    "bias": "Bias of {fraud} is",
     "brier": "Brier score is",
     "calibration-error-squared[10]": "Squared calibration error (10 bins) is",
     "classwise-ece": "Classwise calibration error is",
