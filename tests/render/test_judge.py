@@ -65,8 +65,8 @@ def slope(column: str, value: float | None, corrected: float | None = None, **ch
             (0.01, -0.03, 0.05),
             {},
             "The judge says that 84.0 % of items are pass; people would say 83.0 % (95 % "
-            "confidence: 79.0 % to 87.0 %); judge minus people is 1.0 points (-3.0 to 5.0), no clear "
-            "difference.",
+            "confidence: 79.0 % to 87.0 %); judge minus people is 1.0 points (-3.0 to 5.0), no "
+            "clear difference.",
         ),
         (
             (0.8, 0.8, 0.8),
