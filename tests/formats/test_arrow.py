@@ -116,6 +116,18 @@ def test_a_truncated_or_damaged_file_is_a_named_error_or_a_table(tmp_path, write
     assert failed > 15
 
 
+@pytest.mark.parametrize("writer", ["file", "stream"])
+def test_offsets_that_lead_out_of_their_buffer_are_not_followed(tmp_path, writer):
+    path = tmp_path / "p.arrow"
+    WRITERS[writer](str(path))
+    content = path.read_bytes()
+    offsets = struct.pack("<3i", 0, 1, 2)
+    assert offsets in content
+    path.write_bytes(content.replace(offsets, struct.pack("<3i", 0, 1, 200), 1))
+    with pytest.raises(PoolError, match=r"p\.arrow cannot be read"):
+        convert.to_parquet(str(path), str(tmp_path / "out.parquet"))
+
+
 def test_a_length_that_is_only_claimed_takes_no_memory(tmp_path):
     path = tmp_path / "p.arrows"
     write_stream(str(path))
