@@ -14,8 +14,9 @@ import numpy as np
 
 from activetest.item_statistics import arguments
 from activetest.item_statistics.losses import codes
-from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, take_mean
+from activetest.item_statistics.metric import Facts, Metric, take_mean
 from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.rows import Array, Outputs
 
 # What an approximation of a curve's influence function keeps.

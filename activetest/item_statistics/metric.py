@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from activetest.item_statistics.statistic import Statistic
+from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.rows import Array, Outputs
 
 # A mean below this is what rounding leaves of nothing: less than one item in fifty million. Above
@@ -147,11 +148,6 @@ def divide(above: Array, below: Array) -> Array:
     """(...) above / below; NaN where there is nothing below."""
     there = below > _EMPTY
     return np.where(there, above / np.where(there, below, 1.0), np.nan)[()]
-
-
-def add_to_brackets(name: str, part: str) -> str:
-    """The name with something more in its brackets."""
-    return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"
 
 
 def evaluate(

@@ -24,8 +24,9 @@ from functools import partial
 import numpy as np
 
 from activetest.item_statistics import arguments
-from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, divide, ratio_metric
+from activetest.item_statistics.metric import Facts, Metric, divide, ratio_metric
 from activetest.item_statistics.statistic import Statistic, statistic
+from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.rows import Array
 
 _COUNTS = ("tp", "fp", "fn")

@@ -6,8 +6,9 @@ choose among them (McSherry and Najork 2008): each of them counts in part.
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics import arguments, tops
-from activetest.item_statistics.metric import Facts, Metric, add_to_brackets, ratio_metric
+from activetest.item_statistics.metric import Facts, Metric, ratio_metric
 from activetest.item_statistics.statistic import statistic
+from activetest.nouns.arguments import add_to_brackets
 
 TASK = "classification"
 TITLE = "Precision in the top {}"

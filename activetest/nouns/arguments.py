@@ -126,3 +126,8 @@ def show(value: Any) -> str:
         return reprlib.repr(value)
     except Exception:
         return f"of type {type(value).__name__}"
+
+
+def add_to_brackets(name: str, part: str) -> str:
+    """The name of a metric with more in its brackets, as f-beta[2,cat] of f-beta[2] and cat."""
+    return f"{name[:-1]},{part}]" if name.endswith("]") else f"{name}[{part}]"

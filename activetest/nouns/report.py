@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
 from activetest.nouns.surface_report import SurfaceReport
@@ -104,7 +105,9 @@ class EstimateRow(Measured):
     @property
     def title(self) -> str:
         """The metric with its class: recall[fraud]."""
-        return self.metric if self.class_name is None else f"{self.metric}[{self.class_name}]"
+        if self.class_name is None:
+            return self.metric
+        return add_to_brackets(self.metric, self.class_name)
 
     @property
     def n_eff(self) -> float | None:

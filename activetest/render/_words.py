@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import TypeGuard
 
 from activetest import catalog
+from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.quantity import Measured, Quantity, Saving, SavingKind
 from activetest.nouns.report import Counts, EstimateRow, Gate, Note, Report
 from activetest.safe_text import escape_controls
@@ -214,7 +215,7 @@ def differ(row: EstimateRow) -> str:
 def metric(record: EstimateRow | Gate) -> str:
     """The metric as it is asked for, with its class where it has one."""
     name = record.metric
-    return plain(name if record.class_name is None else f"{name}[{record.class_name}]")
+    return plain(name if record.class_name is None else add_to_brackets(name, record.class_name))
 
 
 def group(row: EstimateRow) -> str:

@@ -317,3 +317,9 @@ def test_exact_numbers_say_whether_every_answer_is_known(row):
     assert words.sentence(row(**exact, n_labeled=40)).endswith("(exact: every answer is known).")
     some = words.sentence(row(**exact, n_labeled=38))
     assert some.endswith("(exact: no further label can change it).")
+
+
+def test_the_class_stands_in_the_brackets_that_a_metric_has(row):
+    for name, title in (("recall", "recall[a]"), ("precision-at-k[50]", "precision-at-k[50,a]")):
+        record = row(metric=name, class_name="a")
+        assert words.metric(record) == record.title == title
