@@ -209,6 +209,10 @@ def test_a_full_disk_behind_standard_output_loses_no_draw(study):
     assert [row["id"] for row in next_batch(study, 1).rows] == drawn
 
 
+# Python itself would write half of a compiled module.
+UNCOMPILED = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def allow(size: int):
     """For a child: no file may grow beyond this size, as on a disk that is full."""
     import resource
@@ -221,7 +225,7 @@ def allow(size: int):
 def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, words):
     label_file(*(f"item-{row},cat" for row in range(40)))
     before = study.ledger.record()
-    done = program(*words, preexec_fn=allow(4096))
+    done = program(*words, preexec_fn=allow(4096), env=UNCOMPILED)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: cannot write ")
     assert done.stdout == ""
@@ -232,7 +236,7 @@ def test_a_disk_that_fills_up_leaves_the_study_as_it_was(study, label_file, word
 @pytest.mark.skipif(os.name != "posix", reason="limits of files are of POSIX")
 def test_a_disk_that_fills_up_during_init_leaves_no_study(folder, write_pool):
     write_pool(folder / "pool.parquet", 2000)
-    done = program("init", "pool.parquet", preexec_fn=allow(4096))
+    done = program("init", "pool.parquet", preexec_fn=allow(4096), env=UNCOMPILED)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: cannot write ")
     assert [path.name for path in folder.iterdir()] == ["pool.parquet"]

@@ -43,11 +43,13 @@ ERRORS = {
     "threshold": Case({"pred": WORDS}, {"threshold": 0.3}, [{"threshold": None}]),
     "classes of values": Case(
         {"p": SHARES},
-        {"outputs": "p", "classes": ["no", "yes"]},
+        {"outputs": "p", "classes": ["no", "yes"], "task": "regression"},
         [{"classes": None}, CLASSES],
     ),
     "positive of values": Case(
-        {"p": SHARES}, {"outputs": "p", "positive": "1"}, [{"positive": None}, CLASSES]
+        {"p": SHARES},
+        {"outputs": "p", "positive": "1", "task": "regression"},
+        [{"positive": None}, CLASSES],
     ),
     "positive of predicted values": Case(
         {"pred": NUMBERS}, {"positive": "1"}, [{"positive": None}]
