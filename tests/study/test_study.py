@@ -190,8 +190,8 @@ def test_a_count_that_makes_no_sense_draws_nothing(face, n):
 def test_next_writes_its_batch_to_a_file_before_it_is_drawn(face, folder):
     with pytest.raises(at.StorageError):
         face.next(3, path=folder / "no" / "batch.csv")
-    with pytest.raises(ChoiceError, match="xlsx"):
-        face.next(3, path="batch.xlsx", format="xlsx")
+    with pytest.raises(ChoiceError, match="docx"):
+        face.next(3, path="batch.xlsx", format="docx")
     assert face.status().counts.drawn == 0
     batch = face.next(3, path="batch.jsonl", format="jsonl")
     assert (folder / "batch.jsonl").read_text() == batch.to_jsonl()
