@@ -14,6 +14,7 @@ import numpy as np
 
 from activetest import catalog
 from activetest.errors import NotEstimable
+from activetest.estimation.averages import list_classes, widen_average
 from activetest.estimation.delta_method import divide_by_answered, linearise_metric
 from activetest.estimation.known_items import (
     find_unknown,
@@ -291,6 +292,7 @@ def build_interval(
         build = partial(build, decides=decides)
     if about is estimate and estimate.draws is None:
         found = include_known(build(restrict_to_open(estimate), level), estimate)
+        found = _widen_average(value, found, build)
     else:
         found = build(about, level)
     scale = _gap_scale(value.metric, value.means) if about is value.means else 1.0
@@ -300,6 +302,15 @@ def build_interval(
     ends = np.clip(ends, *value.possible)
     lower, upper = np.sort(ends).tolist()
     return replace(found, lower=lower, upper=upper)
+
+
+def _widen_average(
+    value: Value, found: Interval, build: Callable[[Estimate, float], Interval]
+) -> Interval:
+    """The interval, made to hold where it is of an average that hides one class in doubt."""
+    if value.metric.averaged is None or found.method == "exact":
+        return found
+    return widen_average(found, list_classes(value.metric, value.means, value.sample), build)
 
 
 def _build_hull(

@@ -70,6 +70,9 @@ class Metric:
                    it: the first is known, so that both have the same interval
     given_shares   given_shares(shares (C,) of items predicted as each class) -> the same metric as
                    a ratio of two means, for one that is such a ratio once these are known
+    averaged       (..., d) means -> (..., C) values of the classes and (..., C) their shares in the
+                   metric, for one that is an average over classes; a class without a value has
+                   NaN and the share 0. None for all others
     """
 
     name: str
@@ -85,6 +88,7 @@ class Metric:
     of_labels: bool = False
     against: "Metric | None" = None
     given_shares: Callable[[Sequence[float]], "Metric"] | None = None
+    averaged: Callable[[Array], tuple[Array, Array]] | None = None
 
     @property
     def title(self) -> str:

@@ -68,12 +68,14 @@ def average(rate: Rate, classes: int, name: str, kind: str = "macro") -> Metric:
     importance = _IMPORTANCE[kind]
     rows = np.array([rate.above, rate.below, importance], float)
     kept = _columns_with_weight(rows)
+    rows = rows[:, [0, *kept]]
     return Metric(
         name,
         tuple(statistic(f"{_COUNTS[k - 1]}:{code}") for k in kept for code in range(classes)),
-        partial(_average_rates, rows[:, [0, *kept]]),
+        partial(_average_rates, rows),
         upper=1.0,
         undefined=rate.empty.format("any class"),
+        averaged=partial(_list_rates, rows),
     )
 
 
@@ -136,11 +138,22 @@ def _columns_with_weight(rows: Array) -> list[int]:
 
 def _average_rates(rows: Array, mean: Array) -> Array:
     """(...) average; rows (3, 1 + S) weights above, below and of a class; mean (..., S * C)."""
+    values, importance = _find_rates(rows, mean)
+    values = np.where(np.isnan(values), 0.0, values)
+    return divide((importance * values).sum(axis=-1), importance.sum(axis=-1))
+
+
+def _list_rates(rows: Array, mean: Array) -> tuple[Array, Array]:
+    """(..., C) rates of the classes and their shares in the average; see Metric.averaged."""
+    values, importance = _find_rates(rows, mean)
+    return values, importance / importance.sum(axis=-1, keepdims=True)
+
+
+def _find_rates(rows: Array, mean: Array) -> tuple[Array, Array]:
+    """(..., C) rates of the classes and what each weighs: nothing where the rate is NaN."""
     counts = mean.reshape(*mean.shape[:-1], rows.shape[1] - 1, -1)
     above, below, importance = (
         row[0] + np.einsum("s,...sc->...c", row[1:], counts) for row in rows
     )
     values = divide(above, below)
-    importance = np.where(np.isnan(values), 0.0, importance)
-    values = np.where(np.isnan(values), 0.0, values)
-    return divide((importance * values).sum(axis=-1), importance.sum(axis=-1))
+    return values, np.where(np.isnan(values), 0.0, importance)

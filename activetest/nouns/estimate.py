@@ -299,5 +299,7 @@ class Increments:
 # With fewer labels of the rarer kind than this, intervals widen their variance: rare large losses
 # may not have been sampled yet.
 RARE = 20
+# Labels above and below a metric of several means that its linear approximation needs.
+FEW = 3
 # The floor from which on a draw of an item weighs little more than a uniform one.
 HIGH_FLOOR = 0.35

@@ -11,7 +11,8 @@ from activetest.nouns.rows import Array
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
 # when the same log leads to other numbers: of all studies until 3, with 4 only where mc-dropout was
-# the surrogate, and with 5 only for estimates of several means without guesses, as by iid.
+# the surrogate, and with 5 only for estimates of several means without guesses, as by iid, and for
+# intervals of averages over classes.
 METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 5, 3, 4, 5
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
@@ -136,7 +137,10 @@ class Round:
 
     @property
     def cut_off(self) -> bool:
-        """Whether its version cut means off before it made a ratio of them, as in precision."""
+        """Whether its version cut means off before it made a ratio of them, as in precision.
+
+        It did not look at every class for itself either, where a metric averages them.
+        """
         return self.methods < _METHODS_OF_RATIOS
 
     @property

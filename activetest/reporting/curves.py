@@ -30,13 +30,13 @@ from activetest.item_statistics.thresholds import (
 )
 from activetest.nouns.choices import Choices
 from activetest.nouns.curve import MEASURES, Curve, CurveKind, CurvePoint
+from activetest.nouns.estimate import FEW
 from activetest.nouns.log import LABELLED, Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.rows import Array
 from activetest.reporting.rows import (
-    FEW,
     HEADLINE,
     count_bought,
     count_known,

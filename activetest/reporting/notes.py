@@ -51,7 +51,7 @@ def write_notes(
     if doubt := annotators.describe_doubt(answers, method):
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
-    notes += _describe_older_rounds(log, _find_ratios(view, rows))
+    notes += _describe_older_rounds(log, _find_ratios(view, rows), _find_averages(view, rows))
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
@@ -205,10 +205,17 @@ def _find_ratios(view: View, rows: Sequence[EstimateRow]) -> list[str]:
     return [name for name in names if name in _OF_LABELS]
 
 
-def _describe_older_rounds(log: Log, ratios: Sequence[str]) -> list[Note]:
+def _find_averages(view: View, rows: Sequence[EstimateRow]) -> list[str]:
+    """Metrics of these rows whose intervals look at every class for itself."""
+    averages = {each.name for each in view.metrics.values() if each.averaged}
+    return list(dict.fromkeys(row.metric for row in rows if row.metric in averages))
+
+
+def _describe_older_rounds(log: Log, ratios: Sequence[str], averages: Sequence[str]) -> list[Note]:
     """That rounds were drawn by an earlier version, which computed other numbers from them.
 
-    ratios are the estimators that make a metric of several means of labels alone.
+    ratios are the estimators that make a metric of several means of labels alone, averages the
+    metrics over classes.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -228,7 +235,15 @@ def _describe_older_rounds(log: Log, ratios: Sequence[str]) -> list[Note]:
             "see the page on methods."
         )
         notes.append(Note(text, Weight.LIMITED))
-    if (older := [each.number for each in log.history if each.cut_off]) and ratios:
+    older = [each.number for each in log.history if each.cut_off]
+    if older and averages:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which hid the "
+            "doubt about a class of which hardly a mistake is known. The intervals of "
+            f"{' and '.join(averages)} may be wider than those that the earlier version reported."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    if older and ratios:
         text = (
             f"{_describe_rounds(older)} drawn by an earlier version of activetest, which cut off "
             "the means behind ratios such as precision at what known labels leave possible. The "

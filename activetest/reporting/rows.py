@@ -19,7 +19,7 @@ from activetest.estimation.view import ANYTIME, FIXED, View, is_model_based
 from activetest.intervals import korn_graubard
 from activetest.intervals.group_t import NEEDS_INSIDE
 from activetest.item_statistics.metric import Metric
-from activetest.nouns.estimate import RARE, Interval
+from activetest.nouns.estimate import FEW, RARE, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
@@ -27,8 +27,6 @@ from activetest.nouns.report import EstimateRow
 HEADLINE = "doubly-robust"
 # Kinds of intervals that hold at one look at best.
 _ONE_LOOK = ("fixed", "posterior")
-# Labels above and below a metric of several means that its linear approximation needs.
-FEW = 3
 # Draws from which on coverage was measured, and degrees of freedom that the variance needs: where a
 # few losses make most of it, it has fewer.
 _DRAWS, _FREEDOM = 50, 6

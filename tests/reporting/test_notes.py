@@ -443,14 +443,17 @@ def test_how_to_add_a_group_names_those_there_are():
 
 
 def test_rounds_of_earlier_versions_are_named():
-    def older(*methods, surrogate: str = "agreement", ratios: tuple[str, ...] = ()) -> str:
+    def older(
+        *methods, surrogate: str = "agreement", ratios: tuple[str, ...] = (), averages=()
+    ) -> str:
         empty = np.empty(0)
         history = [
             Round(k, empty, empty, {"surrogate": surrogate}, {}, (), (), empty, empty, empty, (),
                   methods=each)
             for k, each in enumerate(methods, 1)
         ]  # fmt: skip
-        return texts_of(notes._describe_older_rounds(SimpleNamespace(history=history), ratios))
+        log = SimpleNamespace(history=history)
+        return texts_of(notes._describe_older_rounds(log, ratios, averages))
 
     now = METHODS
     assert older() == older(now, now) == older(now, now, surrogate="mc-dropout") == ""
@@ -462,7 +465,10 @@ def test_rounds_of_earlier_versions_are_named():
     cut = older(4, now, ratios=("iid", "lure"))
     assert cut.startswith("Round 1 was drawn by an earlier version")
     assert "values of iid and lure are the plain ratios now" in cut
-    assert older(now, ratios=("iid",)) == ""
+    assert older(now, ratios=("iid",), averages=("balanced-accuracy",)) == ""
+    hidden = older(3, 4, now, averages=("balanced-accuracy", "f1[macro]"))
+    assert hidden.startswith("Rounds 1 to 2 were drawn by an earlier version")
+    assert "intervals of balanced-accuracy and f1[macro] may be wider" in hidden
     changed = older(3, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
     assert "dropped half of its units, not a fifth" in changed
