@@ -235,7 +235,7 @@ class LabellingSession:
         id, was_recorded = self._history.pop()
         if not was_recorded:
             self._skipped = [each for each in self._skipped if each != id]
-            self._queue = [id] + [each for each in self._queue if each != id]
+            self._return_to(id, self._find_own_answer(id))
             return True
         known = self._find_own_answer(id)
         if known is not None and self._take_back(known):

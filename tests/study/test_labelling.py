@@ -145,6 +145,19 @@ def test_items_that_somebody_answers_meanwhile_are_left_out(study):
     assert (session.item.id, session.answered, session.total) == (ids[3], 3, 4)
 
 
+def test_undo_returns_to_a_skipped_item_that_somebody_has_answered_meanwhile(study):
+    given = open_study(study)
+    ids = given.next(2).ids
+    session = given.label()
+    session.skip()
+    given.label(annotator="bob").answer("cat")
+    session.answer("dog")
+    assert (session.item, session.answered, session.total) == (None, 2, 2)
+    assert session.undo() and session.item.id == ids[1]
+    assert session.undo() and session.item.id == ids[0]
+    assert (session.answered, session.total) == (0, 2)
+
+
 def test_a_second_window_of_one_annotator_is_noticed(study):
     given = open_study(study)
     session, other = given.label(3, annotator="ann"), given.label(annotator="ann")
