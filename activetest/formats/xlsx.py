@@ -198,9 +198,9 @@ def _check_parts(content: bytes, name: str) -> None:
                     f"{name} unpacks to more than {_UNPACKED // 2**20} MiB, or {_PARTS:,} parts",
                     "keep ids and labels in a workbook of their own, or save it as CSV",
                 )
+            # A part may be called anything, and XML may be UTF-16.
             for part in parts:
-                if part.filename.endswith((".xml", ".rels", ".vml")):
-                    _reject_types(archive, part, name)
+                _reject_types(archive, part, name)
     except LabelError:
         raise
     except Exception as error:  # Zip files are damaged in many ways.
@@ -212,6 +212,7 @@ def _reject_types(archive: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) ->
     end = b""
     with archive.open(part) as file:
         while block := file.read(_BLOCK):
+            block = block.replace(b"\0", b"")
             if b"<!DOCTYPE" in end + block or b"<!ENTITY" in end + block:
                 raise LabelError(f"{name}: {part.filename!r} declares types of its own", _RESAVE)
             end = block[-8:]

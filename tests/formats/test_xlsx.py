@@ -163,6 +163,13 @@ def test_entities_are_refused(part):
         read(change_parts(write(), {part: far}))
 
 
+def test_entities_are_refused_in_every_spelling_and_under_every_name():
+    text = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
+    for part, encoding in (("xl/workbook.xml", "utf-16"), ("xl/worksheets/sheet1.part", "utf-8")):
+        with pytest.raises(LabelError, match="declares types of its own"):
+            read(change_parts(write(), {part: text.encode(encoding)}))
+
+
 def test_sheets_are_not_believed_about_their_size(monkeypatch):
     wide = replace_in_sheet(write(), b'<dimension ref="A1:F4"', b'<dimension ref="A1:XFD1048576"')
     assert len(read(wide)) == 3
