@@ -93,7 +93,9 @@ def _find_delimiter(path: Path) -> str:
     preferred = _DELIMITERS.get(head.suffix)
     if preferred and len(_split_header(beginning, preferred)) != 1:
         return preferred
-    delimiter = max(",", "\t", key=lambda each: len(_split_header(beginning, each)))
+    # Where the header is one column either way, the name decides: the first of the most is taken.
+    usual = ("\t", ",") if preferred == "\t" else (",", "\t")
+    delimiter = max(usual, key=lambda each: len(_split_header(beginning, each)))
     header = _split_header(beginning, delimiter)
     for character, word in _OTHER_DELIMITERS.items():
         if len(header) == 1 and character in header[0]:

@@ -32,6 +32,7 @@ def test_the_name_does_not_matter(tmp_path, name, delimiter):
 
 
 def test_where_commas_and_tabs_both_fit_the_name_decides(tmp_path):
+    assert convert_text(tmp_path, "p.tsv", "pred\na, b\nc\n") == {"pred": ["a, b", "c"]}
     content = "id\ta, b\tpred\n1\t2\t3\n"
     assert list(convert_text(tmp_path, "p.tsv", content)) == ["id", "a, b", "pred"]
     assert list(convert_text(tmp_path, "p.txt", content)) == ["id", "a, b", "pred"]
