@@ -68,10 +68,10 @@ def measure_slopes(
     gap      of an item, from its outputs and label
     columns  (D + B,) values of drawn and then of supplied items; NaN where there is none
     """
-    found = {
-        name: _measure_slope(_weigh_gaps(evidence, metric, gap), values, level)
-        for name, values in columns.items()
-    }
+    if not columns:
+        return {}
+    gaps = _weigh_gaps(evidence, metric, gap)
+    found = {name: _measure_slope(gaps, values, level) for name, values in columns.items()}
     values = np.array([each.p_value for each in found.values() if each.p_value is not None])
     corrected = iter(correct_for_many(values).tolist())
     return {

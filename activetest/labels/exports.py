@@ -11,7 +11,7 @@ from activetest.labels import files
 from activetest.labels.files import Edit, Label, merge_repeated, parse_row
 from activetest.labels.values import write_value
 from activetest.nouns.answer_fields import FIELDS
-from activetest.nouns.file_head import FileHead
+from activetest.nouns.file_head import take_head
 
 # Bytes of a file that tell its format: the first task of an export may hold a long text.
 _LOOKED_AT = 2**20
@@ -53,7 +53,7 @@ def parse_content(
 
 def find_answer_format(content: bytes, name: str) -> str | None:
     """The format of a file of answers; None for our own CSV, and for what is none."""
-    return find_format(FileHead(name, content[:_LOOKED_AT], len(content)), "ANSWERS")
+    return find_format(take_head(content, name, _LOOKED_AT), "ANSWERS")
 
 
 def _parse(

@@ -13,7 +13,7 @@ class FileHead:
     """What is known of a file before it is read.
 
     name   as the user gave it, for messages; its ending is a hint and no more
-    start  its first 65,536 bytes, or all of it
+    start  its first bytes, 65,536 unless more are needed, or all of it
     size   of the whole file, in bytes
     path   where it is, for formats that tell by the end of a file; None where it is no file
     """
@@ -61,6 +61,6 @@ def read_head(path: Path, name: str | None = None) -> FileHead:
         return FileHead(name or str(path), file.read(LENGTH), path.stat().st_size, path)
 
 
-def take_head(content: bytes, name: str) -> FileHead:
-    """The head of a file whose content is in memory."""
-    return FileHead(name, content[:LENGTH], len(content))
+def take_head(content: bytes, name: str, length: int = LENGTH) -> FileHead:
+    """The head of a file whose content is in memory: so many bytes of it."""
+    return FileHead(name, content[:length], len(content))

@@ -31,7 +31,7 @@ from activetest.item_statistics.thresholds import (
 from activetest.nouns.choices import Choices
 from activetest.nouns.curve import MEASURES, Curve, CurveKind, CurvePoint
 from activetest.nouns.estimate import FEW
-from activetest.nouns.log import LABELLED, Log
+from activetest.nouns.log import Log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import EstimateRow
@@ -330,13 +330,6 @@ def make_monotone(quantities: Sequence[Quantity]) -> tuple[list[Quantity], Array
     return found, np.array(moved, bool)
 
 
-def _count_labels(log: Log, cells: Array, count: int) -> Array:
-    """(count,) labels that are known of each cell."""
-    drawn, supplied = log.status == LABELLED, log.supplied_status == LABELLED
-    rows = np.concatenate([log.rows[drawn], log.supplied_rows[supplied]])
-    return np.bincount(cells[rows], minlength=count)
-
-
 # --- bins
 
 
@@ -368,7 +361,8 @@ def _estimate_reliability(
     rows = estimate_groups(view, [metric], cut.group_names, FIXED, simultaneous=simultaneous)
     mass = np.concatenate([cache.rows(*piece).mass for piece in cache.chunks()])
     weights, sums = np.bincount(cells, mass), np.bincount(cells, mass * scores)
-    sizes, labelled = np.bincount(cells), _count_labels(log, cells, len(there))
+    sizes = np.bincount(cells)
+    labelled = np.bincount(cells[list_labelled(log)[0]], minlength=len(there))
     # Single precision, written with as few digits as tell the edges apart.
     written = [float(str(edge)) for edge in edges]
     nothing = Quantity(None, None, None, choices.level, "none")

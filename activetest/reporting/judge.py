@@ -14,7 +14,7 @@ from activetest.pool.schema import Schema
 from activetest.reporting import rows
 from activetest.reporting.rows import HEADLINE
 
-# {name of the metric: what it is for a judge}
+# The metric whose values are the gap between the judge and people.
 _BIAS = "bias"
 
 
