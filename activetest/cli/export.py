@@ -65,7 +65,7 @@ def export(
     ] = None,
     format: Annotated[
         str | None,
-        Option("--format", metavar="FORMAT", help="With --curve: csv or json."),
+        Option("--format", metavar="csv|json", help="With --curve: as CSV or as JSON."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Let -o replace a file that is there.")] = False,
     study: options.Folder = None,

@@ -97,6 +97,19 @@ def load_command(name: str) -> Any:
     return typer.main.get_command(app)
 
 
+def _find_commands(context: Any, flag: str) -> list[str]:
+    """The other commands that have this option."""
+    if (above := context.parent) is None:
+        return []
+    names = [each for each in above.command.list_commands(above) if each != context.command.name]
+    found = {each: above.command.get_command(above, each) for each in names}
+    return [
+        each
+        for each, command in found.items()
+        if any(flag in parameter.opts for parameter in command.params)
+    ]
+
+
 def explain_usage(error: Any) -> tuple[str, str]:
     """The problem and the hint of what the parser refuses."""
     command = error.ctx.command_path if error.ctx else "activetest"
@@ -107,6 +120,8 @@ def explain_usage(error: Any) -> tuple[str, str]:
         known = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}? {see}" if close else see
+        if elsewhere := _find_commands(error.ctx, name):
+            hint = f"{name} is an option of {' and '.join(elsewhere)}; {see}"
         return f"No such option: {name}", hint
     if problem := _explain_number(error):
         return problem, see

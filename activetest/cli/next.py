@@ -13,6 +13,8 @@ from activetest.errors import ChoiceError
 # As those of the library, which waits for nothing here.
 FORMATS = ("csv", "jsonl", "label-studio", "argilla", "xlsx")
 _BINARY = ("xlsx",)
+# Tools that show a task and nothing else.
+_TOOLS = ("label-studio", "argilla")
 EXAMPLES = (
     "activetest next -n 20 --show text -o batch.csv",
     "activetest next -n 20 --show text --format label-studio -o tasks.json",
@@ -93,6 +95,8 @@ def next_items(
         streams.write(batch.to(format))
     summary = to_commands(batch.summary())
     streams.say(summary + (f", written to {file}" if batch.rows and file else ""))
+    if batch.rows and not columns and format in _TOOLS:
+        streams.say("these tasks show ids alone: --show COLUMN adds what annotators should see")
 
 
 COMMAND = next_items

@@ -236,7 +236,8 @@ def _hint_outputs(table: pa.Schema) -> str:
             return f"`outputs={name!r}` reads it as the probabilities of all classes"
     return (
         "name them prob (a list), prob_<class>, score or pred, or say `outputs=column`; "
-        'for one probability of a class, add `task="classification"`'
+        'for one probability of a class, add `task="classification"`; for what a judge says of '
+        "the outputs, say `judge=column`"
     )
 
 

@@ -9,6 +9,7 @@ import pyarrow.types as kinds
 
 from activetest.nouns.choices import ColumnChoices
 from activetest.pool.columns import read_numbers
+from activetest.pool.file_notes import read_file_notes
 from activetest.pool.files import BATCH
 from activetest.pool.groups import JOIN
 from activetest.pool.roles import (
@@ -39,10 +40,21 @@ def suggest_roles(pool: "Pool", choices: ColumnChoices) -> tuple[str, ...]:
     """Sentences about columns that may have another role than by convention."""
     return (
         *_suggest_task(pool, choices),
+        *_suggest_judge(pool, choices),
         *_suggest_id(pool, choices),
         *_suggest_weight(pool, choices),
         *_suggest_groups(pool),
     )
+
+
+def _suggest_judge(pool: "Pool", choices: ColumnChoices) -> list[str]:
+    """Where the outputs are what a log calls a grade."""
+    name = read_file_notes(pool.files.schema.metadata).judge
+    if choices.judge or name is None or name not in pool.schema.outputs:
+        return []
+    return [
+        f"{name!r} is a grade of each output: `judge={name!r}` asks what people would say of it"
+    ]
 
 
 def _suggest_task(pool: "Pool", choices: ColumnChoices) -> list[str]:

@@ -179,7 +179,9 @@ def sentence(record: EstimateRow | Gate) -> str:
 
 def raw(row: EstimateRow) -> str:
     """What the estimate would be if the model's outputs were the labels; as precise as it is."""
-    return figure(row.raw, half_width(row.quantity))
+    if (doubt := half_width(row.quantity)) is None and row.raw is not None:
+        return f"{row.raw:.3g}"
+    return figure(row.raw, doubt)
 
 
 def metric_title(record: EstimateRow | Gate) -> str:

@@ -5,18 +5,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from activetest.nouns.group_report import Assessment
+from activetest.nouns.inspection import Inspection
 from activetest.nouns.report import Counts, EstimateRow, Note, Report, count_verdicts
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.render import (
     _assessment,
     _extent,
     _gates,
+    _inspection,
     _judge,
     _judge_tables,
     _surface,
     _tables,
 )
 from activetest.render import _words as words
+from activetest.safe_text import escape_controls
 
 ABRIDGED = True
 
@@ -92,6 +95,20 @@ def status(counts: Counts, coming: str = "") -> str:
     standing = _tables.Table("", ("", ""), tuple(words.standing(counts)))
     parts = [_join(_write_table(standing))] + ([_escape(coming)] if coming else [])
     return "\n\n".join(parts) + "\n"
+
+
+def inspection(found: Inspection) -> str:
+    """What a file holds: its columns, what they allow, and how to go on."""
+    parts = [_Part(f"## {_escape(_inspection.sentence(found))}")]
+    if found.columns:
+        parts.append(_write_table(_inspection.columns(found)))
+    if facts := _inspection.facts(found):
+        parts.append(_write_list(f"{name}: {value}" if name else value for name, value in facts))
+    parts += [_Part(_escape(line)) for line in _inspection.ending(found) if line]
+    if found.create:
+        # An indented block, as it is typed.
+        parts.append(_Part(f"    {escape_controls(found.create)}"))
+    return "\n\n".join(map(_join, parts)) + "\n"
 
 
 def simulation(results: Sequence[dict]) -> str:

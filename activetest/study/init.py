@@ -70,7 +70,7 @@ from activetest.study.settings import (
 )
 from activetest.study.stored import StoredStudy, creating_study, write_study
 
-_CONVERTED = "{} is read as Parquet: the study converts it, and again when it has changed"
+CONVERTED = "the study keeps a copy of the file as Parquet, and makes a new one when it changes"
 # Temporary folders of earlier versions.
 _UNFINISHED = re.compile(rf"\.({CACHE}|{POOL})-[a-z0-9_]{{4,8}}")
 # The setting and the key in study.toml of every auxiliary file.
@@ -162,7 +162,7 @@ def init(
             notices += auxiliary.check_unused_files(built, pool, **given.files)
             notices += provenance.describe_unavailable(built)
             if source.place and not source.frame:
-                notices += (_CONVERTED.format(source.name),)
+                notices += (CONVERTED,)
             address = source.frame.address if source.frame else source.name
             entries = _pool_entries(address, pool, built, files, study, named)
             if study and not dry_run:

@@ -32,7 +32,7 @@ from activetest.pool.schema import Schema
 from activetest.safe_text import mask_secrets
 from activetest.sampling.label_source import read_label_source
 from activetest.study.folder import find_study
-from activetest.study.init import init
+from activetest.study.init import CONVERTED, init
 
 # Bytes of a file that is read for its labels.
 _LARGEST = 2**28
@@ -149,8 +149,7 @@ def _try_study(
             return seen, error
     schema = setup.schema
     metrics, lacking = _list_metrics(schema)
-    converted = {each for each in setup.notices if "is read as Parquet" in each}
-    shown = [each for each in setup.notices if each not in converted and not _is_of_columns(each)]
+    shown = [each for each in setup.notices if each != CONVERTED and not _is_of_columns(each)]
     return (
         replace(
             seen,
@@ -198,6 +197,8 @@ def _list_metrics(schema: Schema) -> tuple[tuple[str, ...], tuple[Lacking, ...]]
         if (written := _write_metric(name, facts)) is not None:
             allowed.append(written)
         elif needs := _find_needs(name, facts):
+            if schema.kind == "score" and needs == _TASKS["regression"]:
+                needs += ', or `task="regression"`, which reads the score as one'
             lacking.setdefault(needs, []).append(name)
     groups = (Lacking(tuple(names), needs) for needs, names in lacking.items())
     return tuple(allowed), tuple(groups)
@@ -229,7 +230,9 @@ def _find_needs(name: str, facts: Facts) -> str | None:
         for names in combinations(changes, number):
             more = dict(chain.from_iterable(changes[each].items() for each in names))
             if _write_metric(name, replace(facts, **more)) is not None:
-                return " and ".join(_NEEDS[each] for each in names)
+                # One class is too few for some; for others there are too many.
+                needs = _NEEDS | ({"two": "fewer classes"} if size > 2 else {})
+                return " and ".join(needs[each] for each in names)
     return None
 
 

@@ -55,11 +55,17 @@ def check_columns(schema: Schema, study: StoredStudy) -> bool:
     named = [name for name in changed if name in ("id", "classes")]
     if named and study.ledger.record().supplied:
         raise _cannot_change(named[0], stored, "the first labels")
-    other = any(
-        getattr(schema, name) != getattr(stored, name)
+    other = [
+        name
         for name in ("task", "kind", "positive", "judge")
-    )
-    return bool(changed) or other
+        if getattr(schema, name) != getattr(stored, name)
+    ]
+    if {"task", "kind"} & set(other) and has_rounds(study):
+        raise ChoiceError(
+            "the outputs cannot be read in another way after the first draw",
+            hint="start another study: `Study.create(pool, folder)`",
+        )
+    return bool(changed or other)
 
 
 def kept_columns(

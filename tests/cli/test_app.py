@@ -380,3 +380,15 @@ def test_a_file_that_is_no_batch_is_replaced_by_force_only(folder, write_pool, c
     for path in ("pool.parquet", ".activetest/ledger.db", ".activetest/new.csv"):
         assert main(["next", "-o", path, "--force"]) == 2
         assert f"error: {path} is " in capsys.readouterr().err
+
+
+def test_an_option_of_another_command_is_named(study, capsys):
+    assert main(["report", "--curve", "roc"]) == 2
+    assert "--curve is an option of export;" in capsys.readouterr().err
+
+
+def test_tasks_without_a_text_are_pointed_out(study, capsys):
+    assert main(["next", "-n", "2", "--format", "label-studio"]) == 0
+    assert "--show COLUMN adds what annotators should see" in capsys.readouterr().err
+    assert main(["next", "--format", "label-studio", "--show", "id"]) in (0, 2)
+    assert "--show COLUMN adds" not in capsys.readouterr().err

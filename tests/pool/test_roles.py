@@ -1,6 +1,7 @@
 """Whoever does what a hint about columns says succeeds; each that names a setting is tried."""
 
 import ast
+import json
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,12 +26,14 @@ WIDE = {"prob_0": [0.25] * ROWS, "prob_1": [0.75] * ROWS}
 class Case(NamedTuple):
     """Columns beside ids, the settings that are wrong, and each way to do what the hint says.
 
+    graded is the column that a log calls a grade.
     Settings that are None are left out; those that begin with * rename a column.
     """
 
     columns: dict[str, Any]
     wrong: dict[str, Any]
     ways: list[dict[str, Any]]
+    graded: str | None = None
 
 
 CLASSES = {"task": "classification"}
@@ -106,6 +109,7 @@ ERRORS = {
 NOTICES = {
     "values that may be probabilities": Case({"p": SHARES}, {"outputs": "p"}, [CLASSES]),
     "predictions that may be": Case({"pred": SHARES}, {}, [{"*pred": "score"}]),
+    "a grade": Case({"score": SHARES}, {}, [{"judge": "score"}], graded="score"),
     "id": Case({"pred": WORDS, "customer": IDS, "id": None}, {}, [{"id": "customer"}]),
     "weight": Case({"pred": WORDS, "weight": NUMBERS}, {}, [{"weight": "weight"}]),
     "group": Case({"pred": WORDS, "region": WORDS}, {}, [{"groups": ["region"]}]),
@@ -116,7 +120,8 @@ NOTICES = {
 def write(folder: Path, case: Case, names: dict[str, str] | None = None) -> Path:
     columns = {"id": IDS} | case.columns
     table = {(names or {}).get(name, name): each for name, each in columns.items() if each}
-    pq.write_table(pa.table(table), folder / "pool.parquet")
+    notes = {"activetest": json.dumps({"judge": case.graded})} if case.graded else None
+    pq.write_table(pa.table(table, metadata=notes), folder / "pool.parquet")
     return folder / "pool.parquet"
 
 

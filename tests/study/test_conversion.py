@@ -75,7 +75,7 @@ def test_a_conversion_is_inside_the_study_and_nothing_beside_the_pool(folder, na
     assert parts(folder) == sorted([name, "pool.csv.parquet"])
     done = init(name, seed=1)
     assert done.uri == name and done.fingerprint == tried.fingerprint
-    assert f"{name} is read as Parquet" in " ".join(done.notices)
+    assert "copy of the file as Parquet" in " ".join(done.notices)
     assert parts(folder) == sorted([".activetest", name, "pool.csv.parquet"])
     assert Path("pool.csv.parquet").read_text() == "mine"
     study = StoredStudy.open()

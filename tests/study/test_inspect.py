@@ -272,3 +272,28 @@ def test_nothing_in_a_file_reaches_the_terminal_as_it_is(place, capsys):
     shown = look(capsys, "pool.parquet")
     assert "\x1b" not in shown and "\x07" not in shown and "\\x1b[2J" in shown
     json.loads(look(capsys, "pool.parquet", "--format", "json"))
+
+
+def test_the_mean_of_a_score_takes_another_reading_of_it(tmp_path):
+    pq.write_table(pa.table(COLUMNS), tmp_path / "pool.parquet")
+    found = at.inspect(tmp_path / "pool.parquet")
+    needs = next(each.needs for each in found.lacking if "mean" in each.metrics)
+    assert '`task="regression"`, which reads the score as one' in needs
+    again = at.Study.create(tmp_path / "pool.parquet", tmp_path / "study", task="regression")
+    again.change(metric="mean")
+
+
+def test_too_many_classes_are_not_called_too_few(tmp_path):
+    names = [f"class-{row}" for row in range(150)]
+    pq.write_table(pa.table({"id": names, "pred": names}), tmp_path / "pool.parquet")
+    found = at.inspect(tmp_path / "pool.parquet")
+    needs = next(each.needs for each in found.lacking if "kappa" in each.metrics)
+    assert needs == "fewer classes"
+
+
+def test_markdown_says_what_the_text_says(tmp_path, capsys):
+    pq.write_table(pa.table(COLUMNS), tmp_path / "pool.parquet")
+    assert app.main(["inspect", str(tmp_path / "pool.parquet"), "--format", "markdown"]) == 0
+    page = capsys.readouterr().out
+    assert "| score | number | probability of 1 |" in page
+    assert f"    activetest init {tmp_path}/pool.parquet" in page

@@ -192,3 +192,13 @@ def test_brackets_in_the_positive_verdict_are_refused(folder):
     pq.write_table(pa.table({"id": ["a", "b"], "said": ["[[A]]", "[[B]]"]}), "pool.parquet")
     with pytest.raises(ChoiceError, match="has brackets"):
         at.Study.create("pool.parquet", "study", judge="said")
+
+
+def test_a_verdict_is_not_read_in_another_way_after_the_first_draw(tmp_path):
+    ids = [f"item-{row}" for row in range(40)]
+    pool = pa.table({"id": ids, "score": [0.0, 1.0] * 20})
+    study = at.Study.create(pool, tmp_path / "study")
+    study.next(3)
+    with pytest.raises(ChoiceError, match="in another way after the first draw"):
+        study.change(judge="score")
+    assert at.Study.open(tmp_path / "study").next().repeated
