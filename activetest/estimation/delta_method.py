@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from activetest.errors import NotEstimable
-from activetest.item_statistics.metric import Metric
+from activetest.item_statistics.metric import Metric, divide
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
 
@@ -36,7 +36,7 @@ def linearise_metric(
     if answered and not (sample.counted.any() or means.exact or means.draws is not None):
         raise NotEstimable("none of the drawn items here has a label", hint="`study.next(10)`")
     at = float(metric.smooth(mean))
-    slope = np.ones(1) if len(mean) == 1 else metric.gradient(mean)
+    slope = np.ones(1) if len(mean) == 1 else _find_slope(metric, mean)
     if not (np.isfinite(at) and np.isfinite(slope).all()):
         raise NotEstimable(
             metric.undefined or "it is not defined for these labels", "`study.next(10)`"
@@ -63,6 +63,18 @@ def linearise_metric(
         exact=exact,
     )
     return linear if draws is not None else _add_model_variance(linear, sample, slope, mean, doubt)
+
+
+def _find_slope(metric: Metric, mean: Array) -> Array:
+    """(d,) derivative of the metric's map at the means: of a ratio of means without rounding.
+
+    The rounding of differences would pass for pulls of labels that cannot change it.
+    """
+    if metric.ratio is None or len(metric.statistics) < len(mean):
+        return metric.gradient(mean)
+    above, below = np.array(metric.ratio)
+    pull = above[1:] - float(metric.smooth(mean)) * below[1:]
+    return divide(pull, below[0] + mean @ below[1:])
 
 
 def _add_model_variance(

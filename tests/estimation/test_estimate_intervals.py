@@ -85,6 +85,20 @@ def test_a_metric_of_classes_has_the_interval_of_its_range(pool, truth, name, me
     assert interval.lower < interval.upper
 
 
+def test_rounding_is_no_label_that_lowers_a_rate(pool):
+    """Labels are what is predicted: no false alarm is seen, so specificity is not reliable."""
+    truth = pool.rows(0, SIZE).outputs.pred.astype(float)
+    for seed in range(10):
+        log = play_rounds(pool, truth, (CLASSES, 15), (CLASSES, 15), seed=seed)
+        rate, opposite = (
+            estimate_metric(pool, log, CLASSES, name)
+            for name in ("specificity[dog]", "false-positive-rate[dog]")
+        )
+        assert rate.estimate.minority_count == opposite.estimate.minority_count == 0
+        found, other = (estimate.build_interval(each, 0.95) for each in (rate, opposite))
+        assert (found.lower, found.upper) == (approx(1 - other.upper), approx(1 - other.lower))
+
+
 @pytest.mark.parametrize("name", ["rmse", "mae", "bias"])
 def test_a_metric_of_values_has_gamma_limits(values, name):
     one = estimate_metric(values[0], drawn(*values, VALUES, 15, 15), VALUES, name)
