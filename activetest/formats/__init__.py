@@ -36,6 +36,8 @@ as JSON, of which all but the format may be missing:
      "classes": {column: [name, ...]}}
 """
 
+from collections.abc import Iterator
+
 from activetest import catalog
 from activetest.nouns.file_head import FileHead
 
@@ -47,13 +49,18 @@ def find_format(head: FileHead, *what: str) -> str | None:
 
     what  POOL or ANSWERS, or both: what may be read from it; default: POOL
     """
+    return next(list_formats(head, *what), None)
+
+
+def list_formats(head: FileHead, *what: str) -> Iterator[str]:
+    """All formats that recognise a file, the most specific first; what as for find_format."""
     names = [
         name
         for name in catalog.names(FAMILY)
         if any(catalog.fact(FAMILY, name, each) for each in what or ("POOL",))
     ]
     names.sort(key=lambda name: -(catalog.fact(FAMILY, name, "PRECEDENCE") or 0))
-    return next((name for name in names if catalog.load(FAMILY, name).recognise(head)), None)
+    return (name for name in names if catalog.load(FAMILY, name).recognise(head))
 
 
 def find_suffixes(what: str = "POOL") -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Pools of other formats become Parquet, once, so that everything after reads one format."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from activetest import atomic, catalog
 from activetest.errors import PoolError
-from activetest.formats import FAMILY, find_format, find_suffixes
+from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
 from activetest.pool.file_notes import add_file_note
@@ -47,20 +47,52 @@ def needs_conversion(uri: str) -> bool:
     return Path(uri).suffix.lower() in set(find_suffixes()) - {".parquet"}
 
 
-def to_parquet(source: str, target: str, *, id: str | None = None, note: str = "") -> None:
+def to_parquet(
+    source: str,
+    target: str,
+    *,
+    id: str | None = None,
+    note: str = "",
+    columns: Collection[str] = (),
+) -> None:
     """Convert a file of another format; the target appears whole or not at all.
 
     Column types are found from all rows; ids stay text: 007 is not 7. The target has the note among
     those of the reader, see pool.file_notes.
+
+    columns  that a study reads. It may have been made when the file's format was not known yet: a
+             general format serves that gives them where the file's own does not
+
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """
     path = check_source(source)
-    tables = catalog.load(FAMILY, _recognise(path, source)).read_pool(path, id=id)
+    tables = _read_tables(path, _recognise(path, source), id=id, columns=columns)
     with atomic.replacing_file(Path(target), durable=True) as building:
         write_parquet(store_tables(tables, note), building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
+
+
+def _read_tables(
+    path: Path, formats: Sequence[str], *, id: str | None, columns: Collection[str]
+) -> Iterator[pa.Table]:
+    """The tables of a file, by the first format that gives the columns, else by the first of all.
+
+    Raises PoolError where that one cannot be read.
+    """
+    for name in formats:
+        tables = catalog.load(FAMILY, name).read_pool(path, id=id)
+        try:
+            first = next(tables)
+        except PoolError:
+            if name == formats[0]:
+                raise
+            continue
+        if {*columns} <= {*first.column_names}:
+            return chain([first], tables)
+    own: Iterator[pa.Table] = catalog.load(FAMILY, formats[0]).read_pool(path, id=id)
+    return own
 
 
 @contextmanager
@@ -168,8 +200,11 @@ def _raising_storage_problems() -> Iterator[None]:
         ) from error
 
 
-def _recognise(path: Path, source: str) -> str:
-    """The format of a file. Raises PoolError where it is empty or of none that can be read."""
+def _recognise(path: Path, source: str) -> list[str]:
+    """The formats of a file, its own first.
+
+    Raises PoolError where it is empty or of none that can be read.
+    """
     try:
         head = read_head(path, source)
     except OSError as error:
@@ -186,15 +221,15 @@ def _recognise(path: Path, source: str) -> str:
     if is_utf16(head.start):
         raise PoolError(f"{source} looks like UTF-16", hint="save it as UTF-8")
     name = find_format(head, "POOL", "ANSWERS")
-    if name is not None and not catalog.fact(FAMILY, name, "POOL"):
+    if name is None:
+        raise PoolError(f"{source} {_describe(head)}", hint=f"formats that are read: {_titles()}")
+    if not catalog.fact(FAMILY, name, "POOL"):
         title = catalog.fact(FAMILY, name, "TITLE")
         raise PoolError(
             f"{source} holds answers of annotators ({title}), and no outputs of a model",
             hint=f"`study.ingest({source!r})` takes them for a study of the model's outputs",
         )
-    if name is None:
-        raise PoolError(f"{source} {_describe(head)}", hint=f"formats that are read: {_titles()}")
-    return name
+    return list(list_formats(head))
 
 
 def _describe(head: FileHead) -> str:

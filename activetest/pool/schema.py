@@ -166,6 +166,14 @@ class Schema:
             dict.fromkeys([*self.outputs, *(c for c in (self.pred, self.std) if c is not None)])
         )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of the pool that has a role."""
+        ids = () if self.id is None else (self.id,)
+        of_items = (*self.features, *self.group_columns, *self.amount_columns)
+        uncertain = (column for each in self.uncertain_columns for column in each)
+        return tuple(dict.fromkeys([*ids, *self.output_columns, *of_items, *uncertain]))
+
 
 _OF_ATTRIBUTES = (
     *("attributes", "binned", "edges"),

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,10 +47,13 @@ class _Source:
     converted: tuple[str, int, int, str]
 
 
-def write_conversion(address: str, place: Path, *, id: str | None) -> Path:
+def write_conversion(
+    address: str, place: Path, *, id: str | None, columns: Collection[str] = ()
+) -> Path:
     """Convert a pool into the folder `conversion` of a folder; the Parquet file.
 
-    id  the column that stays text; default: id
+    id       the column that stays text; default: id
+    columns  that the study reads, see convert.to_parquet
 
     It is on the disk when this returns. Raises PoolError for a pool that cannot be read or that
     changes meanwhile, OSError when the folder cannot be written.
@@ -62,7 +65,7 @@ def write_conversion(address: str, place: Path, *, id: str | None) -> Path:
         key = hashlib.sha256(json.dumps([content, id or "id"]).encode()).hexdigest()
         target = folder / f"{key[:32]}.parquet"
         atomic.make_folder(folder)
-        convert.to_parquet(address, str(target), id=id)
+        convert.to_parquet(address, str(target), id=id, columns=columns)
         after = source.stat()
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             written = target.stat()
@@ -120,9 +123,17 @@ def find_conversion(address: str, study: Path, *, id: str | None) -> Path | None
     return folder / source.converted[0]
 
 
-def ensure_conversion(address: str, study: Path, *, id: str | None, thorough: bool = False) -> Path:
+def ensure_conversion(
+    address: str,
+    study: Path,
+    *,
+    id: str | None,
+    columns: Collection[str] = (),
+    thorough: bool = False,
+) -> Path:
     """The conversion of a pool as it is now: that of the study, or made again.
 
+    columns   that the study reads, see convert.to_parquet
     thorough  read all of the conversion: damage may leave its size and time as they were
 
     Raises as write_conversion does.
@@ -131,7 +142,7 @@ def ensure_conversion(address: str, study: Path, *, id: str | None, thorough: bo
     if path is not None and not (thorough and find_damage(study)):
         return path
     with atomic.temporary_folder(study, CONVERSION) as place:
-        name = write_conversion(address, place, id=id).name
+        name = write_conversion(address, place, id=id, columns=columns).name
         keep_conversion(place, study)
     return study / CONVERSION / name
 

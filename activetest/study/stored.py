@@ -160,7 +160,13 @@ class StoredStudy:
                 self._hold(Path(self.uri))
             return Pool(self.uri, schema)
         while True:
-            path = ensure_conversion(self.uri, self.folder, id=schema.id, thorough=thorough)
+            path = ensure_conversion(
+                self.uri,
+                self.folder,
+                id=schema.id,
+                columns=schema.columns,
+                thorough=thorough,
+            )
             # Another process may have removed it before it was held.
             if self._hold(path):
                 return Pool(self.uri, schema, Files(str(path)))
@@ -183,7 +189,7 @@ class StoredStudy:
             return
         with atomic.temporary_folder() as folder:
             path = folder / "pool.parquet"
-            convert.to_parquet(self.uri, str(path), id=schema.id)
+            convert.to_parquet(self.uri, str(path), id=schema.id, columns=schema.columns)
             yield Pool(self.uri, schema, Files(str(path)))
 
     def _hold(self, path: Path) -> bool:

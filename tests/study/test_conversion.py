@@ -4,6 +4,7 @@ import gc
 import hashlib
 import json
 import os
+import shutil
 import time
 import warnings
 from pathlib import Path
@@ -19,6 +20,7 @@ from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from activetest.study.verify import verify
+from tests.formats.logs import lm_eval_line, write_lines
 
 ROWS = "".join(f"{row:03d},0.{row + 10},{'ab'[row % 2]}\n" for row in range(40))
 POOL = "id,score,place\n" + ROWS
@@ -396,3 +398,19 @@ def test_what_is_written_is_on_the_disk(pool, monkeypatch):
     pool.write_text(POOL.replace("place", "area"))
     next_batch(StoredStudy.open(), 3)
     assert synced.index("conversion") < synced.index(".activetest")
+
+
+def test_a_study_of_lines_that_were_no_log_yet_goes_on_without_its_conversion(folder, monkeypatch):
+    """As those made before there were readers of logs."""
+    lines = [lm_eval_line(number) | {"acc": float(number % 3 > 0)} for number in range(12)]
+    path = write_lines(folder / "samples.jsonl", lines)
+    with monkeypatch.context() as before:
+        before.setattr(convert, "list_formats", lambda head: iter(["json-lines"]))
+        init(str(path), id="doc_id", outputs=["acc"], task="classification")
+    study = StoredStudy.open()
+    next_batch(study, 3)
+    for part in ("conversion", "cache"):
+        shutil.rmtree(study.folder / part)
+    assert len(next_batch(StoredStudy.open(), 3, new=True, show=["target"]).rows) == 3
+    shutil.rmtree(study.folder / "conversion")
+    assert verify(study.folder).passed
