@@ -51,7 +51,7 @@ def write_notes(
     if doubt := annotators.describe_doubt(answers, method):
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
-    notes += _describe_older_rounds(log, _find_ratios(view, rows), _find_averages(view, rows))
+    notes += _describe_older_rounds(log, _find_ratios(view, rows), _find_widened(view, rows))
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
@@ -205,17 +205,22 @@ def _find_ratios(view: View, rows: Sequence[EstimateRow]) -> list[str]:
     return [name for name in names if name in _OF_LABELS]
 
 
-def _find_averages(view: View, rows: Sequence[EstimateRow]) -> list[str]:
-    """Metrics of these rows whose intervals look at every class for itself."""
-    averages = {each.name for each in view.metrics.values() if each.averaged}
-    return list(dict.fromkeys(row.metric for row in rows if row.metric in averages))
+def _find_widened(view: View, rows: Sequence[EstimateRow]) -> list[str]:
+    """Metrics of these rows with wider intervals than before where hardly a mistake is known.
+
+    Those of averages look at every class for itself; rounding counted as labels in specificity.
+    """
+    found = {
+        each.name for each in view.metrics.values() if each.averaged or each.name == "specificity"
+    }
+    return list(dict.fromkeys(row.metric for row in rows if row.metric in found))
 
 
-def _describe_older_rounds(log: Log, ratios: Sequence[str], averages: Sequence[str]) -> list[Note]:
+def _describe_older_rounds(log: Log, ratios: Sequence[str], widened: Sequence[str]) -> list[Note]:
     """That rounds were drawn by an earlier version, which computed other numbers from them.
 
-    ratios are the estimators that make a metric of several means of labels alone, averages the
-    metrics over classes.
+    ratios are the estimators that make a metric of several means of labels alone, widened the
+    metrics whose intervals hid that hardly a mistake was known.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -236,11 +241,11 @@ def _describe_older_rounds(log: Log, ratios: Sequence[str], averages: Sequence[s
         )
         notes.append(Note(text, Weight.LIMITED))
     older = [each.number for each in log.history if each.cut_off]
-    if older and averages:
+    if older and widened:
         text = (
             f"{_describe_rounds(older)} drawn by an earlier version of activetest, which hid the "
             "doubt about a class of which hardly a mistake is known. The intervals of "
-            f"{' and '.join(averages)} may be wider than those that the earlier version reported."
+            f"{' and '.join(widened)} may be wider than those that the earlier version reported."
         )
         notes.append(Note(text, Weight.LIMITED))
     if older and ratios:

@@ -475,6 +475,16 @@ def test_rounds_of_earlier_versions_are_named():
     assert older(1, 3, surrogate="mc-dropout").count("Rounds 1 to 2 were") == 1
 
 
+def test_metrics_whose_intervals_are_wider_than_before_are_found():
+    metrics = {
+        name: SimpleNamespace(name=name, averaged=name == "balanced-accuracy")
+        for name in ("balanced-accuracy", "specificity", "recall")
+    }
+    rows = [SimpleNamespace(metric=name) for name in ("recall", "specificity", "balanced-accuracy")]
+    found = notes._find_widened(SimpleNamespace(metrics=metrics), rows)
+    assert found == ["specificity", "balanced-accuracy"]
+
+
 def test_without_an_estimate_there_is_no_rarer_side():
     def refuse(*_):
         raise NotEstimable("nothing", "")
