@@ -21,7 +21,14 @@ from activetest.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 CLASSES = ("cat", "dog", "owl")
-TAKE = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
+TAKE = """
+import os, signal, sys
+os.open(os.ttyname(0), os.O_RDWR)
+# Ignored under nohup and in the background.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
+    signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 @pytest.fixture
