@@ -7,7 +7,7 @@ from typing import Any
 
 from activetest.errors import LabelError
 from activetest.nouns.answer_fields import find_columns, hint_column, list_names
-from activetest.nouns.encodings import is_utf16
+from activetest.nouns.encodings import decode_answers
 
 # A key of a JSON object; none inside of a text, whose quotes have a backslash.
 KEY = r'(?<!\\)"{}"\s*:'
@@ -19,17 +19,6 @@ _NESTED = 4
 def make_pattern(*names: str) -> re.Pattern[str]:
     """What finds one of these keys in JSON; the names are regular expressions."""
     return re.compile(KEY.format(f"(?:{'|'.join(names)})"))
-
-
-def read_text(content: bytes, name: str) -> str:
-    """The content as text, without a byte-order mark. Raises LabelError."""
-    if is_utf16(content):
-        raise LabelError(f"{name} looks like UTF-16", "save it as UTF-8")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise LabelError(f"{name}, line {line}: not UTF-8", "save it as UTF-8") from error
 
 
 def read_json(text: str, where: str) -> Any:
@@ -52,7 +41,7 @@ def read_objects(content: bytes, name: str, unit: str) -> Iterator[tuple[str, di
 
     unit  what an object is called in its place, as "task". Raises LabelError.
     """
-    text = read_text(content, name)
+    text = decode_answers(content, name)
     try:
         found = json.loads(text)
         placed = [(f"{unit} {number}", each) for number, each in enumerate(_list(found), 1)]

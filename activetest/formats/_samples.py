@@ -18,9 +18,7 @@ import pyarrow as pa
 
 from activetest import atomic
 from activetest.errors import LabelError, PoolError
-
-# The key in a schema's metadata of what is known of a file beyond its columns.
-KEY = b"activetest"
+from activetest.nouns.class_names import OURS
 
 # Text of at most this many letters may be the value of a group.
 _SHORT = 100
@@ -121,7 +119,7 @@ def build_tables(
         "labels": [name for name in ("label",) if name in layout.columns],
     }
     schema = pa.schema(
-        list(layout.columns.items()), metadata={KEY: json.dumps(document).encode("ascii")}
+        list(layout.columns.items()), metadata={OURS: json.dumps(document).encode("ascii")}
     )
     names = list(layout.columns)
     rows: list[dict[str, object]] = []

@@ -22,11 +22,11 @@ from activetest.formats._answers import (
     find_question,
     make_pattern,
     read_objects,
-    read_text,
     take_single,
 )
 from activetest.formats._tasks import write_scalar
 from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column, list_names
+from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import FileHead
 
 TITLE = "Label Studio's tasks and exports"
@@ -294,7 +294,7 @@ def _find_delimiter(text: str) -> str | None:
 
 def _read_table(content: bytes, name: str) -> list[tuple[str, dict[str, Any]]]:
     """(place, row) of an export as CSV or TSV. Raises LabelError."""
-    text = read_text(content, name)
+    text = decode_answers(content, name)
     delimiter = _find_delimiter(text) or ","
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     found: list[tuple[str, dict[str, Any]]] = []

@@ -11,6 +11,7 @@ from activetest.labels import files
 from activetest.labels.files import Edit, Label, merge_repeated, parse_row
 from activetest.labels.values import write_value
 from activetest.nouns.answer_fields import FIELDS
+from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import take_head
 
 # Bytes of a file that tell its format: the first task of an export may hold a long text.
@@ -62,7 +63,7 @@ def _parse(
     """One Label per row. Raises LabelError."""
     format = find_answer_format(content, name)
     if format is None:
-        yield from files.parse_rows(files.decode_text(content, name), name, columns)
+        yield from files.parse_rows(decode_answers(content, name, form=files.CSV), name, columns)
         return
     for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
         if "note" in row and row["note"] not in notes:

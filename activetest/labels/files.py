@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 from activetest.errors import LabelConflict, LabelError
 from activetest.nouns.answer_fields import find_columns
 from activetest.nouns.arguments import read_path
-from activetest.nouns.encodings import is_utf16
+from activetest.nouns.encodings import decode_answers
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
 
 _STATUS = {"labelled": LABELLED, "labeled": LABELLED, "declined": DECLINED, "skipped": DECLINED}
@@ -34,6 +34,9 @@ class Label(NamedTuple):
     status: int
     label: str
 
+
+# What hints tell to save labels as.
+CSV = "UTF-8 CSV"
 
 # Changes a row before it is compared with others about the same item: see `mapping`.
 Edit = Callable[[Label], Label]
@@ -94,7 +97,7 @@ def name_source(path: str | PathLike[str]) -> str:
 
 def read_text(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> str:
     """The whole file, without a byte-order mark. Raises LabelError where it cannot be read."""
-    return decode_text(read_content(path, name, stdin), name)
+    return decode_answers(read_content(path, name, stdin), name, form=CSV)
 
 
 def read_content(path: str | PathLike[str], name: str, stdin: BinaryIO | None = None) -> bytes:
@@ -107,17 +110,6 @@ def read_content(path: str | PathLike[str], name: str, stdin: BinaryIO | None = 
         raise LabelError(f"there is no file {name}", "check the path of the labels") from error
     except OSError as error:
         raise LabelError(f"{name} cannot be read: {error.strerror}", "check the path") from error
-
-
-def decode_text(content: bytes, name: str) -> str:
-    """The text of a file, without a byte-order mark. Raises LabelError."""
-    if is_utf16(content):
-        raise LabelError(f"{name} looks like UTF-16", "save it as UTF-8 CSV")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise LabelError(f"{name}, line {line}: not UTF-8", "save it as UTF-8 CSV") from error
 
 
 def _read_bytes(path: str | PathLike[str], stdin: BinaryIO | None) -> bytes:

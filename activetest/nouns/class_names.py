@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # Keys of the metadata: what Hugging Face's datasets write, and what our readers of files do.
-_HUGGING_FACE, _OURS = b"huggingface", b"activetest"
+HUGGING_FACE, OURS = b"huggingface", b"activetest"
 # Names of a column that are believed.
 _MOST = 100_000
 
@@ -23,19 +23,19 @@ def read_class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[
     >>> read_class_names({b"huggingface": b'{"info": {"features": %s}}' % features})
     {'label': ('no', 'yes')}
     """
-    features = _get(_get(_load(metadata, _HUGGING_FACE), "info"), "features")
+    features = _get(_get(_load(metadata, HUGGING_FACE), "info"), "features")
     found = {
         column: _get(feature, "names")
         for column, feature in _pairs(features)
         if _get(feature, "_type") == "ClassLabel"
     }
-    found |= dict(_pairs(_get(_load(metadata, _OURS), "classes")))
+    found |= dict(_pairs(_get(_load(metadata, OURS), "classes")))
     return {column: tuple(names) for column, names in found.items() if _are_names(names)}
 
 
 def find_label_lists(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
     """{column: names} of columns that hold lists of classes: several may be true of an item."""
-    features = _get(_get(_load(metadata, _HUGGING_FACE), "info"), "features")
+    features = _get(_get(_load(metadata, HUGGING_FACE), "info"), "features")
     found = {}
     for column, feature in _pairs(features):
         inner = feature[0] if isinstance(feature, list) and feature else _get(feature, "feature")

@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from activetest.nouns.class_names import OURS
 from activetest.safe_text import escape_controls
 
-_KEY = b"activetest"
 _MOST, _LONGEST = 20, 500
 
 
@@ -36,7 +36,7 @@ def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
     ('2 samples are left out',)
     """
     try:
-        found = json.loads((metadata or {}).get(_KEY, b"null"))
+        found = json.loads((metadata or {}).get(OURS, b"null"))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -54,13 +54,13 @@ def read_file_notes(metadata: Mapping[bytes, bytes] | None) -> FileNotes:
 def add_file_note(metadata: Mapping[bytes, bytes] | None, note: str) -> dict[bytes, bytes]:
     """The metadata with one more note, before the others."""
     try:
-        found = json.loads((metadata or {}).get(_KEY, b"{}"))
+        found = json.loads((metadata or {}).get(OURS, b"{}"))
     except (ValueError, RecursionError):
         found = {}
     document = found if isinstance(found, dict) else {}
     notes = document.get("notes")
     document["notes"] = [note, *(notes if isinstance(notes, list) else [])]
-    return {**(metadata or {}), _KEY: json.dumps(document).encode("ascii")}
+    return {**(metadata or {}), OURS: json.dumps(document).encode("ascii")}
 
 
 def _read_name(value: object) -> str | None:

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
 from activetest.errors import PoolError
+from activetest.nouns.class_names import HUGGING_FACE, OURS
 from activetest.safe_text import first_line
 
 CONVERT = "convert it to text, numbers or lists of numbers, or leave it out"
@@ -13,7 +14,7 @@ CONVERT = "convert it to text, numbers or lists of numbers, or leave it out"
 NO_VALUE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 # Keys of a schema's metadata that are kept.
-_METADATA = (b"activetest", b"huggingface")
+_METADATA = (OURS, HUGGING_FACE)
 # Types that any Parquet file holds.
 _PLAIN = {pa.string(), pa.large_string(), pa.int64(), pa.float64(), pa.bool_()}
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
