@@ -7,6 +7,7 @@ from enum import IntEnum
 from activetest.nouns.arguments import add_to_brackets
 from activetest.nouns.group_report import Assessment
 from activetest.nouns.quantity import Measured
+from activetest.nouns.report_details import ReportDetails
 from activetest.nouns.surface_report import SurfaceReport
 
 SCHEMA_VERSION = 2
@@ -257,6 +258,8 @@ class Report:
                                              it is the study's question, or was requested
     judge                                    how far the judge is from people; None unless the
                                              outputs are a judge's
+    details                                  what the numbers rest on, for pages; None unless
+                                             they were requested
     """
 
     pool: str
@@ -281,6 +284,7 @@ class Report:
     beyond: str = ""
     surface: SurfaceReport | None = None
     judge: JudgeReport | None = None
+    details: ReportDetails | None = None
 
 
 @dataclass(frozen=True)

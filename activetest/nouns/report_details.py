@@ -1,0 +1,223 @@
+"""What a page says beyond a report: how numbers came about, and what they rest on. Plain data."""
+
+from dataclasses import dataclass
+
+from activetest.nouns.curve import Curve
+from activetest.nouns.quantity import Measured
+
+# At most so many of each are in the details of a report.
+MOST_POINTS = 20
+MOST_CLASSES = 12
+MOST_ITEMS = 10
+MOST_VALUES = 12
+# Texts of items are cut after so many characters.
+MOST_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """The headline metric as it was estimated after a round. What does not exist is None.
+
+    round                       number of the round
+    n_labeled                   labels of items that were drawn up to this round, and of items that
+                                the user supplied, with the answers that count now
+    value, lower, upper         the estimate from these draws and labels alone, and its interval
+    random_lower, random_upper  ends of the interval that as many labels of random items would have
+                                had, around the present estimate: see ReportDetails.random_band
+    """
+
+    round: int
+    n_labeled: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    random_lower: float | None = None
+    random_upper: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfusionCell(Measured):
+    """The share of all items of the pool with this prediction and this true class.
+
+    quantity   the share, with its interval; without an estimate where there is none
+    predicted  class that the model says; OTHER_CLASSES for all that are not shown
+    true       class that is right; likewise, or OUTSIDE for labels that are no class of the pool
+    n_labeled  labelled items in the cell
+    """
+
+    predicted: str
+    true: str
+    n_labeled: int
+
+
+@dataclass(frozen=True)
+class ConfusionTable:
+    """Which classes are taken for which others: shares of the pool, which sum to 1.
+
+    predicted  classes of the rows, the most frequent ones in the order of the pool's classes, then
+               `others` where some are left out
+    true       classes of the columns, likewise; then `outside` where labels are no class
+    cells      one per row and column, row by row
+    others     name of the row and the column of all classes together that have none of their own
+    outside    name of the column of labels that are no class of the pool
+    left_out   names of the classes that have no row of their own
+    """
+
+    predicted: tuple[str, ...]
+    true: tuple[str, ...]
+    cells: tuple[ConfusionCell, ...]
+    others: str | None = None
+    outside: str | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorstItem:
+    """A labelled item that the model did badly on.
+
+    id          of the item
+    text        its text column or columns, cut after MOST_CHARACTERS characters, without control
+                characters; None for a pool without text
+    predicted   what the model says: class or number
+    label       what is right
+    confidence  probability of the predicted class; None where the pool has none
+    loss        how bad it is: see ReportDetails.loss
+    """
+
+    id: str
+    text: str | None
+    predicted: str
+    label: str
+    confidence: float | None
+    loss: float
+
+
+@dataclass(frozen=True)
+class SampledShare:
+    """A part of the pool, and how much of what was drawn and labelled is in it.
+
+    what             how the pool is cut: "confidence", "predicted value", "predicted class", or
+                     the name of a group column
+    name             of the part: a bin "0.5 to 0.8", a class, a value of the column
+    share_of_pool    its items over those of the pool
+    share_of_labels  its labelled draws over all labelled draws; 0 where nothing is labelled yet.
+                     Items that the user supplied do not count
+    n_pool, n_labeled  the counts themselves
+    """
+
+    what: str
+    name: str
+    share_of_pool: float
+    share_of_labels: float
+    n_pool: int
+    n_labeled: int
+
+
+@dataclass(frozen=True)
+class AnnotatorAnswers:
+    """What one annotator answered.
+
+    name      as in the label files; empty where answers have no name
+    labelled  items with a label, declined ones not counted
+    declined  items that could not be answered
+    compared  labels of others for the same items
+    agreeing  share of these that are equal; None where there are none
+    """
+
+    name: str
+    labelled: int
+    declined: int
+    compared: int
+    agreeing: float | None
+
+
+@dataclass(frozen=True)
+class ContestedItem:
+    """An item whose annotators gave different labels.
+
+    id       of the item
+    text     as of WorstItem
+    label    the label that counts
+    answers  (annotator, label) in the order given
+    """
+
+    id: str
+    text: str | None
+    label: str
+    answers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers come from, for an auditor. Times are in UTC, as 2026-01-31T12:00:00Z.
+
+    pool          address of the pool, without secrets; fingerprint is the hash of its contents
+    rows          items of the pool
+    versions      of activetest that drew rounds, in order; and `version`, that reports
+    seed          of the study
+    created       when the study was created; None where the ledger does not say
+    first_round, last_round    when rounds were drawn; None without any
+    first_answer, last_answer  when files of answers came; None without any
+    rounds, draws, answers     how many rounds, drawn items, and answers that count now
+    settings      (name, value) of what differs from the defaults
+    commands      what leads to this study, a line each
+    chain         hash of the ledger's last entry, in hexadecimal digits: it covers every draw and
+                  every answer
+    """
+
+    pool: str
+    fingerprint: str
+    rows: int
+    version: str
+    versions: tuple[str, ...]
+    seed: int
+    created: str | None
+    first_round: str | None
+    last_round: str | None
+    first_answer: str | None
+    last_answer: str | None
+    rounds: int
+    draws: int
+    answers: int
+    settings: tuple[tuple[str, str], ...]
+    commands: tuple[str, ...]
+    chain: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportDetails:
+    """What a report rests on, from the same computation. What does not exist is None or empty.
+
+    history      the headline metric round by round: at most MOST_POINTS points, evenly spaced, the
+                 last round always
+    history_of   title of that metric
+    random_band  what the band of random labels is, in a plain sentence; None where no point has one
+    confusion    which classes are taken for which; None for regression
+    reliability  whether confidence can be believed; None without probabilities
+    worst_items  at most MOST_ITEMS labelled items with the largest loss, the largest first
+    loss         what their loss is, in a few words; None without any
+    sampled      what was drawn and labelled against the pool, cut in several ways
+    annotators   everybody who answered, in the order of their first answers; empty where answers
+                 have no names
+    alpha        Krippendorff's: how far annotators agree beyond chance; None without two labels of
+                 an item
+    contested    at most MOST_ITEMS items whose annotators disagree, the latest disagreement last
+    n_contested  how many there are
+    provenance   where the numbers come from
+    draws_csv    the log of draws and answers, as `study.export().to_csv()` writes it
+    """
+
+    history: tuple[HistoryPoint, ...]
+    history_of: str
+    random_band: str | None
+    confusion: ConfusionTable | None
+    reliability: Curve | None
+    worst_items: tuple[WorstItem, ...]
+    loss: str | None
+    sampled: tuple[SampledShare, ...]
+    annotators: tuple[AnnotatorAnswers, ...]
+    alpha: float | None
+    contested: tuple[ContestedItem, ...]
+    n_contested: int
+    provenance: Provenance
+    draws_csv: str
