@@ -40,9 +40,9 @@ class ConfusionCell(Measured):
     """The share of all items of the pool with this prediction and this true class.
 
     quantity   the share, with its interval; without an estimate where there is none
-    predicted  class that the model says; OTHER_CLASSES for all that are not shown
-    true       class that is right; likewise, or OUTSIDE for labels that are no class of the pool
-    n_labeled  labelled items in the cell
+    predicted  class that the model says, or the table's `others`
+    true       class that is right; likewise
+    n_labeled  labelled items in the cell; without any there is no estimate
     """
 
     predicted: str
@@ -52,14 +52,14 @@ class ConfusionCell(Measured):
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """Which classes are taken for which others: shares of the pool, which sum to 1.
+    """Which classes are taken for which others: shares of the pool, each estimated by itself.
 
-    predicted  classes of the rows, the most frequent ones in the order of the pool's classes, then
-               `others` where some are left out
-    true       classes of the columns, likewise; then `outside` where labels are no class
+    predicted  classes of the rows, the MOST_CLASSES most frequent ones in the order of the pool's
+               classes, then `others` where some are left out
+    true       classes of the columns: the same, then `others` where some are left out, or where
+               labels are of classes that the pool does not have
     cells      one per row and column, row by row
-    others     name of the row and the column of all classes together that have none of their own
-    outside    name of the column of labels that are no class of the pool
+    others     name of the row and the column of all other classes together; None without
     left_out   names of the classes that have no row of their own
     """
 
@@ -67,7 +67,6 @@ class ConfusionTable:
     true: tuple[str, ...]
     cells: tuple[ConfusionCell, ...]
     others: str | None = None
-    outside: str | None = None
     left_out: tuple[str, ...] = ()
 
 
@@ -190,7 +189,7 @@ class ReportDetails:
 
     history      the headline metric round by round: at most MOST_POINTS points, evenly spaced, the
                  last round always
-    history_of   title of that metric
+    history_of   title of that metric, and history_by the name of the estimator
     random_band  what the band of random labels is, in a plain sentence; None where no point has one
     confusion    which classes are taken for which; None for regression
     reliability  whether confidence can be believed; None without probabilities
@@ -209,6 +208,7 @@ class ReportDetails:
 
     history: tuple[HistoryPoint, ...]
     history_of: str
+    history_by: str
     random_band: str | None
     confusion: ConfusionTable | None
     reliability: Curve | None
