@@ -1,31 +1,41 @@
 """activetest inspect, as a command."""
 
+import sys
 from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument
 
 from activetest.cli import options, streams
+from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import to_commands
 
-EXAMPLES = ("activetest inspect log.eval", "activetest inspect pool.csv --format json")
+EXAMPLES = (
+    "activetest inspect log.eval",
+    "activetest inspect pool.csv --format json",
+    "activetest inspect - < results.json",
+)
 
 
 def inspect(
     file: Annotated[
         str,
-        Argument(metavar="FILE", help="A file of any format that a pool may have, or a folder."),
+        Argument(
+            metavar="FILE",
+            help="A file of any format that a pool may have, a folder, or - for standard input.",
+        ),
     ],
     format: options.output_format() = "text",
-) -> None:
+) -> ExitCode:
     """Say what is in a file, which metrics it allows, and the init line to type.
 
-    Nothing is created. Everything is read, as init would.
+    Nothing is created. Everything is read, as init would. Exit code 2: no study can be made of it.
     """
     from activetest.study.inspect import inspect as look
 
     renderer = options.load_format(format, "inspection")
-    found = look(file)
+    # A file of this name is ./-
+    found = look(sys.stdin.buffer if file == "-" else file)
     spelled = replace(
         found,
         create=found.create and to_commands(f"`{found.create}`"),
@@ -36,6 +46,7 @@ def inspect(
         hint=to_commands(found.hint),
     )
     streams.write(renderer.inspection(spelled), styled=True)
+    return ExitCode(0 if found.create else 2)
 
 
 COMMAND = inspect

@@ -40,6 +40,8 @@ _CLOSINGS = 8
 # Numbers from here on are no values of ours.
 _LARGEST = 2**64
 _PLACEHOLDERS = {"folder": "DIR", "path": "FILE"}
+# How Python writes standard input, and how commands do.
+_STDIN = {"sys.stdin.buffer": "-"}
 
 
 class Takes(StrEnum):
@@ -345,13 +347,13 @@ def _write_argument(parameter: Parameter, node: ast.expr) -> str | None:
     texts = [value.text for value in values if value is not None]
     if not texts or len(texts) < len(values) or not _can_join(texts, parameter.takes):
         return None
-    if not parameter.flag and texts[0].startswith("-"):
+    bare = all(value is not None and value.bare for value in values)
+    if not parameter.flag and texts[0].startswith("-") and not bare:
         # A file with such a name would be read as an option.
         return None
     if parameter.takes == Takes.REPEATED:
         return " ".join(f"{parameter.flag} {shlex.quote(text)}" for text in texts)
     joined = ",".join(texts)
-    bare = all(value is not None and value.bare for value in values)
     return f"{parameter.flag} {joined if bare else shlex.quote(joined)}".strip()
 
 
@@ -412,6 +414,8 @@ def _read_value(node: ast.expr) -> _Value | None:
             return _Value(f"-{value.text}") if value and number else None
         case ast.Name(id=name):
             return _Value(_PLACEHOLDERS.get(name, name.upper()), bare=True)
+        case ast.Attribute() if (name := ast.unparse(node)) in _STDIN:
+            return _Value(_STDIN[name], bare=True)
     return None
 
 

@@ -10,6 +10,7 @@ import io
 import re
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -78,6 +79,11 @@ def name_stream(stream: Any) -> str:
     return name if isinstance(name, str) else "the open file"
 
 
+def write_stream(stream: Any) -> str:
+    """An open file in a call: how it is written in Python."""
+    return "sys.stdin.buffer" if stream is getattr(sys.stdin, "buffer", None) else "file"
+
+
 def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
     """Write a frame into the folder `pool` of a folder; that of the study, if it has this one.
 
@@ -94,11 +100,13 @@ def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
 
 
 def save_stream(stream: BinaryIO, place: Path, study: Path | None, *, id: str | None) -> SavedFrame:
-    """Write the table in an open file, of any format that pools have, as save_frame does.
+    """Write what an open file holds, of any format that pools have, as save_frame does.
+
+    All of it is copied first: some formats, such as zip files, are read from their end.
 
     id  a column that stays text
 
-    Raises PoolError for what is no table, OSError when the file cannot be written.
+    Raises PoolError for what is no pool, OSError when the file cannot be written.
     """
     from activetest.pool import convert
 
@@ -106,23 +114,33 @@ def save_stream(stream: BinaryIO, place: Path, study: Path | None, *, id: str | 
     atomic.make_folder(folder)
     raw, written = folder / "stream", folder / "frame.parquet"
     try:
-        count, content = _copy_stream(stream, raw, name)
+        count, content = copy_stream(stream, raw)
         format = find_format(read_head(raw))
         title = catalog.fact(FAMILY, format, "TITLE") if format else "a table"
         note = f"read from {name}, {title}: {count:,} bytes with the SHA-256 {content}"
-        try:
+        with naming_stream(stream, raw):
             convert.to_parquet(str(raw), str(written), id=id, note=note)
-        except PoolError as error:
-            problem, hint = (text.replace(str(raw), name) for text in (error.problem, error.hint))
-            raise PoolError(problem, hint=hint) from error
     finally:
         raw.unlink(missing_ok=True)
     return _keep(written, place, study)
 
 
-def _copy_stream(stream: BinaryIO, path: Path, name: str) -> tuple[int, str]:
+@contextlib.contextmanager
+def naming_stream(stream: BinaryIO, copy: Path) -> Iterator[None]:
+    """Let errors about the copy of an open file name the file that was given."""
+    try:
+        yield
+    except PoolError as error:
+        name = name_stream(stream)
+        hint = error.hint.replace(repr(str(copy)), write_stream(stream))
+        raise PoolError(
+            error.problem.replace(str(copy), name), hint=hint.replace(str(copy), name)
+        ) from error
+
+
+def copy_stream(stream: BinaryIO, path: Path) -> tuple[int, str]:
     """Copy an open file; its bytes and the SHA-256 of them. Raises PoolError for one of text."""
-    content, count = hashlib.sha256(), 0
+    content, count, name = hashlib.sha256(), 0, name_stream(stream)
     with path.open("wb") as file:
         while block := stream.read(_BLOCK):
             if not isinstance(block, bytes):

@@ -5,7 +5,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -99,6 +99,7 @@ def init(
     study_folder: str | Path | None = None,
     *,
     dry_run: bool = False,
+    converted: str | None = None,
     **settings: Any,
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
@@ -108,6 +109,8 @@ def init(
     study_folder  default: the environment variable ACTIVETEST_STUDY, else `.activetest`; without a
                   pool, that of the nearest folder above this one
     dry_run       check everything and write nothing
+    converted     where the pool is as Parquet already, for a dry run; given_pool is then the name
+                  of the pool in messages
     settings      by the names of activetest.nouns.choices: columns (id, outputs, features, groups,
                   task, positive, threshold, classes, weight, price), choices (metric, floor,
                   question ...), seed, and the files costs, train and other_models. None leaves a
@@ -135,7 +138,11 @@ def init(
     check_seed(given.seed, study)
     # Ids of a converted pool stay text, also when only the study knows which column they are.
     id = given.columns.get("id") or (study.pool.get("id") if study else None)
-    with _open_source(given_pool, study, folder, id=id, dry_run=dry_run) as source:
+    with (
+        nullcontext(_Source(converted, given_pool))
+        if converted
+        else _open_source(given_pool, study, folder, id=id, dry_run=dry_run)
+    ) as source:
         pool = _open_pool(source, study, given)
         if source.frame and not pool.schema.id:
             check_row_numbers(given_pool)

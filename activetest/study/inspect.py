@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain, combinations, count
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from activetest.pool.schema import Schema
 from activetest.safe_text import mask_secrets
 from activetest.sampling.label_source import read_label_source
 from activetest.study.folder import find_study
+from activetest.study.frames import copy_stream, is_stream, name_stream, naming_stream, write_stream
 from activetest.study.init import CONVERTED, init
 
 # Bytes of a file that is read for its labels.
@@ -79,6 +80,22 @@ class Inspection(found.Inspection):
         return json.inspection(self)
 
 
+@dataclass(frozen=True)
+class _Source:
+    """A file that is looked at.
+
+    address  where it is: a path, an address on another machine, or the copy of an open file
+    name     in messages, without secrets
+    call     how a call names it, in Python
+    stream   the open file, where it is one
+    """
+
+    address: str
+    name: str
+    call: str
+    stream: Any = None
+
+
 @one_blas_thread()
 def inspect(file: Any) -> Inspection:
     """What is in a file, which columns would have which role, and which metrics that allows.
@@ -86,38 +103,51 @@ def inspect(file: Any) -> Inspection:
     Everything is read, as `Study.create` would, and nothing is written beside temporary files.
 
     Args:
-        file: A file of any format that a pool may have, a folder of Parquet files, or an address.
+        file: A file of any format that a pool may have, a folder of Parquet files, or an address; or
+            an open file, such as `sys.stdin.buffer`, which is read to its end.
 
     Raises:
         PoolError: The file cannot be read, or is of no format that can be.
     """
+    if is_stream(file):
+        with atomic.temporary_folder() as folder:
+            copy = folder / "stream"
+            copy_stream(file, copy)
+            with naming_stream(file, copy):
+                return _inspect(_Source(str(copy), name_stream(file), write_stream(file), file))
     reject_secrets([file])
     address = str(file) if "://" in str(file) else str(read_path("file", file, PoolError))
-    name = _name_format(address)
+    # A name that begins like an option would be read as one.
+    named = f"./{address}" if address.startswith("-") else address
+    return _inspect(_Source(address, mask_secrets(address), repr(named)))
+
+
+def _inspect(source: _Source) -> Inspection:
+    name = _name_format(source.address)
     if name is not None and not catalog.fact(FAMILY, name, "POOL"):
-        return _inspect_answers(address, name)
-    with convert.open_as_parquet(address) as path:
+        return _inspect_answers(source, name)
+    with convert.open_as_parquet(source.address) as path:
         files = Files(path)
         files.name_classes(read_class_names(files.schema.metadata))
         if not files.rows:
-            raise PoolError(f"{mask_secrets(address)} has no rows", hint="give a file with items")
-        settings, error = choose_settings(path, files, address)
-        pool = None if error else Pool.open(path, **settings, name=address, suggest=False)
+            raise PoolError(f"{source.name} has no rows", hint="give a file with items")
+        settings, error = choose_settings(path, files, source.name)
+        pool = None if error else Pool.open(path, **settings, name=source.name, suggest=False)
         seen = found.Inspection(
-            name=mask_secrets(address),
+            name=source.name,
             format=name or "parquet",
             title=catalog.fact(FAMILY, name or "parquet", "TITLE"),
             rows=files.rows,
             columns=tuple(describe_columns(files, pool)),
             summary=read_file_notes(files.schema.metadata).notes,
             labels=tuple(
-                LabelsFound(column, total, _advise(address, column, total, files.rows))
+                LabelsFound(column, total, _advise(source, column, total, files.rows))
                 for column, total in count_labels(files, pool).items()
             ),
             settings=settings,
         )
-    if error is None:
-        seen, error = _try_study(seen, address)
+        if error is None:
+            seen, error = _try_study(seen, source, path)
     if error is not None:
         seen = replace(seen, problem=error.problem, hint=error.hint)
     return _make_public(seen)
@@ -139,12 +169,22 @@ def _name_format(address: str) -> str | None:
 
 
 def _try_study(
-    seen: found.Inspection, address: str
+    seen: found.Inspection, source: _Source, path: str
 ) -> tuple[found.Inspection, ActivetestError | None]:
-    """What a study of the file would be, by reading all of it; and why there can be none."""
+    """What a study of the file would be, by reading all of it; and why there can be none.
+
+    path  of the file as Parquet
+    """
     with atomic.temporary_folder() as folder:
         try:
-            setup = init(address, folder / "study", dry_run=True, seed=0, **seen.settings)
+            setup = init(
+                source.name,
+                folder / "study",
+                dry_run=True,
+                converted=path,
+                seed=0,
+                **seen.settings,
+            )
         except ActivetestError as error:
             return seen, error
     schema = setup.schema
@@ -158,7 +198,7 @@ def _try_study(
             classes=schema.classes,
             metrics=metrics,
             lacking=lacking,
-            create=_write_call(address, seen.settings),
+            create=_write_call(source, seen.settings),
         ),
         None,
     )
@@ -169,14 +209,13 @@ def _is_of_columns(notice: str) -> bool:
     return notice.startswith(("ids: ", "features: ", "not used", "groups: "))
 
 
-def _write_call(address: str, settings: Mapping[str, Any]) -> str:
+def _write_call(source: _Source, settings: Mapping[str, Any]) -> str:
     """The call that creates the study; in a folder of its own where one is here already."""
-    # A name that begins like an option would be read as one.
-    address = f"./{address}" if address.startswith("-") else address
-    words = [repr(address)]
+    words = [source.call]
     with suppress(ActivetestError):
         find_study(None)
-        words.append(repr(_choose_folder(Path(address).stem or "pool")))
+        stem = "pool" if source.stream else Path(source.address).stem
+        words.append(repr(_choose_folder(stem)))
     words += [f"{name}={value!r}" for name, value in settings.items()]
     return f"Study.create({', '.join(words)})"
 
@@ -236,12 +275,13 @@ def _find_needs(name: str, facts: Facts) -> str | None:
     return None
 
 
-def _advise(address: str, name: str, total: int, rows: int) -> str:
+def _advise(source: _Source, name: str, total: int, rows: int) -> str:
     """How to hand labels in that stand in a pool."""
-    if name == "label" and _can_ingest(address):
-        advice = f"`study.ingest({address!r})` takes them"
-        if total == rows:
-            advice += f", and `simulate({address!r}, {address!r})` replays studies with them"
+    if name == "label" and _can_ingest(source.address):
+        advice = f"`study.ingest({source.call})` takes them"
+        # An open file can be read once.
+        if total == rows and not source.stream:
+            advice += f", and `simulate({source.call}, {source.call})` replays studies with them"
         return advice
     return (
         "write them to a CSV file with the columns id and label, and `study.ingest(labels)` takes "
@@ -261,19 +301,19 @@ def _can_ingest(address: str) -> bool:
     return any(row.status == LABELLED for row in rows)
 
 
-def _inspect_answers(address: str, name: str) -> Inspection:
+def _inspect_answers(source: _Source, name: str) -> Inspection:
     """A file of answers, which is no pool."""
-    path = Path(address).expanduser()
+    path = Path(source.address).expanduser()
     if path.stat().st_size > _LARGEST:
-        raise PoolError(f"{address} is too large for a file of labels", hint="split it")
+        raise PoolError(f"{source.name} is too large for a file of labels", hint="split it")
     try:
-        _, rows = read_label_source(address)
+        _, rows = read_label_source(source.address)
     except LabelError as error:
         raise PoolError(error.problem, hint=error.hint) from error
     total = sum(row.status == LABELLED for row in rows)
-    labels = LabelsFound("label", total, f"`study.ingest({address!r})` takes them")
+    labels = LabelsFound("label", total, f"`study.ingest({source.call})` takes them")
     return Inspection(
-        name=address,
+        name=source.name,
         format=name,
         title=catalog.fact(FAMILY, name, "TITLE"),
         rows=len(rows),

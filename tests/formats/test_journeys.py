@@ -1,6 +1,7 @@
 """From a log to a report: `init`, `next`, `ingest` and `report` on the files of every program."""
 
 import csv
+import io
 import json
 import shlex
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import activetest as at
 from activetest.cli.app import main
 from tests.formats import logs
 
@@ -76,10 +78,10 @@ def run(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder of its own, and gives what it prints."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: object) -> str:
-        code = main([str(word) for word in words])
+    def run(*words: object, code: int = 0) -> str:
+        found = main([str(word) for word in words])
         printed, problems = capsys.readouterr()
-        assert code == 0, problems
+        assert found == code, problems
         return printed
 
     return run
@@ -135,6 +137,33 @@ def test_inspect_says_what_is_in_a_log_and_the_line_it_gives_works(run, tmp_path
     assert "60" in run("status")
 
 
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__[6:])
+def test_standard_input_may_be_a_log_of_any_program(run, tmp_path, monkeypatch, write):
+    (tmp_path / "elsewhere").mkdir()
+    path = write(tmp_path / "elsewhere")
+    content = path.read_bytes()
+
+    def pipe(*words: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return run(*words)
+
+    seen = json.loads(pipe("inspect", "-", "--format", "json"))
+    of_file = json.loads(run("inspect", path, "--format", "json"))
+    assert (seen["name"], seen["format"]) == ("standard input", of_file["format"])
+    assert seen["metrics"] == of_file["metrics"] and seen["settings"] == {"judge": "score"}
+    assert seen["create"] == "activetest init - --judge score"
+    assert [each.name for each in tmp_path.iterdir()] == ["elsewhere"]
+    said = pipe(*shlex.split(seen["create"])[1:])
+    assert f"read from standard input, {seen['title']}: {len(content):,} bytes" in said
+    run("init", path, "--judge", "score", "--study", "of-file")
+    piped, filed = (at.Study.open(each).setup for each in (".activetest", "of-file"))
+    # Other files, such as HELM's instances.json, are not beside standard input.
+    assert piped.rows == filed.rows == ITEMS and piped.schema.outputs == filed.schema.outputs
+    assert (piped.fingerprint == filed.fingerprint) or write is write_helm
+    run("next", "-n", "5")
+    assert "60" in run("status")
+
+
 def test_another_filter_than_the_first_can_be_the_judge(run, tmp_path):
     """The first is always wrong here, and the second always right about the answers."""
     lines = [
@@ -153,7 +182,7 @@ def test_another_filter_than_the_first_can_be_the_judge(run, tmp_path):
 
 def test_inspect_says_what_is_missing_in_a_log_before_scoring(run, tmp_path):
     logs.write_eval(tmp_path / "log.eval", [logs.inspect_sample(k, None) for k in range(3)])
-    seen = json.loads(run("inspect", "log.eval", "--format", "json"))
+    seen = json.loads(run("inspect", "log.eval", "--format", "json", code=2))
     assert seen["problem"].startswith("no column holds the model's outputs") and not seen["metrics"]
     assert "no sample has a grade: there is no score" in seen["summary"]
 

@@ -1,6 +1,7 @@
 """What is said of a file before there is a study, and that the line to type works."""
 
 import csv
+import io
 import json
 import shlex
 
@@ -12,6 +13,7 @@ import pytest
 import activetest as at
 from activetest.cli import app
 from activetest.errors import PoolError
+from activetest.pool import convert
 from activetest.render import text
 
 ROWS = 40
@@ -84,8 +86,8 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def look(capsys, *words: str) -> str:
-    assert app.main(["inspect", *words]) == 0
+def look(capsys, *words: str, code: int = 0) -> str:
+    assert app.main(["inspect", *words]) == code
     return capsys.readouterr().out
 
 
@@ -110,6 +112,61 @@ def test_the_line_to_type_works_on_every_kind_of_file(place, capsys, name):
     swap(writer, place / name, pa.table(COLUMNS))
     study = obey(capsys, name, format)
     assert study.setup.rows == ROWS
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in ("folder", "-dash.csv")])
+def test_standard_input_may_be_a_table_of_any_format(place, monkeypatch, capsys, name):
+    writer, format = FILES[name]
+    swap(writer, place / name, pa.table(COLUMNS))
+    content = (place / name).read_bytes()
+    (place / name).unlink()
+
+    def pipe() -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    pipe()
+    seen = json.loads(look(capsys, "-", "--format", "json"))
+    assert (seen["format"], seen["name"], seen["rows"]) == (format, "standard input", ROWS)
+    assert seen["create"] == "activetest init -" and not any(place.iterdir())
+    pipe()
+    assert app.main(shlex.split(seen["create"])[1:]) == 0
+    assert at.Study.open().setup.rows == ROWS
+    capsys.readouterr()
+    pipe()
+    assert json.loads(look(capsys, "-", "--format", "json"))["create"] == (
+        "activetest init - --study pool.study"
+    )
+    assert at.inspect(io.BytesIO(content)).create == "Study.create(file, 'pool.study')"
+
+
+def test_labels_and_damage_in_standard_input_are_named_as_such(place, monkeypatch, capsys):
+    lines = "".join(f"item-{k},cat,yes\n" for k in range(9))
+    content = f"id,pred,label\n{lines}".encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    (labels,) = json.loads(look(capsys, "-", "--format", "json"))["labels"]
+    assert labels["advice"] == "activetest ingest - takes them"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"PAR1" + b"x" * 50)))
+    assert app.main(["inspect", "-"]) == 2
+    problem = capsys.readouterr().err
+    assert "standard input" in problem and "stream" not in problem
+    answers = {"text": "a", "label": "b", "_task_hash": 1, "answer": "accept", "meta": {"id": "1"}}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(answers).encode())))
+    app.main(["init", "-"])
+    assert "/stream" not in capsys.readouterr().err
+    with pytest.raises(PoolError, match="open as text"):
+        at.inspect(io.StringIO("id,pred\n"))
+
+
+def test_a_file_is_converted_once(place, monkeypatch):
+    write_csv(place / "pool.csv", pa.table(COLUMNS))
+    converted = []
+    to_parquet = convert.to_parquet
+    monkeypatch.setattr(
+        convert,
+        "to_parquet",
+        lambda *given, **more: converted.append(given) or to_parquet(*given, **more),
+    )
+    assert at.inspect("pool.csv").create and len(converted) == 1
 
 
 def test_roles_are_said_nothing_is_written_and_the_line_is_shown_whole(place, capsys):
@@ -228,7 +285,10 @@ def test_a_file_of_which_there_can_be_no_study_says_why(place, capsys):
     found = at.inspect("texts.parquet")
     assert found.create is None and "no column holds the model's outputs" in found.problem
     assert found.hint and found.metrics == ()
-    assert "No study can be made of it" in look(capsys, "texts.parquet")
+    shown = look(capsys, "texts.parquet", code=2)
+    assert "No study can be made of it" in shown and "no column holds the model's outputs" in shown
+    document = json.loads(look(capsys, "texts.parquet", "--format", "json", code=2))
+    assert document["create"] is None and document["problem"] == found.problem
     pq.write_table(pa.table({"id": IDS, "score": [*SCORES[:-1], None]}), place / "gap.parquet")
     found = at.inspect("gap.parquet")
     assert found.create is None and "row 39" in found.problem
