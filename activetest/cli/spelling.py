@@ -39,9 +39,7 @@ _HEAD = re.compile(r"([A-Za-z_][\w.]*)\s*([=(]|$)")
 _CLOSINGS = 8
 # Numbers from here on are no values of ours.
 _LARGEST = 2**64
-_PLACEHOLDERS = {"folder": "DIR", "path": "FILE"}
-# How Python writes standard input, and how commands do.
-_STDIN = {"sys.stdin.buffer": "-"}
+_PLACEHOLDERS = {"folder": "DIR", "path": "FILE", "sys.stdin.buffer": "-"}
 
 
 class Takes(StrEnum):
@@ -412,11 +410,15 @@ def _read_value(node: ast.expr) -> _Value | None:
             value = _read_value(negated)
             number = isinstance(negated.value, int | float)
             return _Value(f"-{value.text}") if value and number else None
-        case ast.Name(id=name):
-            return _Value(_PLACEHOLDERS.get(name, name.upper()), bare=True)
-        case ast.Attribute() if (name := ast.unparse(node)) in _STDIN:
-            return _Value(_STDIN[name], bare=True)
+        case ast.Name() | ast.Attribute():
+            return _read_name(ast.unparse(node))
     return None
+
+
+def _read_name(name: str) -> _Value | None:
+    """What stands for a value; None for an attribute that is not known."""
+    word = _PLACEHOLDERS.get(name) or (None if "." in name else name.upper())
+    return _Value(word, bare=True) if word else None
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

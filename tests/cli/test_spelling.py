@@ -66,6 +66,7 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
         ('study.next(new=True, show=["a"])', "activetest next --new --show a"),
         ('study.ingest("a.csv", replace=True)', "activetest ingest a.csv --replace"),
         ("study.ingest(path)", "activetest ingest FILE"),
+        ("study.ingest(sys.stdin.buffer)", "activetest ingest -"),
         ("map=path", "--map FILE"),
         ("map={'0': 'a`b', '1': 'c'}", "--map FILE"),
         ("map=error.mapping", "--map FILE"),
