@@ -103,8 +103,8 @@ def inspect(file: Any) -> Inspection:
     Everything is read, as `Study.create` would, and nothing is written beside temporary files.
 
     Args:
-        file: A file of any format that a pool may have, a folder of Parquet files, an address, or an
-            open file, such as `sys.stdin.buffer`, which is read to its end.
+        file: A file of any format that a pool may have, a folder of Parquet files, an address, or
+            an open file, such as `sys.stdin.buffer`, which is read to its end.
 
     Raises:
         PoolError: The file cannot be read, or is of no format that can be.
