@@ -6,7 +6,7 @@ Results are the same to the last bit however many threads there are.
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ from functools import reduce
 from itertools import chain, islice
 from operator import add
 from typing import Any, TypeVar
+
+from activetest import progress
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -29,6 +31,8 @@ def map_reduce(
     combine: Callable[[Result, Result], Result],
     *,
     workers: int | None = None,
+    title: str = "going through the pool",
+    total: int | None = None,
 ) -> Any:
     """combine(...combine(fn(piece 1), fn(piece 2))..., fn(piece P)), or None without pieces.
 
@@ -37,14 +41,21 @@ def map_reduce(
     however many workers there are (default: one per processor). At most two results per worker
     exist at once. The first exception of fn, in the order of the pieces, is raised, and the pieces
     not begun are dropped.
+
+    title    what this is called while it is watched
+    total    the number of pieces; default: their length, where they have one
     """
     workers = workers or processors()
-    total: Any = None
+    if total is None and isinstance(pieces, Sized):
+        total = len(pieces)
+    found: Any = None
     begun = False
-    for result in _in_order(iter(pieces), fn, workers):
-        total = combine(total, result) if begun else result
-        begun = True
-    return total
+    with progress.step(title, total) as step:
+        for result in _in_order(iter(pieces), fn, workers):
+            found = combine(found, result) if begun else result
+            begun = True
+            step.advance()
+    return found
 
 
 def _in_order(

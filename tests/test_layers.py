@@ -26,12 +26,12 @@ FLOORS = [
     | {"acquisition", "estimators", "intervals"},
     {"formats"},
     {"nouns", "catalog", "parallel", "atomic", "overwrite", "safe_text"},
-    {"errors", "locks"},
+    {"errors", "locks", "progress"},
 ]
 
 # The modules that may lie loose at the top of the package.
 LOOSE = {"__init__", "__main__", "errors", "locks", "catalog", "parallel"} | {
-    *("atomic", "overwrite", "safe_text")
+    *("atomic", "overwrite", "progress", "safe_text")
 }
 
 # Folders of tests that are no room: what holds across rooms, and programs that measure it.

@@ -118,7 +118,7 @@ class Arrays:
             about = array.begin, array.axis
             return {name: seal_array(self.folder, name, values, *about, block=array.block)}
 
-        return map_reduce(self._open, seal, operator.or_) or {}
+        return map_reduce(self._open, seal, operator.or_, title="computing checksums") or {}
 
     def _write_from(self, name: str, element: int, values: Array) -> None:
         """Write values from an element of the flat array on."""

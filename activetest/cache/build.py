@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activetest import atomic
+from activetest import atomic, progress
 from activetest.cache.arrays import Arrays
 from activetest.cache.checked import SMALL_BLOCK, Manifest
 from activetest.cache.design import Design, measure_pool
@@ -28,6 +28,8 @@ VERSION = 4
 
 # Rows whose tables of losses over all classes are made at once: they stay in the processor's cache.
 _STRIP = 16384
+# Steps, for whoever watches.
+_BUILDING, _COMPARING = "building the cache", "comparing the pool with the study's"
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def build_into(pool: Pool, folder: Path) -> None:
             _create_arrays(arrays, pool, design)
             check_space(arrays, pool)
             counts = _write_rows(arrays, pool, design, values)
-            _write_id_index(arrays, pool)
+            with progress.step("indexing ids"):
+                _write_id_index(arrays, pool)
             mean_weight = _find_mean_weight(arrays, pool)
         finally:
             arrays.close()
@@ -103,7 +106,7 @@ def compute_fingerprint(pool: Pool) -> tuple[str, list[str]]:
         block = pool.read_block(strip)
         return _sum_hashes(pool, block, hash_text(block.ids))
 
-    total = pool.map_strips(hash_strip, add, without=("features", "groups"))
+    total = pool.map_strips(hash_strip, add, without=("features", "groups"), title=_COMPARING)
     sums = [total[piece.number] % 2**64 for piece in pool.pieces]
     return _hash_pool(pool, sums), [_to_hex(each) for each in sums]
 
@@ -188,7 +191,7 @@ def _write_rows(arrays: Arrays, pool: Pool, design: Design, values: list[list[st
     def combine(left: _Result, right: _Result) -> _Result:
         return write_ids(left) + write_ids(right), []
 
-    counts = write_ids(pool.map_strips(convert, combine, gather=join))
+    counts = write_ids(pool.map_strips(convert, combine, gather=join, title=_BUILDING))
     arrays.extend("id_offsets", np.array(arrays.shapes["id_letters"]))
     return counts
 

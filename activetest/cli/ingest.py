@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from activetest.cli import options, streams
+from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError
 
@@ -59,12 +59,14 @@ def ingest(
     changes |= {"columns": options.split_pairs("--columns", columns)}
     if undo == bool(labels) or (undo and any(changes.values())):
         raise ChoiceError("ingest takes a file, or --undo alone", "activetest ingest labels.csv")
-    current = Study.open(study)
-    if undo:
-        streams.write_lines(str(current.undo()))
-    else:
-        given = sys.stdin.buffer if labels == "-" else labels
-        streams.write_lines(to_commands(str(current.ingest(given, **changes))))
+    with progress_line.shown():
+        current = Study.open(study)
+        if undo:
+            found = str(current.undo())
+        else:
+            given = sys.stdin.buffer if labels == "-" else labels
+            found = to_commands(str(current.ingest(given, **changes)))
+    streams.write_lines(found)
 
 
 COMMAND = ingest

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from activetest.cli import options, streams
+from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
 
 EXAMPLES = (
@@ -22,6 +22,7 @@ def init(
         options.pool_address("File, folder of Parquet files, address, or - for standard input."),
     ] = None,
     study: options.Folder = None,
+    verbose: options.verbose() = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check everything, and change nothing.")
     ] = False,
@@ -34,15 +35,16 @@ def init(
     from activetest.study.study import Study
 
     settings = options.read_choices(choices)
-    if pool is None:
-        setup = Study.open(study).change(dry_run=dry_run, **settings)
-    else:
-        # A file of this name is ./-
-        source = sys.stdin.buffer if pool == "-" else pool
-        if dry_run:
-            setup = Study.check(source, study, **settings)
+    with progress_line.shown(verbose=verbose):
+        if pool is None:
+            setup = Study.open(study).change(dry_run=dry_run, **settings)
         else:
-            setup = Study.create(source, study, **settings).setup
+            # A file of this name is ./-
+            source = sys.stdin.buffer if pool == "-" else pool
+            if dry_run:
+                setup = Study.check(source, study, **settings)
+            else:
+                setup = Study.create(source, study, **settings).setup
     # What users call things stands in the other lines.
     notices = tuple(map(to_commands, setup.notices))
     streams.write_lines(str(replace(setup, notices=notices)))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from activetest.cli import options, streams
+from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError
 
@@ -63,6 +63,7 @@ def next_items(
     force: Annotated[
         bool, Option("--force", help="Let -o replace a file that is no batch without answers.")
     ] = False,
+    verbose: options.verbose() = False,
     study: options.Folder = None,
 ) -> None:
     """Show the pending batch, or draw the next items to label."""
@@ -90,7 +91,10 @@ def next_items(
     if again is not None:
         settings["again"] = again
     draw = Study.open(study).next
-    batch = draw(**settings) if count is None else replace(draw(count, **settings), requested=count)
+    with progress_line.shown(verbose=verbose):
+        batch = draw(**settings) if count is None else draw(count, **settings)
+    if count is not None:
+        batch = replace(batch, requested=count)
     if batch.rows and not file:
         streams.write(batch.to(format))
     summary = to_commands(batch.summary())

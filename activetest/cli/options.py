@@ -27,6 +27,20 @@ _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int}
 Folder = Annotated[Path | None, Option("--study", metavar="DIR", help="Folder of the study.")]
 
 
+def verbose(help: str = "", *, section: str = "") -> Any:
+    """The option -v: signs of life where there is no terminal, and what else the help says."""
+    signs = "Without a terminal, say every ten seconds what is being done."
+    return Annotated[
+        bool,
+        Option(
+            "--verbose",
+            "-v",
+            help=f"{help} {signs}".strip(),
+            rich_help_panel=section.capitalize() or None,
+        ),
+    ]
+
+
 def pool_address(help: str = "File, folder of Parquet files, or an address.") -> Any:
     """The argument POOL."""
     return Argument(metavar="POOL", help=help)

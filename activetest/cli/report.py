@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from activetest.cli import completion, options, streams
+from activetest.cli import completion, options, progress_line, streams
 from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import translate_report
 from activetest.errors import ChoiceError
@@ -110,10 +110,7 @@ def report(
     force: Annotated[
         bool, Option("--force", help="Let --plot replace a file that report has not drawn.")
     ] = False,
-    verbose: Annotated[
-        bool,
-        Option("--verbose", "-v", help="Show all estimates and notes, in text and Markdown."),
-    ] = False,
+    verbose: options.verbose("Show all estimates and notes, in text and Markdown.") = False,
     format: options.output_format(reports=True) = "text",
     study: options.Folder = None,
 ) -> int:
@@ -149,7 +146,8 @@ def report(
         "plot": plot,
         "force": force,
     }
-    finished = Study.open(study).report(**options.drop_missing(settings))
+    with progress_line.shown(verbose=verbose):
+        finished = Study.open(study).report(**options.drop_missing(settings))
     extent = {}
     if catalog.fact("render", format, "ABRIDGED"):
         extent = {"verbose": verbose, "more": "activetest report -v"}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from activetest.cli import options, streams
+from activetest.cli import options, progress_line, streams
 from activetest.nouns.choices import Interval, Section
 
 EXAMPLES = (
@@ -113,6 +113,7 @@ def simulate(
             rich_help_panel=Section.ADVANCED.value.capitalize(),
         ),
     ] = False,
+    verbose: options.verbose(section=Section.ADVANCED) = False,
     format: options.output_format(section=Section.ADVANCED) = "text",
     **choices: Any,
 ) -> None:
@@ -141,18 +142,18 @@ def simulate(
         "save": save,
         "workers": workers,
     }
-    show, finished = streams.progress(), 0
+    finished = 0
 
     def progress(done: int, total: int) -> None:
         nonlocal finished
         finished = done
-        show(done, total)
 
     given = options.read_choices(choices, simulated=True) | options.drop_missing(own)
     try:
-        results = simulate(
-            pool, labels, runs=runs, batch=batch, seed=seed, progress=progress, **given
-        )
+        with progress_line.shown(verbose=verbose):
+            results = simulate(
+                pool, labels, runs=runs, batch=batch, seed=seed, progress=progress, **given
+            )
     except KeyboardInterrupt:
         if save and finished:
             runs_are = "run is" if finished == 1 else "runs are"

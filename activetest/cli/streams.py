@@ -4,7 +4,9 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import TextIO
 
 from activetest.errors import StorageError
@@ -12,6 +14,19 @@ from activetest.safe_text import escape_controls, mask_secrets
 
 # What this program itself writes to a terminal beside text: a colour or a weight.
 _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
+# Enters a block in which lines are written that shall stay.
+_Room = Callable[[], AbstractContextManager[None]]
+_room: ContextVar[_Room] = ContextVar("_room", default=nullcontext)
+
+
+@contextmanager
+def making_room(room: _Room) -> Iterator[None]:
+    """In the block, whatever is written here is written inside `with room():`."""
+    token = _room.set(room)
+    try:
+        yield
+    finally:
+        _room.reset(token)
 
 
 def replace_closed() -> None:
@@ -46,8 +61,9 @@ def write(text: str, *, styled: bool = False) -> None:
         # Every other part is what was split by: a style.
         text = "".join(part if at % 2 else _escape(part) for at, part in enumerate(parts))
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with _room.get()():
+            sys.stdout.write(text)
+            sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
     except UnicodeEncodeError as error:
@@ -74,7 +90,8 @@ def write_lines(text: str) -> None:
 def say(text: str) -> None:
     """Lines to standard error, as of write_lines. Whether somebody reads them changes nothing."""
     try:
-        print(_escape(mask_secrets(text)), file=sys.stderr, flush=True)
+        with _room.get()():
+            print(_escape(mask_secrets(text)), file=sys.stderr, flush=True)
     except OSError:
         _discard(sys.__stderr__)
 
@@ -129,14 +146,3 @@ def _discard(stream: TextIO | None) -> None:
 def _escape(text: str) -> str:
     """The text without anything but the ends of lines that a terminal would obey."""
     return escape_controls(text, keep="\n")
-
-
-def progress() -> Callable[[int, int], None]:
-    """Counts runs on one line of standard error, when somebody is there to see it."""
-
-    def show(done: int, total: int) -> None:
-        end = "\r" if done < total else "\r\x1b[K"
-        print(f"{done} of {total} runs", end=end, file=sys.stderr, flush=True)
-
-    watched = sys.stdout.isatty() and sys.stderr.isatty()
-    return show if watched else lambda done, total: None

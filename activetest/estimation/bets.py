@@ -113,7 +113,7 @@ def compute_increments(
         member, kinds = tested.membership(rows) > 0, sums.by_kind(rows)
         return [each.increment_range(slice(*piece), rows, member, kinds) for each in replayed]
 
-    ranges = map_reduce(cache.chunks(), on_piece, _merge_ranges)
+    ranges = map_reduce(cache.chunks(), on_piece, _merge_ranges, title="replaying the rounds")
     parts = [
         each.increments(increment_range, used)
         for each, increment_range in zip(replayed, ranges, strict=True)

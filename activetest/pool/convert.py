@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from activetest import atomic, catalog
+from activetest import atomic, catalog, progress
 from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
@@ -69,9 +69,17 @@ def to_parquet(
     path = check_source(source)
     tables = _read_tables(path, _recognise(path, source), id=id, columns=columns)
     with atomic.replacing_file(Path(target), durable=True) as building:
-        write_parquet(store_tables(tables, note), building)
+        with progress.step("converting the pool to Parquet", unit="rows") as step:
+            write_parquet(_count_rows(store_tables(tables, note), step), building)
         if not pq.read_metadata(building).num_rows:
             raise PoolError(f"{source} has no rows", hint="give a pool with at least one item")
+
+
+def _count_rows(tables: Iterator[pa.Table], step: progress.Step) -> Iterator[pa.Table]:
+    """The tables; the step advances by their rows."""
+    for table in tables:
+        step.advance(table.num_rows)
+        yield table
 
 
 def _read_tables(

@@ -267,24 +267,28 @@ class Pool:
         *,
         gather: Callable[[Any, Any], Any] | None = None,
         without: tuple[str, ...] = (),
+        title: str = "reading the pool",
     ) -> Any:
         """fn(strip) of all rows, combined in their order; see parallel.map_reduce.
 
         Runs of strips are decoded in parallel where row groups are enough to keep all threads busy;
         gather (combine unless given) then joins the results inside one. Sums of floating-point
         numbers are a parallel.BlockSum: runs follow row groups. Parts in `without` are not read.
-        Raises PoolError where a file is damaged.
+        The title is what the step is called while it is watched. Raises PoolError where a file is
+        damaged.
         """
         # Computed once, before all threads need them.
         _ = "groups" in without or self.deciles
-        runs = self._split_runs(self._count_strip_rows(self._choose_columns(without)[0]))
+        rows = self._count_strip_rows(self._choose_columns(without)[0])
+        runs = self._split_runs(rows)
         if len(runs) < _MANY_RUNS:
-            return map_reduce(self.strips(without=without), fn, combine)
+            strips = self.strips(without=without)
+            return map_reduce(strips, fn, combine, title=title, total=-(-self.rows // rows))
 
         def map_run(run: tuple[int, int]) -> Any:
             return reduce(gather or combine, map(fn, self.strips(*run, without=without)))
 
-        return map_reduce(runs, map_run, combine)
+        return map_reduce(runs, map_run, combine, title=title)
 
     def read_block(self, strip: Strip) -> Block:
         """Check a strip.

@@ -23,6 +23,7 @@ from activetest.nouns.estimate import FEW, RARE, Interval
 from activetest.nouns.log import LABELLED, PENDING, count_answers
 from activetest.nouns.quantity import Quantity, Saving, SavingKind
 from activetest.nouns.report import EstimateRow
+from activetest.progress import step
 
 HEADLINE = "doubly-robust"
 # Kinds of intervals that hold at one look at best.
@@ -37,11 +38,11 @@ def estimate_overall(
 ) -> list[EstimateRow]:
     """A row for every metric and estimator; the first is the headline."""
     level = view.choices.level
-    rows = [
-        estimate_row(view, metric, name, level=level, kind=kind)
-        for metric in metrics
-        for name in estimators
-    ]
+    pairs, rows = [(metric, name) for metric in metrics for name in estimators], []
+    with step("estimating metrics", len(pairs)) as estimating:
+        for metric, name in pairs:
+            rows.append(estimate_row(view, metric, name, level=level, kind=kind))
+            estimating.advance()
     return [replace(row, headline=place == 0) for place, row in enumerate(rows)]
 
 
@@ -137,7 +138,11 @@ def _shrink_column(
     view: View, metric: Metric, groups: list[Group], level: float, kind: str
 ) -> list[EstimateRow]:
     """The groups of one column, with their values moved towards what the surrogate foresees."""
-    estimates = [_estimate(view, metric, HEADLINE, group, level, kind) for group in groups]
+    estimates = []
+    with step("estimating groups", len(groups)) as estimating:
+        for group in groups:
+            estimates.append(_estimate(view, metric, HEADLINE, group, level, kind))
+            estimating.advance()
     try:
         whole = view.value(metric, HEADLINE)
     except NotEstimable:

@@ -22,6 +22,7 @@ from activetest.nouns.quantity import Quantity, Saving
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Arms, Attributes, Surface, SurfaceData, name_columns
 from activetest.nouns.surface_report import SurfaceCell, SurfaceMap, SurfaceReport
+from activetest.progress import step
 from activetest.reporting.surface_cells import check_attribute, find_codes, suggest_map
 from activetest.rounds.surface import find_surface_metric, fit_surface
 
@@ -105,7 +106,8 @@ def fit_pool_surface(log: Log, cache: PoolView, choices: Choices, *, seed: int) 
     metric = find_surface_metric(
         choices.judged, specification.describe_pool(cache.roles, choices.costs, cache)
     )
-    surface, data = fit_surface(log, cache, choices, seed=seed)
+    with step("fitting the surface"):
+        surface, data = fit_surface(log, cache, choices, seed=seed)
     if not len(data.items):
         raise NotEstimable("no surface yet: there is no label", "`study.next(20)`")
     return PoolSurface(surface, data, metric.title, choices.level, choices.min_support)

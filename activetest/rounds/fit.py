@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from activetest import catalog
+from activetest import catalog, progress
 from activetest.errors import PoolChanged, StudyError
 from activetest.item_statistics.statistic import Statistic, statistic
 from activetest.nouns.choices import Choices
@@ -155,7 +155,7 @@ def fit_surrogate(
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
-    with one_blas_thread():
+    with one_blas_thread(), progress.step("fitting the surrogate"):
         surrogate: Surrogate = method.fit(known, rng=rng, **options)
     return weigh_surrogate(surrogate, cache)
 

@@ -140,7 +140,10 @@ def prepare_round(
         (earlier.fit_round, earlier.fit_labels) if earlier else (number, len(list_labelled(log)[0]))
     )
     sums, scores = map_reduce(
-        cache.chunks(), on_piece, lambda left, right: (left[0] + right[0], left[1] + right[1])
+        cache.chunks(),
+        on_piece,
+        lambda left, right: (left[0] + right[0], left[1] + right[1]),
+        title="scoring the pool",
     )
     allocation: Allocation | ArmAllocation | None = None
     if explores:

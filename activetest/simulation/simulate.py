@@ -31,6 +31,7 @@ from activetest.pool import convert, frames
 from activetest.pool.costs import read_costs
 from activetest.pool.groups import PREDICTED
 from activetest.pool.pool import Pool
+from activetest.progress import step
 from activetest.rounds.fit import find_predicted_as, get_surrogate
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.rounds.weighted import find_counted
@@ -359,11 +360,13 @@ def _outcomes(
     scene = (str(built.folder), built.parts, truth, plan)
     left = [task for task in tasks if task not in done]
     progress(len(done), len(tasks))
-    with saved or nullcontext():
+    counted = step("simulating", len(tasks), unit="runs", done=len(done))
+    with saved or nullcontext(), counted as runs:
         for task, found in run_tasks(_prepare, scene, _play, left, min(workers, len(left) or 1)):
             done[task] = found
             if saved:
                 saved.add(task, found)
+            runs.advance()
             progress(len(done), len(tasks))
     return done
 

@@ -22,6 +22,7 @@ from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.nouns.surface import Surface, SurfaceData
 from activetest.parallel import one_torch_thread
+from activetest.progress import Step, step
 from activetest.surfaces._likelihoods import (
     log_bernoulli,
     log_beta_binomial,
@@ -158,17 +159,20 @@ def _fit_surface(
         )
     parameters = {name: torch.tensor(array, dtype=torch.float64) for name, array in start.items()}
     kind = "update_" if continues else ""
-    _train(
-        torch,
-        method,
-        data,
-        torch.as_tensor(inputs),
-        parameters,
-        options,
-        steps=options[f"{kind}steps"],
-        rate=options[f"{kind}rate"],
-        generator=torch.Generator().manual_seed(seeds[0]),
-    )
+    steps = options[f"{kind}steps"]
+    with step("training the surface", 2 * steps) as training:
+        _train(
+            torch,
+            method,
+            data,
+            torch.as_tensor(inputs),
+            parameters,
+            options,
+            steps=steps,
+            rate=options[f"{kind}rate"],
+            generator=torch.Generator().manual_seed(seeds[0]),
+            training=training,
+        )
     draws = max(min(_DRAWS, _MOST_NUMBERS // max(len(arms), 1)), _FEWEST_DRAWS)
     found = {name: tensor.numpy() for name, tensor in parameters.items()}
 
@@ -221,6 +225,7 @@ def _train(
     steps: int,
     rate: float,
     generator: Any,
+    training: Step,
 ) -> None:
     """Both phases; parameters are changed."""
     counts = data.counts
@@ -247,6 +252,7 @@ def _train(
             with torch.no_grad():
                 fixed = embed(parameters, inputs)
         for _ in range(steps):
+            training.advance()
             optimizer.zero_grad()
             chosen, weight = _draw_arms(torch, len(explored), _MOST_EXPLORED, generator)
             index, seen, known = explored[chosen], labels[chosen], observed[chosen]

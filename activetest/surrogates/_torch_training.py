@@ -15,6 +15,7 @@ import numpy as np
 from activetest.errors import ChoiceError
 from activetest.nouns.rows import Array
 from activetest.parallel import one_torch_thread
+from activetest.progress import Step, step
 from activetest.surrogates._classes import pack_positions
 from activetest.surrogates._network import Network
 from activetest.surrogates._network_members import LOG_VARIANCES, fit_temperature
@@ -154,8 +155,9 @@ def train_networks(
               samples of the weights; the loss is the mean over them
     penalty   (parameters) -> scalar, added to the mean loss of a row
     """
-    with one_torch_thread(torch):
-        return _train_networks(torch, data, start, forward, rng, penalty, decay)
+    # Where they stop early is not known before.
+    with one_torch_thread(torch), step("training networks", unit="epochs") as training:
+        return _train_networks(torch, data, start, forward, rng, penalty, decay, training)
 
 
 def _train_networks(
@@ -166,6 +168,7 @@ def _train_networks(
     rng: np.random.Generator,
     penalty: Callable[..., Any] | None,
     decay: float,
+    training: Step,
 ) -> TrainedNetworks:
     """Train as train_networks says."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -194,6 +197,7 @@ def _train_networks(
     epochs = 0
     while stale_epochs < patience and epochs < _MOST_EPOCHS:
         epochs += 1
+        training.advance()
         keys = torch.rand((count, len(train_rows)), generator=generator, device=device)
         for index in train_rows[keys.argsort(dim=1)].split(batch, dim=1):
             optimizer.zero_grad()
