@@ -47,7 +47,7 @@ def next_items(
             "-o", "--output", metavar="FILE", help="File to write to, instead of standard output."
         ),
     ] = None,
-    format: options.one_value("Output format.", "--format", FORMATS, type=str) = "csv",
+    format: options.one_value("Output format.", "--format", FORMATS, show_default="csv") = None,
     config: Annotated[
         bool,
         Option(
@@ -69,7 +69,8 @@ def next_items(
     """Show the pending batch, or draw the next items to label."""
     from activetest.study.study import Study
 
-    options.check_format(FORMATS, format)
+    written = "csv" if format is None else format
+    options.check_format(FORMATS, written)
     if again is not None and count is not None:
         raise ChoiceError("-n says how many items to draw, and --again draws none", "leave out -n")
     file = None if output is None or str(output) == "-" else output
@@ -77,10 +78,10 @@ def next_items(
     if config:
         if new or force or spreadsheet or (count, again, file) != (None, None, None):
             raise ChoiceError("--config goes with --format and --show alone", "leave out the rest")
-        streams.write(Study.open(study).labelling_config(format, show=columns))
+        streams.write(Study.open(study).labelling_config(written, show=columns))
         return
-    if format in _BINARY and file is None:
-        raise ChoiceError(f"{format} is no text", "write it to a file: -o batch.xlsx")
+    if written in _BINARY and file is None:
+        raise ChoiceError(f"{written} is no text", "write it to a file: -o batch.xlsx")
     settings: dict[str, Any] = {
         "new": new,
         "show": columns,
@@ -96,10 +97,10 @@ def next_items(
     if count is not None:
         batch = replace(batch, requested=count)
     if batch.rows and not file:
-        streams.write(batch.to(format))
+        streams.write(batch.to(written))
     summary = to_commands(batch.summary())
     streams.say(summary + (f", written to {file}" if batch.rows and file else ""))
-    if batch.rows and not columns and format in _TOOLS:
+    if batch.rows and not columns and written in _TOOLS:
         streams.say("these tasks show ids alone: --show COLUMN adds what annotators should see")
 
 

@@ -1,13 +1,14 @@
 """What the methods of a study return: light to import, and readable in a notebook."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from activetest.errors import ChoiceError
 from activetest.nouns import report as nouns
+from activetest.nouns.answer_fields import ID, ORDER
 from activetest.nouns.choices import Augmentation, Choices, Question, Refit, Selection
 from activetest.nouns.report import PASS, Counts, EstimateRow, exit_code
 from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell
@@ -80,6 +81,7 @@ class Batch:
     spreadsheet  CSV is for a spreadsheet: ids that it would run get an apostrophe in front
     again     its items have labels already, and somebody else is to look at them
     orders    of each item, its place among all that the study has drawn, from 1
+    for_tools  CSV and JSON lines have activetest_id and activetest_order, as other formats do
     """
 
     round: int | None
@@ -92,6 +94,7 @@ class Batch:
     spreadsheet: bool = False
     again: bool = False
     orders: tuple[int, ...] = ()
+    for_tools: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -156,6 +159,8 @@ class Batch:
 
         An apostrophe stands before texts that a spreadsheet would run as formulas, as =1+1; with
         `spreadsheet` before such ids, too: `ingest` knows them with and without it. Numbers stay.
+        A batch of `study.next(format="csv")` has two columns more, for tools with an `id` of their
+        own: activetest_id, and activetest_order, the place in the order of drawing.
 
         A file appears whole or not at all. Raises LabelError when the file at `path` has labels
         that the study does not know or is no batch, unless `force` is set; StorageError when it
@@ -167,8 +172,9 @@ class Batch:
         if path is not None:
             batch._save(path, "csv", force=force)
             return None
-        header = map(neutralise_cell, self.columns)
-        return write_csv([header, *map(batch._write_cells, self.rows)])
+        columns = (*self.columns, *((ID, ORDER) if self.for_tools else ()))
+        cells = (batch._write_cells(row, columns) for row in self._list_rows())
+        return write_csv([map(neutralise_cell, columns), *cells])
 
     @overload
     def to_jsonl(self) -> str: ...
@@ -180,11 +186,13 @@ class Batch:
         >>> print(study.next(2).to_jsonl(), end="")
         {"id": "digit-1754", "label": ""}
         {"id": "digit-0920", "label": ""}
+
+        A batch of `study.next(format="jsonl")` has the two keys more that CSV has for tools.
         """
         if path is not None:
             self._save(path, "jsonl", force=force)
             return None
-        return "".join(_write_json(row) + "\n" for row in self.rows)
+        return "".join(_write_json(row) + "\n" for row in self._list_rows())
 
     @overload
     def to_label_studio(self) -> str: ...
@@ -258,7 +266,7 @@ class Batch:
         from activetest import catalog
         from activetest.study.config import parse_schema
 
-        orders = self.orders or tuple(range(1, len(self.rows) + 1))
+        orders = self._list_orders()
         classes = parse_schema(self.study.pool).classes if self.study else ()
         tasks = catalog.load("formats", format)
         written: bytes = tasks.write_tasks(self.rows, self.columns, orders=orders, classes=classes)
@@ -310,11 +318,22 @@ class Batch:
 
         return html.batch(self.rows, self.columns, self.summary())
 
-    def _write_cells(self, row: dict[str, Any]) -> Iterator[Any]:
+    def _list_orders(self) -> tuple[int, ...]:
+        """The place of each item in the order of drawing; without draws, in this batch."""
+        return self.orders or tuple(range(1, len(self.rows) + 1))
+
+    def _list_rows(self) -> list[dict[str, Any]]:
+        """The rows, with the keys for tools where these are asked for."""
+        if not self.for_tools:
+            return self.rows
+        pairs = zip(self.rows, self._list_orders(), strict=True)
+        return [row | {ID: row["id"], ORDER: order} for row, order in pairs]
+
+    def _write_cells(self, row: dict[str, Any], columns: Sequence[str]) -> Iterator[Any]:
         """The cells of a row: texts that no spreadsheet runs; ids as they are, for label tools."""
-        for name in self.columns:
+        for name in columns:
             value = row.get(name, "")
-            shown = isinstance(value, str) and (name != "id" or self.spreadsheet)
+            shown = isinstance(value, str) and (name not in ("id", ID) or self.spreadsheet)
             yield neutralise_cell(value) if shown else value
 
     def _write_tasks(self, format: str, path: str | Path | None, *, force: bool) -> str | None:

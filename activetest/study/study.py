@@ -177,7 +177,7 @@ class Study:
         again: int | None = None,
         show: str | Sequence[str] = (),
         path: str | Path | None = None,
-        format: str = "csv",
+        format: str | None = None,
         spreadsheet: bool = False,
         force: bool = False,
     ) -> Batch:
@@ -200,7 +200,9 @@ class Study:
             path: A file that the batch is written to as well. It is opened before anything is
                 drawn, and replaced as a whole.
             format: Of the file: "csv", "jsonl", "label-studio", "argilla" or "xlsx", which needs
-                openpyxl. `labelling_config` writes what the two tools need besides.
+                openpyxl. `labelling_config` writes what the two tools need besides. Without one, a
+                CSV has id, label and the shown columns alone; with "csv" it has the columns
+                activetest_id and activetest_order, too.
             spreadsheet: The CSV is for a spreadsheet: ids that it would run as formulas get an
                 apostrophe in front, as shown texts always do. `ingest` takes it away.
             force: Replace the file at path also where it is no batch, or has labels that the study
@@ -220,11 +222,12 @@ class Study:
         count = read_count("n", n, "it must be a whole number, for example 20")
         columns, new = read_names("show", show), read_flag("new", new)
         spreadsheet, force = read_flag("spreadsheet", spreadsheet), read_flag("force", force)
-        if read_name("format", format) not in FORMATS:
+        written = "csv" if format is None else read_name("format", format)
+        if written not in FORMATS:
             raise ChoiceError(f"`format={format!r}` is no format", f"one of {', '.join(FORMATS)}")
-        check_format(format)
+        check_format(written)
         stored = self._current()
-        if spreadsheet and format != "csv":
+        if spreadsheet and written != "csv":
             raise ChoiceError(
                 f"`format={format!r}` is no format of spreadsheets", "leave it out, or say csv"
             )
@@ -245,9 +248,9 @@ class Study:
                 from activetest.study.again import next_again
 
                 batch = next_again(stored, again, columns)
-            return replace(batch, spreadsheet=spreadsheet)
+            return replace(batch, spreadsheet=spreadsheet, for_tools=format is not None)
 
-        return draw() if path is None else save_batch(stored, path, format, draw, force=force)
+        return draw() if path is None else save_batch(stored, path, written, draw, force=force)
 
     @_with_known_names
     def labelling_config(self, format: str, *, show: str | Sequence[str] = ()) -> str:

@@ -1,8 +1,11 @@
 """activetest next: batches and configurations for labelling tools."""
 
+import csv
+import io
 import json
 import xml.etree.ElementTree as ET
 
+import openpyxl
 import pytest
 
 from activetest import catalog
@@ -55,3 +58,57 @@ def test_a_workbook_is_written_to_a_file(study, folder, capsys):
     assert (folder / "tasks.xlsx").read_bytes().startswith(b"PK")
     assert main(["ingest", "tasks.xlsx"]) == 0
     assert "3 still blank" in capsys.readouterr().out
+
+
+def read_tasks(format: str, content: bytes) -> list[tuple[str, int]]:
+    """(id under a key of ours, order) of the items in a file."""
+    match format:
+        case "csv":
+            rows = list(csv.DictReader(io.StringIO(content.decode())))
+        case "jsonl":
+            rows = [json.loads(line) for line in content.decode().splitlines()]
+        case "label-studio":
+            rows = [task["data"] for task in json.loads(content)]
+        case "argilla":
+            rows = [record["metadata"] for record in json.loads(content)]
+        case _:
+            lines = openpyxl.load_workbook(io.BytesIO(content))["tasks"].iter_rows(values_only=True)
+            header = next(lines)
+            rows = [dict(zip(header, line, strict=True)) for line in lines]
+            rows = [row | {"activetest_id": row["id"]} for row in rows]
+    return [(row["activetest_id"], int(row["activetest_order"])) for row in rows]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_has_our_id_and_the_order_of_drawing_and_comes_back(study, folder, format):
+    assert main(["next", "-n", "2", "-o", "first.csv"]) == 0
+    assert (folder / "first.csv").read_text().splitlines()[0] == "id,label"
+    words = ["next", "-n", "3", "--new", "--format", format, "-o", "tasks"]
+    assert main(words) == 0
+    draws = [draw.id for draw in StoredStudy.open().ledger.record().draws]
+    tasks = read_tasks(format, (folder / "tasks").read_bytes())
+    # All that wait are in the batch of --new alone, from the third draw on.
+    assert tasks == [(id, at) for at, id in enumerate(draws, 1)][2:]
+    # What is pending replaces its own file, and blanks are no answers.
+    assert main([*words[:1], *words[4:]]) == 0
+    assert read_tasks(format, (folder / "tasks").read_bytes()) == [
+        (id, at) for at, id in enumerate(draws, 1)
+    ]
+    assert main(["ingest", "tasks"]) == 0
+    assert not StoredStudy.open().ledger.record().answers
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_our_id_goes_before_one_that_a_tool_put_in_its_place(study, folder, format):
+    main(["next", "-n", "2", "--format", format, "-o", "tasks"])
+    text = (folder / "tasks").read_text()
+    ids = [id for id, _ in read_tasks(format, text.encode())]
+    for place, id in enumerate(ids):
+        written = (f"{id},,", f'"id": "{id}", "label": ""')
+        theirs = (f"{place},cat,", f'"id": {place}, "label": "cat"')
+        for ours, other in zip(written, theirs, strict=True):
+            text = text.replace(ours, other)
+    (folder / "labels").write_text(text)
+    assert main(["ingest", "labels"]) == 0
+    answers = StoredStudy.open().ledger.record().answers
+    assert {(answer.id, answer.label) for answer in answers} == {(id, "cat") for id in ids}
