@@ -138,6 +138,9 @@ def test_the_section_of_a_command_has_its_options_and_no_others(name):
     }
     allowed = {spelling for spellings in options(name) for spelling in spellings}
     shared = set() if name != "simulate" else set(re.findall(r"`(--[a-z-]+)`", prose(text)))
+    if name == "import":
+        assert "All options of [init](#init)" in prose(text)
+        shared = {spelling for spellings in options("init") for spelling in spellings}
     missing = [each for each in options(name) if not (rows | shared) & set(each)]
     assert missing == []
     assert rows <= allowed

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import typer
@@ -43,6 +44,7 @@ class Command(TyperCommand):
 COMMANDS = {
     "inspect": "Say what is in a file, which metrics it allows, and the init line to type.",
     "init": "Look at a pool, and create its study or change the study's choices.",
+    "import": "Create a study from a log of draws made elsewhere.",
     "next": "Show the pending batch, or draw the next items to label.",
     "label": "Label the pending batch in the terminal, item by item.",
     "ingest": "Read labels into the study: all rows of a file, or none.",
@@ -90,8 +92,11 @@ class Group(TyperGroup):
 
 @cache
 def load_command(name: str) -> Any:
-    """The command that activetest/cli/NAME.py declares: a function, and EXAMPLES."""
-    module = import_module(f"activetest.cli.{name}")
+    """The command that activetest/cli/NAME.py declares: a function, and EXAMPLES.
+
+    NAME_.py where the name is a word of Python.
+    """
+    module = import_module(f"activetest.cli.{name}{'_' * iskeyword(name)}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(module.COMMAND)
     return typer.main.get_command(app)

@@ -161,6 +161,16 @@ _SIMULATE = {
     },
 }
 _CREATE = {"pool": Parameter(""), **_FOLDER, **_SETTINGS}
+_FROM_DRAWS = {
+    "draws": Parameter(""),
+    "pool": Parameter("--pool"),
+    **_FOLDER,
+    "design": Parameter("--design"),
+    "draws_floor": Parameter("--draws-floor"),
+    "drawn_from": Parameter("--drawn-from", Takes.NAMES),
+    **{name: _INGEST[name] for name in ("columns", "map", "missing", "as_is")},
+    **_SETTINGS,
+}
 
 
 @dataclass(frozen=True)
@@ -182,6 +192,7 @@ class Call:
 CALLS = {
     "Study.create": Call("activetest init", _CREATE, ("pool", "folder")),
     "Study.check": Call("activetest init", _CREATE, ("pool", "folder"), "--dry-run"),
+    "Study.from_draws": Call("activetest import", _FROM_DRAWS, ("pool", "draws", "folder")),
     "Study.open": Call("", _FOLDER, ("folder",)),
     "study.change": Call("activetest init", {**_DRY_RUN, **_SETTINGS}),
     "study.next": Call("activetest next", _NEXT, ("n",)),

@@ -81,8 +81,9 @@ def compute_increments(
 ) -> list[Increments]:
     """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
-    Raises NotEstimable for a statistic without bounds, and for rounds that an older version drew,
-    which say too little.
+    Raises NotEstimable for a statistic without bounds, and for rounds that an older version
+    drew, which say too little, and where all draws came with a log. Where draws of this study
+    followed those of a log, they make the increments.
     """
     if not np.isfinite([[each.lower, each.upper] for each in tested.statistics]).all():
         raise NotEstimable(
@@ -97,6 +98,15 @@ def compute_increments(
         for each in log.history
         if each.number <= last and not each.deterministic and each.serves(tested.classes)
     ]
+    # And so are those of another program, which does not say what probability other items had.
+    own = [each for each in history if not (each.imported and np.isnan(each.objectives[0].total))]
+    if history and not own:
+        raise NotEstimable(
+            "an anytime-valid interval needs the probability of every item, and a log of draws has "
+            "those of drawn items alone",
+            hint='use `interval="fixed"`, or draw more here: `study.next(10)`',
+        )
+    history = own
     if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
             "rounds drawn by an older version lack what an anytime-valid interval needs",

@@ -133,6 +133,17 @@ def parse_rows(
 
     columns  {field: column} where a column is not called like its field
     """
+    for place, cells in parse_cells(text, name, columns):
+        yield parse_row(cells, place, f"{name}, {place}")
+
+
+def parse_cells(
+    text: str, name: str, columns: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """(place, {field: cell}) of each row of CSV that is not blank. Raises LabelError.
+
+    columns  {field: column} where a column is not called like its field: see find_columns
+    """
     delimiter = find_delimiter(text, [columns.get(field, field) for field in ("id", "label")])
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -150,15 +161,13 @@ def parse_rows(
             if not row:
                 continue
             place = f"line {lines.line_num}"
-            where = f"{name}, {place}"
             if len(row) != len(header):
                 raise LabelError(
-                    f"{where}: {len(row)} fields, and the header has {len(header)}",
+                    f"{name}, {place}: {len(row)} fields, and the header has {len(header)}",
                     f"quote labels that hold a {_DELIMITERS[delimiter]}",
                 )
             named = zip(header, row, strict=True)
-            answer = {fields[column]: cell for column, cell in named if column in fields}
-            yield parse_row(answer, place, where)
+            yield place, {fields[column]: cell for column, cell in named if column in fields}
     except csv.Error as error:
         raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
 

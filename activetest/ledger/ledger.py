@@ -32,6 +32,7 @@ from activetest.ledger.contents import (
 from activetest.ledger.history import LoggedDraw, LoggedRow, list_rows
 from activetest.ledger.migrations import MIGRATIONS, migrate
 from activetest.ledger.rounds import (
+    PackedRound,
     RoundParser,
     parse_draws,
     serialise_draws,
@@ -244,42 +245,61 @@ class Ledger:
         The parameters of a surrogate that was fitted in an earlier round are kept there. Raises
         LedgerMoved when anything was written after `revision`, which the round was computed from.
         """
-        fit_round = round.fit_round if 0 < round.fit_round < round.number else None
-        plain, arrays = split_params(round.params if fit_round is None else {})
-        packed, drawn = serialise_round(round, plain), serialise_draws(round)
-        file = write_arrays(arrays, self._arrays_folder) if arrays else None
+        prepared = self._prepare_round(round)
         with self._write(revision) as (db, contents):
             taken = {draw.id for draw in contents.draws}
             if len(taken | set(ids)) < len(taken) + len(ids):
                 raise ValueError("an item is drawn once")
-            row = (round.number, _now(), revision, fit_round, round.fit_labels, file)
-            stored = entries.insert_round(db, row, packed)
             last = contents.draws[-1].position if contents.draws else 0
-            draws = [
-                StoredDraw(position, round.number, id, *draw)
-                for position, (id, draw) in enumerate(zip(ids, drawn, strict=True), start=last + 1)
-            ]
-            db.executemany("INSERT INTO draws VALUES (?, ?, ?, ?, ?)", draws)
-            entries.append_round(db, contents.head, stored, draws)
+            prepared.insert(db, contents.head, ids, revision=revision, first=last + 1)
 
     def add_answers(self, answers: Sequence[Answer], *, source: str, revision: int) -> None:
         """Record the answers of one file, all or none; they count from now on.
 
         Raises LedgerMoved when anything was written after `revision`, which they were checked with.
         """
-        # The name of a file may be anything, and texts of SQLite are UTF-8.
-        source = source.encode("utf-8", "backslashreplace").decode()
         with self._write(revision) as (db, contents):
             number = contents.files[-1].number + 1 if contents.files else 1
-            file = StoredFile(number, source, _now(), revision + 1, None)
-            db.execute("INSERT INTO ingests VALUES (?, ?, ?, ?, ?)", file)
             first = contents.answers[-1].number + 1 if contents.answers else 1
-            rows = [
-                StoredAnswer(place, number, *answer)
-                for place, answer in enumerate(answers, start=first)
-            ]
-            db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
-            entries.append_file(db, contents.head, file, rows)
+            head, after = contents.head, revision + 1
+            _insert_file(db, head, answers, source, number=number, first=first, revision=after)
+
+    def record_log(
+        self,
+        rounds: Sequence[tuple[Round, Sequence[str]]],
+        answers: Sequence[Answer],
+        *,
+        source: str,
+    ) -> None:
+        """Record rounds with the ids of their draws, and then answers about them: all or nothing.
+
+        Raises LedgerMoved where anything was written before.
+        """
+        prepared = [self._prepare_round(round) for round, _ in rounds]
+        ids = [id for _, each in rounds for id in each]
+        if len(set(ids)) < len(ids):
+            raise ValueError("an item is drawn once")
+        with self._transaction("IMMEDIATE") as db:
+            contents = self._read_open(db)
+            if contents.meta.revision:
+                raise LedgerMoved
+            head, first, revision = contents.head, 1, 0
+            for each, (_, drawn) in zip(prepared, rounds, strict=True):
+                head = each.insert(db, head, drawn, revision=revision, first=first)
+                first, revision = first + len(drawn), revision + 1
+            if answers:
+                revision += 1
+                _insert_file(db, head, answers, source, number=1, first=1, revision=revision)
+            db.execute("UPDATE meta SET revision = ?", (revision,))
+            self._seen = None
+
+    def _prepare_round(self, round: Round) -> "_PreparedRound":
+        """A round as it is stored; a file of its arrays is written already."""
+        fit_round = round.fit_round if 0 < round.fit_round < round.number else None
+        plain, arrays = split_params(round.params if fit_round is None else {})
+        packed, drawn = serialise_round(round, plain), serialise_draws(round)
+        file = write_arrays(arrays, self._arrays_folder) if arrays else None
+        return _PreparedRound(round.number, fit_round, round.fit_labels, file, packed, drawn)
 
     def last_file(self) -> tuple[str, tuple[Answer, ...]] | None:
         """The source and the answers of the last file that still counts; None without any."""
@@ -404,6 +424,67 @@ class Ledger:
             finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+
+
+@dataclass(frozen=True)
+class _PreparedRound:
+    """A round about to be stored.
+
+    fit_round    number of the earlier round whose surrogate it has; None where it has its own
+    arrays       name of the file of its surrogate's arrays; None without
+    draws        (probability, imputed values) of each draw
+    """
+
+    number: int
+    fit_round: int | None
+    fit_labels: int
+    arrays: str | None
+    packed: PackedRound
+    draws: list[tuple[float | None, bytes]]
+
+    def insert(
+        self,
+        db: sqlite3.Connection,
+        head: bytes,
+        ids: Sequence[str],
+        *,
+        revision: int,
+        first: int,
+    ) -> bytes:
+        """Store it, with the position of its first draw; the hash of its entry after `head`.
+
+        revision  of the ledger before it
+        """
+        row = (self.number, _now(), revision, self.fit_round, self.fit_labels, self.arrays)
+        stored = entries.insert_round(db, row, self.packed)
+        draws = [
+            StoredDraw(position, self.number, id, *draw)
+            for position, (id, draw) in enumerate(zip(ids, self.draws, strict=True), start=first)
+        ]
+        db.executemany("INSERT INTO draws VALUES (?, ?, ?, ?, ?)", draws)
+        return entries.append_round(db, head, stored, draws)
+
+
+def _insert_file(
+    db: sqlite3.Connection,
+    head: bytes,
+    answers: Sequence[Answer],
+    source: str,
+    *,
+    number: int,
+    first: int,
+    revision: int,
+) -> None:
+    """Store a file of answers, from the number `first` on, and its entry after `head`."""
+    # The name of a file may be anything, and texts of SQLite are UTF-8.
+    source = source.encode("utf-8", "backslashreplace").decode()
+    file = StoredFile(number, source, _now(), revision, None)
+    db.execute("INSERT INTO ingests VALUES (?, ?, ?, ?, ?)", file)
+    rows = [
+        StoredAnswer(place, number, *answer) for place, answer in enumerate(answers, start=first)
+    ]
+    db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
+    entries.append_file(db, head, file, rows)
 
 
 def _find_known(contents: Contents) -> Record:

@@ -25,8 +25,8 @@ class PackedRound(NamedTuple):
 
     choices         text
     params          text of the surrogate's parameters without arrays
-    record          text of all else: the keys are those of PARTS, "methods", and "drawn_from" where
-                    only some items could be drawn
+    record          text of all else: the keys are those of PARTS, "methods", "drawn_from" where
+                    only some items could be drawn, and "imported" where another program drew
     params_numbers  of the text params
     numbers         of the text record
     """
@@ -55,6 +55,8 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
     record: dict[str, Any] = dict(zip(PARTS, parts, strict=True)) | {"methods": round.methods}
     if round.drawn_from is not None:
         record["drawn_from"] = list(round.drawn_from)
+    if round.imported:
+        record["imported"] = True
     return pack_round(round.choices, params, record)
 
 
@@ -150,6 +152,7 @@ class RoundParser:
                 # Rounds of the first methods did not record them.
                 "methods": entries.get("methods", 1),
                 "drawn_from": _parse_classes(entries.get("drawn_from")),
+                "imported": bool(entries.get("imported")),
             }
             for entries in unpack_several(structure, numbers, arrays=True)
         ]

@@ -16,15 +16,21 @@ _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 _UNNAMED = "column"
 
 
-def check_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """{field: column} as the user gave it. Raises ChoiceError for another field, or no column."""
+def check_columns(
+    columns: Mapping[str, str], fields: Sequence[str] = FIELDS, what: str = "an answer"
+) -> dict[str, str]:
+    """{field: column} as the user gave it. Raises ChoiceError for another field, or no column.
+
+    fields  those that there are
+    what    they belong to, in messages
+    """
     if not isinstance(columns, Mapping):
         raise ChoiceError(f"`columns` is of type {type(columns).__name__}", _say("image"))
     for field, column in columns.items():
-        if field not in FIELDS:
+        if field not in fields:
             raise ChoiceError(
-                f"`columns` names {field!r}, which is no field of an answer",
-                f"the fields are {', '.join(FIELDS)}",
+                f"`columns` names {field!r}, which is no field of {what}",
+                f"the fields are {', '.join(fields)}",
             )
         if not isinstance(column, str) or not column:
             raise ChoiceError(f"`columns` has no column for {field!r}", _say("image"))
@@ -34,25 +40,28 @@ def check_columns(columns: Mapping[str, str]) -> dict[str, str]:
 def find_columns(present: Collection[str], columns: Mapping[str, str], name: str) -> dict[str, str]:
     """{field: column} of the columns that are there.
 
-    columns  {field: column} where a column is not called like its field
+    columns  {field: column} where a column is not called like its field; a field of another sort
+             with an empty column is looked for under its own name, and may be missing
     name     of the file in messages
 
     The id of our own tasks goes before a column `id`, which other tools use for themselves. Raises
     LabelError where a column of `columns` is not there.
     """
-    for column in columns.values():
+    named = {field: column for field, column in columns.items() if column}
+    for column in named.values():
         if column not in present:
             raise LabelError(
                 f"{name} has no column {column!r}; it has {list_names(present)}",
                 "check `columns`",
             )
-    usual = {field: field for field in FIELDS} | ({"id": ID} if ID in present else {})
+    usual = {field: field for field in dict.fromkeys((*FIELDS, *columns))}
+    usual |= {"id": ID} if ID in present else {}
     usual = {
         field: column
         for field, column in usual.items()
-        if column in present and column not in columns.values()
+        if column in present and column not in named.values()
     }
-    return usual | dict(columns)
+    return usual | named
 
 
 def find_keys(columns: Sequence[str], *, lower: bool = False) -> dict[str, str]:

@@ -94,6 +94,8 @@ class Round:
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     drawn_from    codes of the predicted classes whose items could be drawn, because others could
                   not change what the round was for; None where every item could
+    imported      it was drawn by another program, and came with a log: what probability its other
+                  items had is not known, unless its acquisition is uniform
     """
 
     number: int
@@ -114,6 +116,7 @@ class Round:
     again: tuple[str, ...] = ()
     imputed_again: Array | None = None
     drawn_from: tuple[int, ...] | None = None
+    imported: bool = False
 
     def could_draw(self, pred: Array) -> Array:
         """(R,) whether items predicted as these classes (R,) could be drawn, if not yet known."""

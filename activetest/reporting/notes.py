@@ -51,6 +51,7 @@ def write_notes(
     if doubt := annotators.describe_doubt(answers, method):
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
+    notes += _describe_imported(log)
     notes += _describe_older_rounds(log, _find_ratios(view, rows), _find_widened(view, rows))
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
@@ -196,6 +197,27 @@ def _describe_unmatched(log: Log, classes: Sequence[str], answers: Sequence[Answ
         return [Note(text, Weight.INVALID)]
     words = any(map(says_no_label, unmatched))
     return [Note(text, Weight.LIMITED if words else Weight.FACT)]
+
+
+def _describe_imported(log: Log) -> list[Note]:
+    """That draws were made by another program, and what that means."""
+    rounds = [each for each in log.history if each.imported]
+    if not rounds:
+        return []
+    items = sum(len(each.rows) for each in rounds)
+    what = "1 item" if items == 1 else f"{items:,} items"
+    uniform = all(each.choices["acquisition"] == "uniform" for each in rounds)
+    means = "as likely as all others" if uniform else "drawn with the probabilities that it gives"
+    text = (
+        f"Another program drew {what}, and the study was created from its log. Estimates are right "
+        f"if these were {means}: nothing here can check that."
+    )
+    if not uniform and len(rounds) < len(log.history):
+        text += (
+            " Anytime-valid intervals and gates know their labels, and rest on the draws that "
+            "this study made."
+        )
+    return [Note(text, Weight.LIMITED)]
 
 
 def _find_ratios(view: View, rows: Sequence[EstimateRow]) -> list[str]:

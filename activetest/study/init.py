@@ -4,12 +4,12 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from activetest import atomic, locks
 from activetest.cache import auxiliary, cache
@@ -70,6 +70,9 @@ from activetest.study.settings import (
 )
 from activetest.study.stored import StoredStudy, creating_study, write_study
 
+if TYPE_CHECKING:
+    from activetest.study.imported import ImportedLog
+
 CONVERTED = "the study keeps a copy of the file as Parquet, and makes a new one when it changes"
 # Temporary folders of earlier versions.
 _UNFINISHED = re.compile(rf"\.({CACHE}|{POOL})-[a-z0-9_]{{4,8}}")
@@ -100,6 +103,7 @@ def init(
     *,
     dry_run: bool = False,
     converted: str | None = None,
+    plan_log: "Callable[[Cache, Choices, int], ImportedLog] | None" = None,
     **settings: Any,
 ) -> Setup:
     """Create a study of a pool, or change the choices of the study that is there.
@@ -111,6 +115,8 @@ def init(
     dry_run       check everything and write nothing
     converted     where the pool is as Parquet already, for a dry run; given_pool is then the name
                   of the pool in messages
+    plan_log      the rounds and answers that a new study begins with, from the cache of its pool,
+                  its choices and its seed
     settings      by the names of activetest.nouns.choices: columns (id, outputs, features, groups,
                   task, positive, threshold, classes, weight, price), choices (metric, floor,
                   question ...), seed, and the files costs, train and other_models. None leaves a
@@ -133,6 +139,11 @@ def init(
         folder, given_pool = study.folder, study.uri
     else:
         folder, study = _find_folder(read_folder(study_folder, FOLDER) or Path(FOLDER))
+    if study is not None and plan_log is not None:
+        raise StudyError(
+            f"there is a study in {folder} already, and its draws are its own",
+            "import the log into another folder: `folder=path`",
+        )
     # Whatever is recorded from here on may rest on what is about to change.
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)
@@ -164,26 +175,18 @@ def init(
                 pool, place, None if columns_change else study, choices.surrogate, files, named
             )
             choices = resolve_compared_groups(choices, built, given.compare)
-            notices = pool.notices + describe_arms(built, choices) + built.notices
-            notices += describe_priors(choices, pool)
-            notices += auxiliary.check_unused_files(built, pool, **given.files)
-            notices += provenance.describe_unavailable(built)
+            notices = _list_notices(pool, built, choices, given)
             if source.place and not source.frame:
                 notices += (CONVERTED,)
             address = source.frame.address if source.frame else source.name
             entries = _pool_entries(address, pool, built, files, study, named)
+            seed = secrets.randbits(32) if given.seed is None else given.seed
+            imported = plan_log(built, choices, seed) if plan_log else None
+            notices += imported.notices if imported else ()
             if study and not dry_run:
                 _change(study, entries, choices, given.seed, built, revision, source)
             elif not dry_run:
-                write_study(
-                    place.parent,
-                    folder,
-                    pool=entries,
-                    choices=choices,
-                    seed=secrets.randbits(32) if given.seed is None else given.seed,
-                    fingerprint=built.fingerprint,
-                    rows=built.size,
-                )
+                _create(place.parent, folder, entries, choices, seed, built, imported)
     if not dry_run:
         study = StoredStudy.open(folder)
     return Setup(
@@ -197,6 +200,14 @@ def init(
         fingerprint=built.fingerprint,
         notices=notices,
     )
+
+
+def _list_notices(pool: Pool, built: Cache, choices: Choices, given: Settings) -> tuple[str, ...]:
+    """What was understood of the pool, the choices and the files, in sentences."""
+    notices = pool.notices + describe_arms(built, choices) + built.notices
+    notices += describe_priors(choices, pool)
+    notices += auxiliary.check_unused_files(built, pool, **given.files)
+    return notices + provenance.describe_unavailable(built)
 
 
 @one_blas_thread()
@@ -437,6 +448,29 @@ def _pool_entries(
     found = provenance.choose_fingerprints(built, before, changed=named, past=past)
     kept = {key: value for key, value in {**files, **found}.items() if value is not None}
     return {"uri": address} | kept | pool.schema.to_dict()
+
+
+def _create(
+    building: Path,
+    folder: Path,
+    entries: dict[str, Any],
+    choices: Choices,
+    seed: int,
+    built: Cache,
+    imported: "ImportedLog | None",
+) -> None:
+    """Write a new study, and the draws that it begins with; building as of write_study."""
+    ledger = write_study(
+        building,
+        folder,
+        pool=entries,
+        choices=choices,
+        seed=seed,
+        fingerprint=built.fingerprint,
+        rows=built.size,
+    )
+    if imported:
+        imported.record(ledger)
 
 
 def _change(

@@ -333,8 +333,8 @@ def _find_floor(log: Log, choices: Choices) -> float:
     Where each round chooses its own, and the last one did so for the same metric, that of the last.
     """
     between = chooses_between(choices.acquisition)
-    if log.history and log.history[-1].allocation is None and not between:
-        last = log.history[-1]
+    last = log.history[-1] if log.history else None
+    if last is not None and last.allocation is None and not last.imported and not between:
         same = (last.choices.get("metric"), last.choices.get("interval")) == (
             choices.metric,
             choices.interval,

@@ -383,8 +383,8 @@ def write_study(
     seed: int,
     fingerprint: str,
     rows: int,
-) -> None:
-    """Write the ledger and study.toml of a new study.
+) -> Ledger:
+    """Write the ledger and study.toml of a new study; the ledger is still empty.
 
     building  where, from creating_study
     folder    what it becomes
@@ -393,8 +393,9 @@ def write_study(
     """
     pool = config.make_relative(pool, folder.absolute())
     check_choices(asdict(choices), pool, where="the choices")
-    Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
+    ledger = Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
     config.write_config(building, pool, choices)
+    return ledger
 
 
 def _holds_study(folder: Path) -> bool:

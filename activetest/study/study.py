@@ -104,6 +104,85 @@ class Study:
         setup = init(_check_pool(pool), folder, **_check_names(settings))
         return cls(setup.folder, setup)
 
+    @classmethod
+    @with_settings()
+    def from_draws(
+        cls,
+        pool: Any,
+        draws: Any,
+        folder: str | Path | None = None,
+        *,
+        design: str | None = None,
+        draws_floor: float = 0.0,
+        drawn_from: str | Sequence[str] = (),
+        columns: Mapping[str, str] | None = None,
+        map: Any = None,
+        missing: str | Sequence[str] = (),
+        as_is: bool = False,
+        **settings: Any,
+    ) -> "Study":
+        """Create the study of a pool from a log of draws that were made elsewhere.
+
+        >>> log = study.export()
+        >>> again = at.Study.from_draws("digits.parquet", log, "imported", seed=1)
+        >>> again.status().counts.labelled
+        60
+
+        `next` continues it: later rounds are the study's own. The study is created whole or not at
+        all.
+
+        Args:
+            pool: As for `create`.
+            draws: A file of any format that `ingest` reads, a frame, what `export` gives, or rows:
+                mappings with id and label, and the round and the probability of the draw. Rows of a
+                round are in the order drawn. An empty label is still to come. A round without
+                probabilities has items that were chosen, not drawn. Several rows about one item are
+                answers of several annotators.
+            folder: Of the study, in which there is none yet. Default: as for `create`.
+            design: "sequential": drawn without replacement, one after another, each with its
+                probability among the items that were left. "uniform": a simple random sample, which
+                needs no probabilities and no order. Default: sequential, unless the probabilities
+                look like others.
+            draws_floor: Lowest probability that any item had in a draw, as a share of its
+                probability in a uniform draw; 0 where it is not known. From 0.35 on, intervals may
+                be narrower.
+            drawn_from: Predicted classes, where only items predicted as these could be drawn.
+            columns: Which columns hold the id, label, annotator, status, round or probability of a
+                log that calls them otherwise: {"probability": "q"}.
+            map: Which class a label stands for, as for `ingest`.
+            missing: Words that stand for no label yet, such as "N/A".
+            as_is: Take labels that are no class for classes that the model never predicts.
+            **settings: Named below, as for `create`; those about draws hold for the rounds to come.
+
+        Raises:
+            LabelError: The log cannot be one of such draws from this pool.
+            LabelConflict: An annotator has two labels for an item.
+            ChoiceError: Nothing can be estimated from such a design, or a setting has no meaning.
+            PoolError: The pool or another file cannot be used.
+            StudyError: The folder holds a study already, or something else.
+            StorageError: The folder cannot be written.
+        """
+        from activetest.study.imported import import_draws
+
+        if isinstance(draws, str) and draws == "-":
+            raise LabelError("- is no log of draws", "give a path, a frame or rows")
+        stdin = draws if hasattr(draws, "readline") else None
+        setup = import_draws(
+            _check_pool(pool),
+            draws if stdin is None else "-",
+            folder,
+            design=None if design is None else read_name("design", design),
+            draws_floor=read_number("draws_floor", draws_floor),
+            drawn_from=read_names("drawn_from", drawn_from),
+            columns={} if columns is None else columns,
+            map=map,
+            missing=read_names("missing", missing),
+            as_is=read_flag("as_is", as_is),
+            stdin=stdin,
+            **_check_names(settings),
+        )
+        return cls(setup.folder, setup)
+
     @staticmethod
     @with_settings()
     def check(pool: Any, folder: str | Path | None = None, **settings: Any) -> Setup:
@@ -720,7 +799,7 @@ def _check_pool(pool: Any) -> Any:
 
 def _check_names(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings. Raises ChoiceError for names of parameters that are none."""
-    for name in ("given_pool", "study_folder", "dry_run"):
+    for name in ("given_pool", "study_folder", "dry_run", "plan_log"):
         if name in settings:
             raise ChoiceError(f"there is no choice {name!r}", "`Study.check(pool)` writes nothing")
     return settings

@@ -1,0 +1,101 @@
+"""activetest import, as a command."""
+
+import sys
+from dataclasses import replace
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from activetest.cli import options, streams
+from activetest.cli.spelling import to_commands
+from activetest.errors import ChoiceError
+
+EXAMPLES = (
+    "activetest import draws.csv --pool pool.parquet",
+    "activetest import sample.csv --pool pool.parquet --design uniform --study audit",
+)
+
+
+@options.with_choices()
+def import_log(
+    log: Annotated[
+        str,
+        Argument(
+            metavar="LOG",
+            help="CSV with id,label,probability[,round], or another file of labels; - reads "
+            "standard input.",
+        ),
+    ],
+    pool: Annotated[
+        str | None,
+        Option("--pool", metavar="POOL", help="Pool that the items were drawn from; required."),
+    ] = None,
+    study: options.Folder = None,
+    design: options.one_value(
+        "How items were drawn: one after another, with their probabilities, or all alike.",
+        "--design",
+        ("sequential", "uniform"),
+    ) = None,
+    draws_floor: options.one_value(
+        "Lowest probability of any item in the log's draws, as a share of that in a random draw.",
+        "--draws-floor",
+        metavar="F",
+        type=float,
+    ) = 0.0,
+    drawn_from: options.name_list(
+        "Predicted class whose items alone could be drawn.", "--drawn-from", "CLASS,..."
+    ) = None,
+    columns: options.name_list(
+        "Column of a field of the log (id, label, annotator, status, round or probability).",
+        "--columns",
+        "FIELD=COL,...",
+    ) = None,
+    map: Annotated[
+        str | None,
+        Option(
+            "--map",
+            metavar="FILE",
+            help="CSV with the columns from,to: labels, and the classes that they stand for.",
+        ),
+    ] = None,
+    missing: options.name_list(
+        "Word that stands for no label yet, such as N/A.", "--missing", "WORD,..."
+    ) = None,
+    as_is: Annotated[
+        bool,
+        Option("--as-is", help="Take labels that are no class for classes never predicted."),
+    ] = False,
+    **choices: Any,
+) -> None:
+    """Create a study from a log of draws made elsewhere, to estimate and continue it.
+
+    The other options are those of init; options about draws hold for the rounds to come.
+    """
+    from activetest.study.study import Study
+
+    if pool is None:
+        raise ChoiceError(
+            "which pool were the items drawn from? A log says nothing about the others",
+            "name it: --pool pool.parquet",
+        )
+    if pool == "-" and log == "-":
+        raise ChoiceError("standard input is the log or the pool", "give a file for one of them")
+    setup = Study.from_draws(
+        sys.stdin.buffer if pool == "-" else pool,
+        sys.stdin.buffer if log == "-" else log,
+        study,
+        design=design,
+        draws_floor=draws_floor,
+        drawn_from=options.split_names(drawn_from) or (),
+        columns=options.split_pairs("--columns", columns),
+        map=map,
+        missing=options.split_names(missing) or (),
+        as_is=as_is,
+        **options.read_choices(choices),
+    ).setup
+    # What users call things stands in the other lines.
+    notices = tuple(to_commands(each) for each in setup.notices)
+    streams.write_lines(str(replace(setup, notices=notices)))
+
+
+COMMAND = import_log

@@ -1,0 +1,558 @@
+"""A study of draws that were made elsewhere: a log of them becomes the study's rounds and answers.
+
+What a probability of a log means decides what can be estimated from it. Two designs can be:
+
+sequential   draws without replacement one after another, each with its probability among the items
+             that were left: what rounds of our own record. LURE is unbiased, and so is the doubly
+             robust estimate for every guess that rests on earlier draws alone.
+uniform      every set of items of this size was as likely as any other. Their order says nothing
+             then, and may have been lost: it is drawn again.
+
+Guesses are those of the study's surrogate, fitted to the labels of the rounds before rounds 1, 2,
+4, 8 and so on.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from activetest.cache.cache import Cache
+from activetest.errors import ChoiceError, LabelError
+from activetest.estimation.repredict import repredict
+from activetest.labels.annotators import resolve_answers
+from activetest.labels.files import Label, make_label_encoder
+from activetest.labels.mapping import make_edit, read_label_map
+from activetest.ledger.ledger import Answer, Ledger
+from activetest.nouns.answer_fields import check_columns
+from activetest.nouns.choices import Choices, Selection, Task
+from activetest.nouns.log import DECLINED, LABELLED, PENDING, Log, Objective, Round, truncate_log
+from activetest.nouns.rows import Array
+from activetest.pool.hashing import uniforms
+from activetest.rounds.fit import (
+    find_drawable_items,
+    find_predicted_as,
+    fit_surrogate,
+    list_labelled,
+    make_generator,
+)
+from activetest.rounds.objectives import find_objectives, list_recorded_statistics
+from activetest.rounds.weighted import find_counted, find_rates
+from activetest.sampling.draw_log import LOG_FIELDS, LoggedLabel, read_draw_log
+from activetest.study import label_checks
+from activetest.study.init import init
+from activetest.study.results import Setup
+
+
+class Design(StrEnum):
+    """How the items of a log were drawn: see the module."""
+
+    SEQUENTIAL = "sequential"
+    UNIFORM = "uniform"
+
+
+# What the rounds of a log record in place of an acquisition of ours.
+ELSEWHERE = "elsewhere"
+# Fewer draws tell nothing about what their probabilities mean.
+_FEWEST = 5
+# How far probabilities that are to be the same may differ, as a share.
+_ALIKE = 1e-6
+# How far the probabilities of a log may be from summing to one over the pool, as a factor.
+_FAR = 100.0
+_SEQUENTIAL = f'say so if they are: `design="{Design.SEQUENTIAL}"`'
+_REMEDY = (
+    "give the probability that each item had among those that were left when it was drawn, or, "
+    'where all items were as likely, `design="uniform"`'
+)
+_REFUSED = {
+    "poisson": (
+        "items that were drawn independently, each with a probability of its own, make no sequence "
+        "of draws",
+        "if all had the same probability, they are a uniform sample given their number: "
+        '`design="uniform"`; otherwise draw one after another from here on: `study.next(10)`',
+    ),
+    "inclusion": (
+        "the probability that an item is in a sample does not say how likely each draw was",
+        "if it was the same for all items, and their number was fixed, "
+        f'`design="uniform"`; otherwise {_REMEDY}',
+    ),
+    "with-replacement": (
+        "a study draws without replacement",
+        "if draws went on until a fixed number of different items was found, keep the first draw "
+        "of each item, and divide its probability by that of all items that were not drawn before: "
+        'then it is `design="sequential"`',
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ImportedLog:
+    """A log of draws as the rounds and answers of a study that does not exist yet.
+
+    rounds   each with the ids of its draws, in order
+    answers  all of them, as the ledger spells them
+    source   name of the log
+    notices  sentences about what it holds
+    """
+
+    rounds: tuple[tuple[Round, list[str]], ...]
+    answers: tuple[Answer, ...]
+    source: str
+    notices: tuple[str, ...]
+
+    def record(self, ledger: Ledger) -> None:
+        """Record everything in a new ledger, in one transaction."""
+        ledger.record_log(self.rounds, self.answers, source=self.source)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """One drawn item, with every row that is about it."""
+
+    id: str
+    round: int | None
+    probability: float | None
+    place: str
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What a caller says about a log.
+
+    design      None where nothing is said: then it is sequential, if it can be
+    floor       lowest probability of any item, as a share of its probability in a uniform draw
+    drawn_from  predicted classes whose items alone could be drawn; all where there are none
+    map, missing, as_is   as for ingest
+    """
+
+    design: str | None
+    floor: float
+    drawn_from: tuple[str, ...]
+    map: Any
+    missing: tuple[str, ...]
+    as_is: bool
+
+
+def import_draws(
+    pool: Any,
+    draws: Any,
+    folder: Any = None,
+    *,
+    design: str | None = None,
+    draws_floor: float = 0.0,
+    drawn_from: Sequence[str] = (),
+    columns: Mapping[str, str] = MappingProxyType({}),
+    map: Any = None,
+    missing: Iterable[str] = (),
+    as_is: bool = False,
+    stdin: BinaryIO | None = None,
+    **settings: Any,
+) -> Setup:
+    """Create the study of a pool whose first rounds are those of a log; whole or not at all.
+
+    Arguments as of Study.from_draws; draws may be `-` as well, which is standard input. Raises what
+    init raises, StudyError where there is a study already, LabelError for a log that cannot be one
+    of such draws from this pool, and ChoiceError for a design that nothing can be estimated from.
+    """
+    if design in _REFUSED:
+        raise ChoiceError(f"`design={design!r}`: {_REFUSED[design][0]}", _REFUSED[design][1])
+    if design not in (None, *Design):
+        raise ChoiceError(f"`design={design!r}` is no design", f"one of {', '.join(Design)}")
+    if not 0 <= draws_floor <= 1:
+        raise ChoiceError(f"`draws_floor` is {draws_floor}", "it must be a number from 0 to 1")
+    source, rows = read_draw_log(
+        draws, columns=check_columns(columns, LOG_FIELDS, "a log of draws"), stdin=stdin
+    )
+    meaning = _Meaning(design, draws_floor, tuple(drawn_from), map, tuple(missing), as_is)
+
+    def plan_log(cache: Cache, choices: Choices, seed: int) -> ImportedLog:
+        return _plan_log(rows, source, meaning, cache, choices, seed)
+
+    return init(pool, folder, plan_log=plan_log, **settings)
+
+
+def _plan_log(
+    rows: Sequence[LoggedLabel],
+    source: str,
+    meaning: _Meaning,
+    cache: Cache,
+    choices: Choices,
+    seed: int,
+) -> ImportedLog:
+    """The rounds and answers of a log, checked against the pool."""
+    rows, answers = _read_answers(rows, source, meaning, cache)
+    batches = _split_rounds(_find_draws(rows, source))
+    uniform = meaning.design == Design.UNIFORM
+    codes = _find_classes(meaning.drawn_from, cache)
+    if uniform:
+        batches = [_shuffle(each, cache, seed, number) for number, each in enumerate(batches, 1)]
+    drawn = [draw for batch in batches for draw in batch]
+    positions = cache.find([draw.id for draw in drawn])
+    left = _count_left(drawn, positions, codes, cache, source, uniform=uniform)
+    if uniform:
+        _check_uniform(batches, left, source)
+        prob = 1 / left
+    else:
+        prob = _check_probabilities(batches, left, meaning, source)
+    numbers = np.repeat(np.arange(1, len(batches) + 1), [len(each) for each in batches])
+    log = _make_log(drawn, positions, prob, numbers, answers, cache)
+    # Draws of ours that are uniform are so in proportion to weights and prices.
+    plain = uniform and find_rates(cache) is None
+    record = asdict(
+        replace(choices, power=1.0, selection=Selection.DRAW.value, floor=meaning.floor)
+    )
+    record |= {"acquisition": "uniform", "floor": 1.0} if plain else {"acquisition": ELSEWHERE}
+    log = _fit_rounds(log, cache, choices, record, codes, left if plain else None, seed=seed)
+    ids = [[draw.id for draw in batch] for batch in batches]
+    return ImportedLog(
+        tuple(zip(log.history, ids, strict=True)),
+        tuple(answers),
+        source,
+        _describe(log, source, prob * left),
+    )
+
+
+def _read_answers(
+    rows: Sequence[LoggedLabel], source: str, meaning: _Meaning, cache: Cache
+) -> tuple[list[LoggedLabel], list[Answer]]:
+    """The rows with ids as the pool has them, and the answers that count. Raises LabelError."""
+    words = label_checks.check_missing(meaning.missing, cache)
+    mapping = {} if meaning.map is None else read_label_map(meaning.map)
+    edit = make_edit(mapping, words, label_checks.make_normaliser(cache))
+    edit = label_checks.make_restorer(cache, edit)
+    edited = [row._replace(label=edit(row.label)) for row in rows]
+    labels = [row.label for row in edited]
+    open_classes = bool(cache.roles.get("open_classes"))
+    answers = label_checks.read_answers(labels, cache, source, open_classes=open_classes)
+    if open_classes and not meaning.as_is:
+        label_checks.check_plausible(answers, answers, labels, cache, source)
+    return edited, answers
+
+
+def _find_draws(rows: Sequence[LoggedLabel], source: str) -> list[_Draw]:
+    """The drawn items in the order of their first rows. Raises LabelError for one drawn twice.
+
+    Rows about one item are several annotators' answers, or answers that do not count any more.
+    """
+    draws: dict[str, _Draw] = {}
+    seen: dict[tuple[str, str], Label] = {}
+    numbered = any(row.round is not None for row in rows)
+    for label, round, probability, superseded in rows:
+        draw = _Draw(label.id, round, probability, label.place)
+        if numbered and round is None:
+            if superseded:
+                continue
+            raise _explain_supplied(draw, label, source)
+        first = draws.setdefault(label.id, draw)
+        same = (first.round, first.probability) == (round, probability)
+        repeated = None if superseded else seen.get((label.id, label.annotator))
+        if not same or repeated:
+            earlier = repeated.place if repeated else first.place
+            raise LabelError(
+                f"{source}, {label.place}: id {label.id!r} was drawn in {earlier} already",
+                "keep the first draw of each item; draws with replacement cannot be imported as "
+                'they are: see `design="with-replacement"`; answers of several annotators have '
+                "different names in a column annotator",
+            )
+        if not superseded:
+            seen[label.id, label.annotator] = label
+    return list(draws.values())
+
+
+def _explain_supplied(draw: _Draw, label: Label, source: str) -> LabelError:
+    """The error for an item without a round, where others have one."""
+    if label.status == PENDING or draw.probability is not None:
+        return LabelError(f"{source}, {draw.place}: id {draw.id!r} has no round", "fill it in")
+    return LabelError(
+        f"{source}, {draw.place}: id {draw.id!r} has a label, but no round drew it",
+        "an estimate must know from which draw on the label was known: put such items in rounds of "
+        "their own, without probabilities, before the first round that knew them; those that came "
+        "after the last draw can be left out here and added by `study.ingest(labels)`",
+    )
+
+
+def _split_rounds(draws: Sequence[_Draw]) -> list[list[_Draw]]:
+    """The draws of each round, in the order of rounds and then of the log."""
+
+    def number(draw: _Draw) -> int:
+        return draw.round or 0
+
+    return [list(group) for _, group in groupby(sorted(draws, key=number), number)]
+
+
+def _shuffle(batch: Sequence[_Draw], cache: Cache, seed: int, number: int) -> list[_Draw]:
+    """The draws of a uniform round in a random order: that of the log may follow the labels."""
+    rows = cache.find([draw.id for draw in batch])
+    keys = uniforms(cache.hashes[rows], seed, number)
+    return [batch[place] for place in np.argsort(keys, kind="stable")]
+
+
+def _find_classes(names: Sequence[str], cache: Cache) -> tuple[int, ...] | None:
+    """Codes of the predicted classes whose items could be drawn. Raises ChoiceError."""
+    if not names:
+        return None
+    if cache.roles["task"] == Task.REGRESSION or cache.roles.get("weight"):
+        kind = "weights" if cache.roles.get("weight") else "values for predictions"
+        raise ChoiceError(f"`drawn_from` is about classes, and the pool has {kind}", "leave it out")
+    unknown = [name for name in names if name not in cache.classes]
+    if unknown:
+        raise ChoiceError(
+            f"`drawn_from` names {unknown[0]!r}, which is no class of this pool",
+            f"the classes are {', '.join(cache.classes[:12])}",
+        )
+    return tuple(sorted({cache.classes.index(name) for name in names}))
+
+
+def _count_left(
+    drawn: Sequence[_Draw],
+    positions: Array,
+    codes: tuple[int, ...] | None,
+    cache: Cache,
+    source: str,
+    *,
+    uniform: bool,
+) -> Array:
+    """(D,) items that each draw could be of. Raises LabelError where it was of none of them.
+
+    Items without a probability were chosen by other means, unless draws were uniform: they may be
+    any.
+    """
+    able = find_predicted_as(cache, codes)
+    counted = find_counted(cache)
+    able = able if counted is None else able & counted
+    chosen = np.array([draw.probability is None and not uniform for draw in drawn])
+    wrong = ~able[positions] & ~chosen
+    if wrong.any():
+        draw, row = drawn[int(np.argmax(wrong))], positions[int(np.argmax(wrong))]
+        weightless = counted is not None and not counted[row]
+        raise LabelError(
+            f"{source}, {draw.place}: id {draw.id!r} "
+            + ("has weight 0 in the pool" if weightless else "is predicted as another class"),
+            "leave out items of weight 0: they count in nothing, and probabilities are among the "
+            "others"
+            if weightless
+            else "`drawn_from` names all classes whose items could be drawn",
+        )
+    before = np.cumsum(able[positions]) - able[positions]
+    return np.asarray(able.sum() - before, float)
+
+
+def _check_uniform(batches: Sequence[Sequence[_Draw]], left: Array, source: str) -> None:
+    """Raises LabelError where the log's own probabilities say that draws were not uniform."""
+    start = 0
+    for batch in batches:
+        here = left[start : start + len(batch)]
+        start += len(batch)
+        given = np.array([draw.probability or np.nan for draw in batch])
+        if np.isnan(given).all() or np.ptp(given) <= _ALIKE * given.max():
+            continue
+        # One after another, they are those of as many items as were left.
+        if not np.allclose(np.sort(1 / given), np.sort(here), rtol=_ALIKE):
+            raise LabelError(
+                f"{source}: the probabilities of round {batch[0].round or 1} differ, so its draws "
+                "were not uniform",
+                'leave out `design="uniform"`, or the column probability',
+            )
+
+
+def _check_probabilities(
+    batches: Sequence[Sequence[_Draw]], left: Array, meaning: _Meaning, source: str
+) -> Array:
+    """(D,) probabilities, NaN in rounds without any. Raises LabelError for what cannot be."""
+    drawn = [draw for batch in batches for draw in batch]
+    prob = np.array([np.nan if d.probability is None else d.probability for d in drawn], float)
+    if np.isnan(prob).all():
+        raise LabelError(
+            f"{source} has no probabilities",
+            'a simple random sample needs none: `design="uniform"`; for other draws, name their '
+            "column: `columns={'probability': 'column'}`",
+        )
+    start = 0
+    for batch in batches:
+        here = slice(start, start + len(batch))
+        start += len(batch)
+        missing = np.isnan(prob[here])
+        if missing.any() and not missing.all():
+            draw = batch[int(np.argmax(missing))]
+            raise LabelError(
+                f"{source}, {draw.place}: id {draw.id!r} has no probability, and others of its "
+                "round have one",
+                "items that were chosen, not drawn, are in rounds of their own",
+            )
+        low = prob[here] * left[here.start] < meaning.floor * (1 - _ALIKE)
+        if low.any():
+            draw = batch[int(np.argmax(low))]
+            raise LabelError(
+                f"{source}, {draw.place}: the probability of id {draw.id!r} is below the floor of "
+                f"{meaning.floor:g} of a uniform draw's",
+                "give a lower `draws_floor`, or leave it out",
+            )
+    _check_ends(drawn, prob, left, source)
+    if meaning.design is None:
+        _check_meaning(batches, prob, left, source)
+    return prob
+
+
+def _check_ends(drawn: Sequence[_Draw], prob: Array, left: Array, source: str) -> None:
+    """Raises LabelError for a certain draw while others are left, and an uncertain last one."""
+    certain = (prob > 1 - 1e-12) & (left > 1)
+    last = (prob < 1 - 1e-6) & (left == 1)
+    for wrong, what in ((certain, "{:,} items were left"), (last, "only this item was left")):
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            draw = drawn[place]
+            raise LabelError(
+                f"{source}, {draw.place}: the probability of id {draw.id!r} is {prob[place]:g}, "
+                f"and {what.format(int(left[place]))}",
+                "every item that is left must have a chance in every draw; items that were chosen "
+                "for certain have no probability, and rounds of their own"
+                if what[0] == "{"
+                else _REMEDY,
+            )
+
+
+def _check_meaning(
+    batches: Sequence[Sequence[_Draw]], prob: Array, left: Array, source: str
+) -> None:
+    """Raises LabelError where the probabilities fit another design better.
+
+    With q the probability of a draw among n items, the mean of 1 / (q n) is 1 but for chance. If it
+    were the probability that an item is in the sample, the sum of 1 / q over the sample would be
+    the number of items, of which each round was a sample, or the log was one.
+    """
+    known = np.flatnonzero(~np.isnan(prob))
+    if len(known) < _FEWEST:
+        return
+    found = _account(prob, left)
+    if found > _FAR:
+        raise LabelError(
+            f"{source}: the probabilities are too small: those of all items of the pool would sum "
+            f"to about {1 / found:.2g}, and not to 1",
+            f"{_REMEDY}; {_SEQUENTIAL}",
+        )
+    starts = np.cumsum([0, *map(len, batches)])[:-1]
+    starts = starts[~np.isnan(prob[starts])]
+    total = float((1 / prob[known]).sum())
+    others = [total / left[starts].sum(), total / left[known[0]]]
+    if min(abs(math.log(each)) for each in others) < abs(math.log(found)) and found < 1:
+        raise LabelError(
+            f"{source}: the probabilities look like those of being in the sample, and not like "
+            f"those of one draw after another, which sum to 1 over the pool: these would sum to "
+            f"about {1 / found:,.3g}",
+            f"{_REMEDY}; {_SEQUENTIAL}",
+        )
+
+
+def _account(prob: Array, left: Array) -> float:
+    """Mean of 1 / (q n) over the draws: 1 but for chance where every item could be drawn."""
+    known = ~np.isnan(prob)
+    return float(np.mean(1 / (prob[known] * left[known])))
+
+
+def _make_log(
+    drawn: Sequence[_Draw],
+    positions: Array,
+    prob: Array,
+    numbers: Array,
+    answers: Sequence[Answer],
+    cache: Cache,
+) -> Log:
+    """The log of these draws and answers, without rounds."""
+    known = resolve_answers(answers, values=not cache.classes)
+    outcomes = [known.get(draw.id, (PENDING, "")) for draw in drawn]
+    encode = make_label_encoder(cache.classes)
+    empty = Log.empty()
+    return replace(
+        empty,
+        rows=positions,
+        prob=prob,
+        round=numbers,
+        status=np.array([status for status, _ in outcomes], np.int64),
+        labels=np.array(
+            [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
+        ),
+    )
+
+
+def _fit_rounds(
+    log: Log,
+    cache: Cache,
+    choices: Choices,
+    record: dict[str, Any],
+    codes: tuple[int, ...] | None,
+    uniform: Array | None,
+    *,
+    seed: int,
+) -> Log:
+    """The log with its rounds, and what was predictable before each.
+
+    record   the fields of Choices that the rounds keep
+    codes    of the predicted classes whose items could be drawn; None where all could
+    uniform  (D,) items that each draw was as likely of; None where draws were not uniform
+    """
+    history: list[Round] = []
+    objectives: tuple[Objective, ...] = ()
+    params: Mapping[str, Any] = {}
+    fitted, labels = 0, 0
+    for number in range(1, int(log.round.max()) + 1):
+        here = log.round == number
+        # A round that begins with the second one, the fourth ... has labels to learn from.
+        if number == 1 << (number.bit_length() - 1):
+            before = truncate_log(log, number - 1, supplied=number)
+            surrogate = fit_surrogate(
+                before, cache, choices, rng=make_generator(seed, number, "fit")
+            )
+            objectives = find_objectives(
+                before, cache, surrogate, choices, find_drawable_items(before, cache)
+            )
+            params, fitted = surrogate.params(), number
+            labels = len(list_labelled(before)[0])
+        count, chosen = int(here.sum()), bool(np.isnan(log.prob[here]).any())
+        # Without a total nobody takes the weights of other items for known: see estimation.bets.
+        total = np.nan if uniform is None else float(uniform[here][0])
+        history.append(
+            Round(
+                number=number,
+                rows=log.rows[here],
+                prob=log.prob[here],
+                choices=record | ({"selection": Selection.TOP.value} if chosen else {}),
+                params=params,
+                statistics=(),
+                groups=(),
+                imputed=np.empty((count, 0)),
+                imputed_sum=np.empty((0, 0)),
+                count=np.empty(0, np.int64),
+                objectives=tuple(replace(each, total=total) for each in objectives),
+                fit_round=fitted,
+                fit_labels=labels,
+                drawn_from=None if chosen else codes,
+                imported=True,
+            )
+        )
+    predicted = repredict(
+        replace(log, history=tuple(history)), cache, list_recorded_statistics(choices, cache)
+    )
+    rounds = tuple(replace(each, again=(), imputed_again=None) for each in predicted.history)
+    return replace(predicted, history=rounds)
+
+
+def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:
+    """What the log holds, in sentences; shares (D,) are q n of every draw."""
+    counts = {status: int((log.status == status).sum()) for status in (LABELLED, PENDING, DECLINED)}
+    parts = [f"{counts[LABELLED]:,} labelled"]
+    parts += [f"{counts[PENDING]:,} without a label yet"] * bool(counts[PENDING])
+    parts += [f"{counts[DECLINED]:,} declined"] * bool(counts[DECLINED])
+    rounds = f"{len(log.history):,} round{'s' * (len(log.history) != 1)}"
+    lines = [f"{len(log.rows):,} draws of {source} in {rounds}: {', '.join(parts)}"]
+    found = float(np.nanmean(1 / shares))
+    if len(log.rows) >= _FEWEST and not np.allclose(shares[~np.isnan(shares)], 1.0):
+        lines.append(
+            f"their probabilities account for {found:.0%} of the items that could be drawn: about "
+            "100 % where every item had a chance"
+        )
+    return tuple(lines)
