@@ -12,7 +12,7 @@ from activetest.errors import ChoiceError
 
 EXAMPLES = (
     "activetest import draws.csv --pool pool.parquet",
-    "activetest import sample.csv --pool pool.parquet --design uniform --study audit",
+    "activetest import sample.csv --pool pool.parquet --design uniform",
 )
 
 
@@ -67,9 +67,10 @@ def import_log(
     ] = False,
     **choices: Any,
 ) -> None:
-    """Create a study from a log of draws made elsewhere, to estimate and continue it.
+    """Create a study from a log of draws made elsewhere.
 
-    The other options are those of init; options about draws hold for the rounds to come.
+    They can be estimated, and next continues them. The other options are those of init: what
+    they say about draws holds for the rounds to come.
     """
     from activetest.study.study import Study
 
