@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from activetest.cli import options, streams
+from activetest.cli import options, progress_line, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError
 
@@ -31,6 +31,7 @@ def import_log(
         Option("--pool", metavar="POOL", help="Pool that the items were drawn from; required."),
     ] = None,
     study: options.Folder = None,
+    verbose: options.verbose() = False,
     design: options.one_value(
         "How items were drawn: one after another, with their probabilities, or all alike.",
         "--design",
@@ -81,19 +82,20 @@ def import_log(
         )
     if pool == "-" and log == "-":
         raise ChoiceError("standard input is the log or the pool", "give a file for one of them")
-    setup = Study.from_draws(
-        sys.stdin.buffer if pool == "-" else pool,
-        sys.stdin.buffer if log == "-" else log,
-        study,
-        design=design,
-        draws_floor=draws_floor,
-        drawn_from=options.split_names(drawn_from) or (),
-        columns=options.split_pairs("--columns", columns),
-        map=map,
-        missing=options.split_names(missing) or (),
-        as_is=as_is,
-        **options.read_choices(choices),
-    ).setup
+    with progress_line.shown(verbose=verbose):
+        setup = Study.from_draws(
+            sys.stdin.buffer if pool == "-" else pool,
+            sys.stdin.buffer if log == "-" else log,
+            study,
+            design=design,
+            draws_floor=draws_floor,
+            drawn_from=options.split_names(drawn_from) or (),
+            columns=options.split_pairs("--columns", columns),
+            map=map,
+            missing=options.split_names(missing) or (),
+            as_is=as_is,
+            **options.read_choices(choices),
+        ).setup
     # What users call things stands in the other lines.
     notices = tuple(to_commands(each) for each in setup.notices)
     streams.write_lines(str(replace(setup, notices=notices)))

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from activetest import progress
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
 from activetest.estimation.repredict import repredict
@@ -207,7 +208,8 @@ def _plan_log(
         replace(choices, power=1.0, selection=Selection.DRAW.value, floor=meaning.floor)
     )
     record |= {"acquisition": "uniform", "floor": 1.0} if plain else {"acquisition": ELSEWHERE}
-    log = _fit_rounds(log, cache, choices, record, codes, left if plain else None, seed=seed)
+    with progress.step("predicting the draws of the log"):
+        log = _fit_rounds(log, cache, choices, record, codes, left if plain else None, seed=seed)
     ids = [[draw.id for draw in batch] for batch in batches]
     return ImportedLog(
         tuple(zip(log.history, ids, strict=True)),
