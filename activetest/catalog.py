@@ -38,6 +38,8 @@ there without importing the file.
     REPORTS_ONLY        a format that shows reports, and neither a status nor a simulation
     NEEDS_GATES         a format that shows requirements alone
     ABRIDGED            a format that shows all notes and estimates only if verbose
+    NEEDS_DETAILS       a format that shows what a report rests on: nouns.report_details
+    BETTER              "higher" or "lower" values of a metric; nothing where neither is
     OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
     SUFFIXES, PRECEDENCE, POOL, ANSWERS, TASKS
                         of file formats: see activetest.formats

@@ -12,6 +12,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "AUROC"
 
 

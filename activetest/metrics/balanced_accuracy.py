@@ -5,6 +5,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.metrics.recall import RATE
 
 TASK = "classification"
+BETTER = "higher"
 
 
 def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:

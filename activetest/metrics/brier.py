@@ -8,6 +8,7 @@ from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
+BETTER = "lower"
 TITLE = "Brier score"
 
 

@@ -7,6 +7,7 @@ from activetest.item_statistics.metric import Facts, Metric, divide
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "lower"
 TITLE = "Squared calibration error[ ({} bins)]"
 
 

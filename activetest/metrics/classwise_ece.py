@@ -10,6 +10,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "lower"
 TITLE = "Classwise calibration error[ ({} bins)]"
 
 # Bins of all classes together: every one is two statistics.

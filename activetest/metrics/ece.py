@@ -11,6 +11,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "lower"
 TITLE = "Calibration error[ ({} bins)]"
 
 

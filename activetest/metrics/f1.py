@@ -5,6 +5,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.metrics.f_beta import make_rate
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "F1"
 
 

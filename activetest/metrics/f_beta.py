@@ -5,6 +5,7 @@ from activetest.item_statistics import arguments, rates
 from activetest.item_statistics.metric import Facts, Metric
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "F{}"
 
 _EXAMPLE = "f-beta[2] or f-beta[0.5,macro]"

@@ -4,6 +4,7 @@ from activetest.item_statistics import rates
 from activetest.item_statistics.metric import Facts, Metric
 
 TASK = "classification"
+BETTER = "lower"
 
 RATE = rates.Rate(
     "false-positive-rate",

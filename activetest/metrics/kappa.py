@@ -9,6 +9,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "Cohen's kappa"
 
 _ONE_CLASS = "all items seen are predicted and labelled as one and the same class"

@@ -8,6 +8,7 @@ from activetest.item_statistics.metric import Facts, Metric, divide
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "Matthews correlation"
 
 

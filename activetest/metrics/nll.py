@@ -5,6 +5,7 @@ from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "regression"
+BETTER = "lower"
 TITLE = "Negative log-likelihood"
 
 

@@ -11,6 +11,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.arguments import add_to_brackets
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "Precision in the top {}"
 
 _MOST, _EXAMPLE = 10**12, "precision-at-k[100]"

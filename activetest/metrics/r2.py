@@ -8,6 +8,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Array
 
 TASK = "regression"
+BETTER = "higher"
 TITLE = "R2"
 
 # A variance smaller than this share of the mean square is what rounding leaves of none.

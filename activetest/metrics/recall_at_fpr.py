@@ -15,6 +15,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.nouns.rows import Array
 
 TASK = "classification"
+BETTER = "higher"
 TITLE = "Recall at false positive rate {}"
 
 _EXAMPLE = "recall-at-fpr[0.05]"

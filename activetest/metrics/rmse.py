@@ -8,6 +8,7 @@ from activetest.item_statistics.statistic import statistic
 from activetest.nouns.rows import Array
 
 TASK = "regression"
+BETTER = "lower"
 TITLE = "RMSE"
 
 

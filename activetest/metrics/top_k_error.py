@@ -6,6 +6,7 @@ from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
 
 TASK = "classification"
+BETTER = "lower"
 TITLE = "Top-{} error"
 
 _COUNT = 5

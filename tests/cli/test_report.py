@@ -43,7 +43,7 @@ def document(capsys, *words: str) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("format", ["text", "json", "markdown", "junit"])
+@pytest.mark.parametrize("format", ["text", "html", "json", "markdown", "junit"])
 @pytest.mark.parametrize("kind", ["fixed", "anytime"])
 @pytest.mark.parametrize(
     ("requirements", "code"),

@@ -1,0 +1,19 @@
+"""Reports as a page: one file for people who were not there, on a screen or on paper.
+
+The page runs no script, loads nothing, and says so in a content security policy. Every text of a
+user's file is escaped, and every plot has its numbers beside it or in a table.
+"""
+
+from activetest.nouns.report import Report
+from activetest.render.page import build
+
+REPORTS_ONLY = True
+NEEDS_DETAILS = True
+
+
+def render(report: Report) -> str:
+    """The whole page; sections without anything to say are not there.
+
+    What is too much for build.MOST_BYTES is left out, and the page says what that is: see build.
+    """
+    return build.build(report)

@@ -1,0 +1,1 @@
+"""The parts of the page that `report --format html` writes: sections, plots, and their style."""

@@ -1,0 +1,148 @@
+"""The head of a page: the verdict and how sure it is, gates, costs, and cautions."""
+
+from collections.abc import Sequence
+
+from activetest.nouns.report import PASS, UNDECIDED, EstimateRow, Gate, Report, count_verdicts
+from activetest.render import _assessment, _extent, _gates, _judge, _surface, _tables
+from activetest.render import _words as words
+from activetest.render.page import markup
+from activetest.render.page.bars import Row, describe, interval_table, large, split_by_unit
+from activetest.render.page.markup import Section
+
+_SIGNS = {PASS: "✓", UNDECIDED: "?"}
+_FAILED = "✗"
+
+
+def write_header(report: Report) -> str:
+    """What is reported on, the verdict as a sentence, its bar, and what it cost."""
+    answers = []
+    if report.assessment:
+        answers.append(_assessment.sentence(report.assessment))
+    if report.surface:
+        answers.append(_surface.sentence(report.surface))
+    if report.judge:
+        answers += _judge.sentences(report, report.judge)
+    return "".join(
+        (
+            f'<p class="kicker">{markup.escape(_tables.title(report))}</p>',
+            f"<h1>{markup.escape(_tables.headline(report))}</h1>",
+            _write_verdicts(report.gates),
+            *(markup.paragraph(line, "lead") for line in answers),
+            draw_headline(report),
+            _write_cost(report),
+        )
+    )
+
+
+def draw_headline(report: Report) -> str:
+    """The headline's estimate on its interval, with gates on the same number; empty without one."""
+    row = words.headline(report)
+    if row is None or row.estimate is None or not _is_one_number(report, row):
+        return ""
+    gates = [gate for gate in report.gates if _is_about(gate, row)]
+    picture = large(row, gates)
+    lines = [(words.metric(row), describe(row))]
+    lines += [("gate", words.plain(gate.requirement.strip())) for gate in gates]
+    return f"<figure>{picture}{_hide(lines)}</figure>" if picture else ""
+
+
+def write_gates(report: Report) -> Section | None:
+    """The verdict on each gate, with the number that it was decided by."""
+    if not report.gates:
+        return None
+    counts = count_verdicts(report.gates).partition(": ")[2]
+    parts = [markup.paragraph(f"{counts}{_gates.evidence(report.gates)}")]
+    parts += [
+        interval_table("gates", "gate", panel, more=("labels", "more labels"), titled=False)
+        for panel in split_by_unit([_build_row(gate) for gate in report.gates])
+    ]
+    parts.append(markup.bullets(_gates.remarks(report.gates), "small"))
+    return markup.section("gates", "Gates", parts)
+
+
+def write_cautions(report: Report) -> Section | None:
+    """What was requested and at most three cautions; all other notes can be opened."""
+    shown = _extent.notes(report, verbose=False)
+    others = [note for note in report.notes if note not in shown]
+    cautions = [note.text for note in shown]
+    title = "Before you rely on this" if any(note.is_caution for note in shown) else "Notes"
+    count = f"{len(others):,} {'more' if shown else ''} note{'s' * (len(others) != 1)}"
+    rest = markup.bullets([note.text for note in others], "small")
+    return markup.section(
+        "cautions", title, (markup.bullets(cautions), markup.folded(" ".join(count.split()), rest))
+    )
+
+
+def badge(verdict: str) -> str:
+    """A verdict with its sign."""
+    sign = _SIGNS.get(verdict, _FAILED)
+    return (
+        f'<span class="badge {verdict}"><span aria-hidden="true">{sign} </span>'
+        f"{markup.escape(verdict.upper())}</span>"
+    )
+
+
+def gates_on(report: Report, row: EstimateRow) -> tuple[float, ...]:
+    """Where gates on the same number are."""
+    return tuple(gate.threshold for gate in report.gates if _is_about(gate, row))
+
+
+def _write_verdicts(gates: Sequence[Gate]) -> str:
+    """How many gates came to which verdict, each verdict with its badge."""
+    if not gates:
+        return ""
+    verdicts = [gate.verdict for gate in gates]
+    parts = [
+        f"{badge(each)} {verdicts.count(each):,} gate{'s' * (verdicts.count(each) != 1)}"
+        for each in dict.fromkeys(sorted(verdicts, key=(PASS, UNDECIDED).__contains__))
+    ]
+    return f"<p>{' &#160; '.join(parts)}</p>"
+
+
+def _write_cost(report: Report) -> str:
+    """The labels bought, and how many random ones would be as good."""
+    tiles = []
+    for name, value in _tables.facts(report):
+        if name == "labels saved":
+            text, _, ratio = value.removesuffix(")").rpartition(" (")
+            tiles.append((ratio, text) if text else (value, ""))
+        elif name.startswith("labels"):
+            number, _, rest = value.partition(" ")
+            tiles.append((number, f"{name}, {rest}" if rest[:1] != "(" else f"{name} {rest}"))
+    about = dict(_tables.facts(report)).get("about")
+    shown = "".join(
+        f"<p><b>{markup.escape(number)}</b>{markup.escape(text)}</p>" for number, text in tiles
+    )
+    scope = markup.paragraph(f"Numbers are about {about}." if about else "", "small")
+    return f'<div class="tiles">{shown}</div>{scope}'
+
+
+def _build_row(gate: Gate) -> Row:
+    more = f"about {words.roughly(gate.more)}" if gate.more is not None else "-"
+    return Row(
+        name=words.plain(gate.requirement.strip()),
+        record=gate,
+        badge=badge(gate.verdict),
+        limits=(gate.threshold,),
+        cells=(words.count(gate.n_bought), more),
+    )
+
+
+def _is_about(gate: Gate, row: EstimateRow) -> bool:
+    """Whether a gate is on the number of a row."""
+    return row.against is None and (gate.metric, gate.class_name, gate.group) == (
+        row.metric,
+        row.class_name,
+        row.group,
+    )
+
+
+def _is_one_number(report: Report, row: EstimateRow) -> bool:
+    """Whether the headline is a number, and not a whole confusion matrix."""
+    return not (row.metric == words.CONFUSION and _tables.title(report).startswith(words.CONFUSION))
+
+
+def _hide(lines: Sequence[tuple[str, str]]) -> str:
+    """The numbers of a bar, which the sentence above it shows, for screen readers."""
+    inside = markup.write_table("the bar in numbers", ("number", "value"), lines)
+    return f'<div class="vh">{inside}</div>'
