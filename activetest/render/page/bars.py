@@ -66,9 +66,9 @@ def interval_table(
         shown = sure or [row.record for row in rows]
         axis = of_records(shown, [reference, *(limit for row in rows for limit in row.limits)])
     # Further columns that say nothing are left out.
-    said = [at for at in range(len(more)) if any(row.cells[at] != "-" for row in rows)]
-    more = [more[at] for at in said]
-    rows = [replace(row, cells=[row.cells[at] for at in said]) for row in rows]
+    filled = [at for at in range(len(more)) if any(row.cells[at] != "-" for row in rows)]
+    more = [more[at] for at in filled]
+    rows = [replace(row, cells=[row.cells[at] for at in filled]) for row in rows]
     head = (
         f'<th scope="col">{escape(heading)}</th>'
         f'<th scope="col" class="plot">{_draw_head(axis, None if plain else rows[0].record)}</th>'

@@ -269,10 +269,10 @@ def embed_log(csv: str, *, how: str) -> str:
     lines = max(csv.count("\n") - 1, 0)
     if not lines:
         return ""
-    said = f"Every draw with its probability, and every answer: {lines:,} lines"
+    holds = f"Every draw with its probability, and every answer: {lines:,} lines"
     if how == "absent":
         where = "too many for this file: `study.export()` and `activetest export` write them"
-        return f"<h3>The log of draws</h3>{markup.paragraph(f'{said}, {where}.')}"
+        return f"<h3>The log of draws</h3>{markup.paragraph(f'{holds}, {where}.')}"
     if how == "packed":
         content = gzip.compress(csv.encode(), compresslevel=9, mtime=0)
         address = f"data:application/gzip;base64,{base64.b64encode(content).decode()}"
@@ -281,7 +281,7 @@ def embed_log(csv: str, *, how: str) -> str:
         address = f"data:text/csv;charset=utf-8,{quote(csv, safe=_UNQUOTED)}"
         name = "draws.csv"
     return (
-        f"<h3>The log of draws</h3><p>{said}, inside this file.</p>"
+        f"<h3>The log of draws</h3><p>{holds}, inside this file.</p>"
         f'<p class="download"><a download="{name}" href="{address}">Save {name}</a></p>'
     )
 
