@@ -650,12 +650,24 @@ def read_grade(value: object) -> float | str | None:
     """
     if isinstance(value, str):
         try:
-            value = float(value)
+            value = parse_number(value)
         except ValueError:
             word = str(value).strip()
             known = {"true": 1.0, "false": 0.0, "": None}
             return known.get(word.lower(), word if len(word) <= _SHORT else None)
     return read_number(value)
+
+
+def parse_number(text: str) -> float:
+    """The number that a text is. Raises ValueError for any other, and for digits with underscores.
+
+    >>> parse_number("1e3")
+    1000.0
+    """
+    if "_" in text:
+        # Python reads 1_000 as 1000, and nobody else does.
+        raise ValueError(f"{text[:_SHORT]!r} is no number")
+    return float(text)
 
 
 def read_number(value: object) -> float | None:

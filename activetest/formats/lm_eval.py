@@ -17,6 +17,7 @@ from activetest.formats._samples import (
     Sample,
     Terms,
     build_tables,
+    parse_number,
     prefix_fields,
     read_content,
     read_grade,
@@ -209,7 +210,7 @@ def _read_likelihood(response: Any) -> float | None:
     elif isinstance(response, str):
         return None
     try:
-        return float(response)
+        return parse_number(response) if isinstance(response, str) else float(response)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -31,6 +31,8 @@ TASKS = True
 _SHEET, _CLASSES = "tasks", "classes"
 # Bytes that all parts together may unpack to, and cells that are looked at: Excel has no more rows.
 _UNPACKED, _PARTS, _ROWS, _COLUMNS = 2**28, 10_000, 2**20, 1_000
+# Of rows times columns, empty ones included: each takes time however small the file is.
+_CELLS = 2**24
 _BLOCK = 2**16
 _FIRST_PARTS = (b"xl/", b"[Content_Types].xml", b"docProps/")
 # What Excel's cells can hold, and what they cannot: it takes _x0041_ for A.
@@ -160,12 +162,22 @@ def _check_header(header: list[str], found: Mapping[str, str], name: str, title:
 def _read_rows(
     sheet: Any, name: str, columns: int, *, rows: int | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """The first cells of each row. Raises LabelError for more rows than Excel has."""
+    """The first cells of each row.
+
+    Raises LabelError for more rows than Excel has, and for so many that they take minutes.
+    """
+    most = min(rows or _ROWS, max(_CELLS // columns, 1))
     try:
         found = sheet.iter_rows(max_col=columns)
-        yield from islice(found, rows or _ROWS)
+        yield from islice(found, most)
         if not rows and next(found, None) is not None:
-            raise LabelError(f"{name} has more than {_ROWS:,} rows", _RESAVE)
+            if most == _ROWS:
+                raise LabelError(f"{name} has more than {_ROWS:,} rows", _RESAVE)
+            raise LabelError(
+                f"{name} has more than {most:,} rows, and what is read stands in the first "
+                f"{columns:,} columns: more than {_CELLS:,} cells",
+                "keep ids and labels in the first columns, or in a workbook of their own",
+            )
     except LabelError:
         raise
     except Exception as error:  # As above: sheets are parsed as they are read.

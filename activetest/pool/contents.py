@@ -22,7 +22,7 @@ from activetest.safe_text import escape_controls
 
 # Names that people give to columns of outputs, besides those that are read without a word.
 _PREDICTED = ("y_pred", "prediction", "predicted", "predicted_label", "predicted_class", "y_hat")
-_PROBABILITY = ("y_score", "y_prob", "probability", "proba", "confidence")
+_PROBABILITY = ("prob", "y_score", "y_prob", "probability", "proba", "confidence")
 _LISTS = ("probs", "probabilities", "proba", "scores", "score", "y_pred_proba")
 _PREFIXES = ("proba_", "probability_", "p_", "score_")
 _VERDICTS = ("verdict", "grade", "rating", "judgement", "judgment", "judge")

@@ -42,6 +42,9 @@ _VALUES, _FEWEST = 2**23, 1024
 # after them; with fewer such runs than that, some threads would wait while others decode.
 _RUN_BLOCKS, _MANY_RUNS = 4, 4
 
+# Share of scores that can be no probabilities, up to which they look like mistakes.
+_STRAY = 0.01
+
 _PARTS = ("ids", "outputs", "features", "groups", "amounts")
 
 
@@ -180,7 +183,7 @@ class Pool:
         if choices.judge:
             choices, judged = resolve_judge(files, choices, mask_secrets(name))
         schema = replace(
-            _assign_roles(files, choices, judged),
+            _assign_roles(files, choices, judged, mask_secrets(name)),
             named=tuple(files.class_names),
             names=tuple(files.class_names.values()),
         )
@@ -465,18 +468,46 @@ class Pool:
         return place if id is None else f"{place}, id {str(id)!r}"
 
 
-def _assign_roles(files: Files, choices: ColumnChoices, judged: str | None) -> Schema:
+def _assign_roles(files: Files, choices: ColumnChoices, judged: str | None, name: str) -> Schema:
     """The roles of the columns; a score is no probability where its values cannot be.
 
-    Whoever says that it is one, with `task`, is told of the first value that is none.
+    Whoever says that it is one, with `task`, is told of the first value that is none. Raises
+    PoolError where no more than one in a hundred is none.
     """
     schema = assign_roles(files.schema, choices, judged)
     free = choices.task is None and not judged
     if free and schema.kind == "score" and schema.outputs == ("score",):
         lowest, highest = files.find_range("score")
         if lowest < -TOLERANCE or highest > 1 + TOLERANCE:
+            _reject_stray_scores(files, name)
             return assign_roles(files.schema, choices, score_is_value=True)
     return schema
+
+
+def _reject_stray_scores(files: Files, name: str) -> None:
+    """Raises PoolError where nearly all scores could be probabilities: the others look wrong."""
+    known = stray = 0
+    first: tuple[int, float] | None = None
+    for piece in files.pieces:
+        start = piece.start
+        for batch in files.batches(["score"], piece):
+            values = pool_columns.read_numbers(batch.column(0)).astype(float)
+            outside = np.flatnonzero((values < -TOLERANCE) | (values > 1 + TOLERANCE))
+            known += int((~np.isnan(values)).sum())
+            stray += len(outside)
+            if first is None and len(outside):
+                first = start + int(outside[0]), float(values[outside[0]])
+            start += batch.num_rows
+    if first is None or stray > _STRAY * known:
+        return
+    row, value = first
+    others = "the only one" if stray == 1 else f"one of {stray:,}"
+    raise PoolError(
+        f"'score' is {value:g} in row {row:,} of {name} (counting from 0), {others} of {known:,} "
+        "values outside 0 to 1, and the others look like probabilities",
+        'correct it, or say what a score is: `task="regression"` reads all of them as predicted '
+        "values",
+    )
 
 
 def _leave_out_empty_lists(pool: Pool, *, named: bool) -> Schema:

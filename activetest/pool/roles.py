@@ -26,6 +26,12 @@ _BINS = re.compile(r"(.+)\[(\d{1,9})\]")
 WEIGHT = re.compile(r"(^|_)(weights?|wt|\w*wgt)($|_)", re.I)
 # Columns that pandas makes of an index without a name.
 INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
+_RULE_PROB = "prob holds one list of numbers per row"
+# Where there is one number instead.
+_HINT_PROB = (
+    '`outputs="prob", task="classification"` reads it as the probability of one of two classes '
+    "(`classes` names them, that one second); of several classes, prob holds a list of numbers"
+)
 # Outputs of other models, which surrogates use otherwise than as features.
 OTHER_MODELS = re.compile(r"^(surrogate_prob|surrogate_pred|attr_prob)_")
 
@@ -210,7 +216,8 @@ def _find_outputs(
     if choices.outputs:
         return _check_named_outputs(table, choices, pred, score_is_value=score_is_value)
     if "prob" in names and choices.task != "regression":
-        _require(table, "prob", is_vector, "prob holds one list of numbers per row")
+        single = is_amount(table.field("prob").type)
+        _require(table, "prob", is_vector, _HINT_PROB if single else _RULE_PROB)
         return "prob-list", ("prob",), pred
     columns = tuple(name for name in names if name.startswith("prob_"))
     if columns and choices.task != "regression":

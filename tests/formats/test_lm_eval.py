@@ -6,6 +6,7 @@ import pytest
 
 from activetest.errors import LabelError, PoolError
 from activetest.formats import _json_values, _samples, lm_eval
+from activetest.formats._samples import read_grade
 from activetest.nouns.file_head import FileHead, read_head
 from tests.formats import logs
 
@@ -387,3 +388,8 @@ def test_a_line_beyond_the_bound_is_refused(write, monkeypatch):
     path = write([logs.lm_eval_line(0, f1=0.5), logs.lm_eval_line(1, f1=0.5, x="y" * 10_000)])
     with pytest.raises(PoolError, match="line 2 is larger than"):
         logs.read_rows(path)
+
+
+def test_digits_with_underscores_are_no_numbers():
+    assert read_grade("1_000") == "1_000" and read_grade("1000") == 1000
+    assert read_grade("0_1") == "0_1" and read_grade(" 0.1 ") == 0.1

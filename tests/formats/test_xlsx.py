@@ -179,6 +179,26 @@ def test_sheets_are_not_believed_about_their_size(monkeypatch):
         read(far)
 
 
+def test_cells_that_are_looked_at_are_bounded(monkeypatch):
+    cell = '<c r="{}{}" t="inlineStr"><is><t>{}</t></is></c>'.format
+    rows = [
+        f'<row r="{row}">{cell("A", row, id)}{cell("ALL", row, label)}</row>'
+        for row, id, label in ((1, "id", "label"), (2, "a", "cat"), (1_000_000, "b", "dog"))
+    ]
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    sheet = f'<worksheet xmlns="{namespace}"><sheetData>{"".join(rows)}</sheetData></worksheet>'
+    content = change_parts(write(), {"xl/worksheets/sheet1.xml": sheet.encode()})
+    assert len(content) < 10_000
+    monkeypatch.setattr(xlsx, "_CELLS", xlsx._CELLS // 2**8)
+    # 65,536 cells in 1,000 columns.
+    with pytest.raises(LabelError, match="more than 65 rows, .* first 1,000 columns"):
+        read(content)
+    rows[2] = rows[2].replace("1000000", "65")
+    sheet = f'<worksheet xmlns="{namespace}"><sheetData>{"".join(rows)}</sheetData></worksheet>'
+    content = change_parts(write(), {"xl/worksheets/sheet1.xml": sheet.encode()})
+    assert [(row.id, row.label) for row in read(content)] == [("a", "cat"), ("b", "dog")]
+
+
 def test_links_to_other_workbooks_are_not_followed(tmp_path):
     relations = "xl/_rels/workbook.xml.rels"
     with zipfile.ZipFile(io.BytesIO(write())) as archive:

@@ -226,3 +226,29 @@ def test_many_batches_in_one_row_group_keep_their_places(tmp_path):
     pool = Pool.open(written(tmp_path, id=np.arange(rows), pred=np.arange(rows) % 3))
     starts = [(block.start, block.ids[0]) for block in map(pool.read_block, pool.strips())]
     assert starts == [(0, "0"), (65536, "65536"), (131072, "131072")]
+
+
+def test_a_stray_value_among_probabilities_does_not_turn_them_into_predicted_values(tmp_path):
+    scores = [row / 200 for row in range(200)]
+    stray = [*scores[:50], 1.5, *scores[51:]]
+    with pytest.raises(
+        PoolError, match="'score' is 1.5 in row 50 of .* the only one of 200"
+    ) as caught:
+        Pool.open(written(tmp_path, score=stray))
+    assert '`task="regression"`' in caught.value.hint
+    path = written(tmp_path, score=stray)
+    assert Pool.open(path, task="regression").schema.kind == "pred"
+    # Missing values are neither, and of a hundred values one is the most.
+    with pytest.raises(PoolError, match="one of 2 of 200 values outside 0 to 1"):
+        Pool.open(written(tmp_path, score=[-3.0, *scores[2:100], None, *scores[100:], 7.0]))
+    assert Pool.open(written(tmp_path, score=[*scores[:97], 2.0, 3.0])).schema.kind == "pred"
+    assert Pool.open(written(tmp_path, score=[10 * each for each in scores])).schema.kind == "pred"
+
+
+def test_one_number_a_row_in_prob_is_read_as_the_hint_says(tmp_path):
+    path = written(tmp_path, prob=[0.25, 0.75])
+    with pytest.raises(PoolError, match="column 'prob' is double") as caught:
+        Pool.open(path)
+    assert '`outputs="prob", task="classification"`' in caught.value.hint
+    schema = Pool.open(path, outputs="prob", task="classification", classes=["ham", "spam"]).schema
+    assert (schema.kind, schema.outputs, schema.positive) == ("score", ("prob",), "spam")

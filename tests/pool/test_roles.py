@@ -93,6 +93,9 @@ ERRORS = {
     ),
     "class twice": Case(WIDE, {"classes": ["a", "a"]}, [{"classes": ["a", "b"]}]),
     "unknown positive": Case({"score": SHARES}, {"positive": "yes"}, [{"classes": ["no", "yes"]}]),
+    "one number in prob": Case(
+        {"prob": SHARES}, {}, [{"outputs": "prob", "task": "classification"}]
+    ),
     "threshold outside": Case({"score": SHARES}, {"threshold": 2}, [{"threshold": 0.5}]),
     "score above one": Case(
         {"score": NUMBERS}, {"task": "classification"}, [{"task": "regression"}]

@@ -198,6 +198,7 @@ NAMED = {
     "probs": {"probs": [[0.25, 0.75]] * ROWS},
     "wide": {"proba_cat": [0.25] * ROWS, "proba_dog": [0.75] * ROWS},
     "single": {"prob_spam": SCORES},
+    "one number": {"prob": SCORES},
     "y_score": {"y_score": SCORES},
     "values": {"score": [10 * each for each in SCORES]},
     "verdict": {"verdict": ["pass", "fail"] * (ROWS // 2)},
