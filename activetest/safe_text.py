@@ -64,6 +64,25 @@ def make_readable(text: str) -> str:
     return escape_controls(text.translate(spaces), keep=f"\n{_JOINERS}")
 
 
+def shorten_readable(text: str, most: int) -> str:
+    """make_readable of a text or of its beginning, with an ellipsis: at most so many characters.
+
+    What joins the character before it, such as an accent, is not cut off from it.
+    """
+    whole = text[: most + 1]
+    if len(text) <= most and len(readable := make_readable(text)) <= most:
+        return readable
+    kept = len(whole) - 1
+    while kept and (len(make_readable(whole[:kept])) >= most or _joins(whole[kept])):
+        kept -= 1
+    return make_readable(whole[:kept]) + "\u2026"
+
+
+def _joins(letter: str) -> bool:
+    """Whether a character belongs to the one before it."""
+    return unicodedata.category(letter) in ("Mn", "Mc", "Me") or letter in _JOINERS
+
+
 def neutralise_cell(text: str) -> str:
     """The text as a cell of CSV that no spreadsheet runs: =1+1 becomes '=1+1.
 

@@ -35,6 +35,8 @@ _TOKEN = re.compile(
 )
 # A setting by its name alone, with a value, or a call: what may be worth parsing.
 _HEAD = re.compile(r"([A-Za-z_][\w.]*)\s*([=(]|$)")
+# A call, and a comment that says how often it was made.
+_CALL_WITH_COMMENT = re.compile(r"(.*\))((?:  # [\d,]+ times)?)")
 # Backticks that may close a span: names inside of it may have some of their own.
 _CLOSINGS = 8
 # Numbers from here on are no values of ours.
@@ -248,7 +250,11 @@ def to_commands(text: str) -> str:
 
 def translate_report(report: _Report) -> _Report:
     """The report with its sentences in the words of the command line; names stay as they are."""
-    answer = report.assessment
+    answer, details = report.assessment, report.details
+    if details:
+        source = details.provenance
+        commands = tuple(map(_translate_command, source.commands))
+        details = replace(details, provenance=replace(source, commands=commands))
     if answer and answer.reliability:
         answer = replace(answer, reliability=_translate_reason(answer.reliability))
     return replace(
@@ -259,7 +265,15 @@ def translate_report(report: _Report) -> _Report:
         surrogate_note=report.surrogate_note and to_commands(report.surrogate_note),
         beyond=to_commands(report.beyond),
         assessment=answer,
+        details=details,
     )
+
+
+def _translate_command(line: str) -> str:
+    """A call with the comment behind it as a command; as it is, where it is none."""
+    found = _CALL_WITH_COMMENT.fullmatch(line)
+    command = _translate(found.group(1)) if found else None
+    return line if command is None or found is None else f"{command}{found.group(2)}"
 
 
 def _translate_reason(record: _Record) -> _Record:

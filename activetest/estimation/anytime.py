@@ -78,6 +78,12 @@ class Bets:
     values: Array
     increments: list[Increments]
 
+    def until(self, draws: int) -> "Bets":
+        """The bets on the first draws alone."""
+        return Bets(
+            self.at.until(draws), self.values, [each.until(draws) for each in self.increments]
+        )
+
     def interval(self, level: float, limits: tuple[float, float]) -> Interval:
         """The confidence sequence, within what is known for certain of the metric."""
         low, high = limits

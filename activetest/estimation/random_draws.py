@@ -36,6 +36,13 @@ class RandomDraws:
     drawn: Array | None = None
     shrunk: Array | None = None
 
+    def leave_variance(self, single: float, count: float) -> float:
+        """The variance that so many draws leave; single is that of one, count is above 0."""
+        left = single * max(1 / count - 1 / self.size, 0.0)
+        if self.drawn is None or self.shrunk is None:
+            return left
+        return float(left * np.interp(count, self.drawn, self.shrunk))
+
     def find_count(self, single: float, variance: float) -> float:
         """The number that leaves a variance; single is that of one draw, both above 0."""
         if self.drawn is None or self.shrunk is None:
@@ -43,8 +50,7 @@ class RandomDraws:
         low, high = 0.0, self.size
         for _ in range(_HALVINGS):
             count = (low + high) / 2
-            left = single * (1 / count - 1 / self.size)
-            if left * np.interp(count, self.drawn, self.shrunk) > variance:
+            if self.leave_variance(single, count) > variance:
                 low = count
             else:
                 high = count

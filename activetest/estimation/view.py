@@ -1,13 +1,14 @@
 """The view of a log: every value and interval of its metrics, from evidence collected once."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from activetest import catalog
-from activetest.errors import NotEstimable
+from activetest.errors import NotEstimable, PoolChanged, StudyError
 from activetest.estimation import estimate, samples
 from activetest.estimation.anytime import Bets, bet_on_metric, confidence_sequence
 from activetest.estimation.estimate import Imputation, Value
@@ -26,7 +27,7 @@ from activetest.nouns.estimate import Interval, Sample
 from activetest.nouns.log import Log, truncate_log
 from activetest.nouns.pool import PoolView
 from activetest.nouns.surrogate import Surrogate
-from activetest.rounds.fit import restore_surrogate
+from activetest.rounds.fit import get_surrogate, restore_surrogate
 from activetest.rounds.objectives import expand_beliefs
 
 FIXED, ANYTIME, POSTERIOR = INTERVALS = ("fixed", "anytime", "posterior")
@@ -202,13 +203,17 @@ class View:
         )
 
     def bet_on_metric(
-        self, metric: Metric, group: Group, threshold: float
+        self,
+        metric: Metric,
+        group: Group,
+        threshold: float,
+        limits: tuple[float, float] | None = None,
     ) -> tuple[Bets, tuple[float, float]]:
-        """The bets on the metric, also on it being at least a threshold, and its possible range.
+        """The bets on the metric, also on it being at least a threshold, within limits.
 
-        Raises NotEstimable.
+        These are its possible range now, unless others are given. Raises NotEstimable.
         """
-        limits = self.possible_range(metric, group)
+        limits = limits or self.possible_range(metric, group)
         within = self._in_group(metric, group)
         bets = bet_on_metric(
             self.evidence, self.cache, within, group, limits, threshold, seed=self.seed
@@ -229,12 +234,19 @@ class View:
             return give_shares(found, self.cache, group)
         return metric
 
-    def as_of(self, number: int, metrics: Sequence[Metric], *, supplied: int) -> "View":
+    def as_of(
+        self,
+        number: int,
+        metrics: Sequence[Metric],
+        *,
+        supplied: int,
+        surrogate: Surrogate | None = None,
+    ) -> "View":
         """The view of these metrics once round `number` was labelled, and nothing after it.
 
-        supplied  number of the round that knew the labels that were supplied by then
-
-        Its surrogate is that of now: values and bets follow from what rounds recorded.
+        supplied   number of the round that knew the labels that were supplied by then
+        surrogate  one of that time, for fixed intervals; that of now unless given, for values and
+                   bets follow from what rounds recorded
         """
         return build_view(
             truncate_log(self.evidence.log, number, supplied=supplied),
@@ -243,9 +255,21 @@ class View:
             metrics,
             seed=self.seed,
             own_view=False,
-            surrogate=self.evidence.surrogate,
+            surrogate=surrogate or self.evidence.surrogate,
             population=self.population,
         )
+
+    def surrogate_after(self, number: int, *, supplied: int) -> Surrogate:
+        """The surrogate of the round after this one, which knew no later label.
+
+        Where there is none, or it cannot be restored, one that is fitted to these labels.
+        """
+        following = next((each for each in self.log.history if each.number == number + 1), None)
+        if following is not None and following.objectives:
+            with suppress(PoolChanged, StudyError):
+                return restore_surrogate(following, self.cache)
+        then = truncate_log(self.log, number, supplied=supplied)
+        return get_surrogate(then, self.cache, self.choices, seed=self.seed)
 
 
 def _explain_missing_draws(log: Log, drawn: int, own_view: str) -> NotEstimable:

@@ -12,6 +12,7 @@ import numpy as np
 
 from activetest.labels.dawid_skene import fit_dawid_skene
 from activetest.nouns.log import DECLINED, LABELLED
+from activetest.nouns.report_details import AnnotatorAnswers
 from activetest.nouns.rows import Array
 
 MAJORITY, DAWID_SKENE = METHODS = ("majority", "dawid-skene")
@@ -106,6 +107,52 @@ def measure_agreement(answers: Sequence, *, values: bool = False) -> Agreement:
     annotators = {annotator for _, annotator, status, _ in answers if status == LABELLED}
     share = equal / pairs if pairs else None
     return Agreement(len(annotators), len(several), pairs, share, _compute_alpha(several, values))
+
+
+def list_annotators(answers: Sequence) -> tuple[AnnotatorAnswers, ...]:
+    """What everybody answered, in the order of first answers; nothing where nobody has a name."""
+    labels: dict[str, list[tuple[str, str]]] = {}
+    found: dict[str, Counter[str]] = {}
+    for id, annotator, status, label in answers:
+        counts = found.setdefault(annotator, Counter())
+        counts["labelled" if status == LABELLED else "declined"] += 1
+        if status == LABELLED:
+            labels.setdefault(id, []).append((annotator, label))
+    for several in labels.values():
+        same = Counter(label for _, label in several)
+        for annotator, label in several:
+            found[annotator]["compared"] += len(several) - 1
+            found[annotator]["agreeing"] += same[label] - 1
+    if not any(found):
+        return ()
+    return tuple(
+        AnnotatorAnswers(
+            name,
+            counts["labelled"],
+            counts["declined"],
+            counts["compared"],
+            counts["agreeing"] / counts["compared"] if counts["compared"] else None,
+        )
+        for name, counts in found.items()
+    )
+
+
+def list_contested(answers: Sequence) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    """(id, its (annotator, label) in order) of items with different labels.
+
+    Those with the largest number of labels beside their most common one first; ties go to the one
+    that was answered first.
+    """
+    labels: dict[str, list[tuple[str, str]]] = {}
+    for id, annotator, status, label in answers:
+        if status == LABELLED:
+            labels.setdefault(id, []).append((annotator, label))
+    others = {
+        id: len(several) - max(Counter(label for _, label in several).values())
+        for id, several in labels.items()
+    }
+    contested = sorted(filter(others.get, others), key=lambda id: -others[id])
+    return [(id, tuple(labels[id])) for id in contested]
 
 
 def describe_agreement(answers: Sequence, method: str, *, values: bool = False) -> str | None:

@@ -78,6 +78,15 @@ class Draw(NamedTuple):
     prob: float | None
 
 
+class Times(NamedTuple):
+    """When a ledger was created and written to, in ISO form; files is the number that counts."""
+
+    created: str | None
+    rounds: tuple[str, ...]
+    answers: tuple[str, ...]
+    files: int
+
+
 class RetractedFile(NamedTuple):
     """A label file that was taken back: its name, when it was ingested, number of answers."""
 
@@ -373,6 +382,16 @@ class Ledger:
             LoggedDraw(each.id, each.round, each.prob, times[each.round]) for each in contents.draws
         ]
         return list_rows(draws, contents.files, contents.answers)
+
+    def list_times(self) -> "Times":
+        """When it was created, when rounds were drawn, and when files that count came."""
+        contents = self._read()
+        return Times(
+            contents.meta.time,
+            tuple(each.time for each in contents.rounds if each.time),
+            tuple(each.time for each in contents.files if each.time and each.undone is None),
+            sum(each.undone is None for each in contents.files),
+        )
 
     @contextmanager
     def _write(self, revision: int) -> Iterator[tuple[sqlite3.Connection, Contents]]:

@@ -25,8 +25,8 @@ class PackedRound(NamedTuple):
 
     choices         text
     params          text of the surrogate's parameters without arrays
-    record          text of all else: the keys are those of PARTS, "methods", "drawn_from" where
-                    only some items could be drawn, and "imported" where another program drew
+    record          text of all else: the keys are those of PARTS, "methods", "version", "drawn_from"
+                    where only some items could be drawn, and "imported" where another program drew
     params_numbers  of the text params
     numbers         of the text record
     """
@@ -41,6 +41,9 @@ class PackedRound(NamedTuple):
 # Objectives are called "aims", and the weights of an allocation "shares" and "strength".
 PARTS = ("statistics", "groups", "imputed_sum", "count", "aims", "shares")
 
+# Characters of a version that are read.
+_LONGEST_VERSION = 50
+
 
 def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
     """What the ledger keeps of a round besides its draws; params are without arrays."""
@@ -53,6 +56,8 @@ def serialise_round(round: Round, params: dict[str, Any]) -> PackedRound:
         None if round.allocation is None else _serialise_allocation(round.allocation),
     )
     record: dict[str, Any] = dict(zip(PARTS, parts, strict=True)) | {"methods": round.methods}
+    if round.version:
+        record["version"] = round.version
     if round.drawn_from is not None:
         record["drawn_from"] = list(round.drawn_from)
     if round.imported:
@@ -153,6 +158,7 @@ class RoundParser:
                 "methods": entries.get("methods", 1),
                 "drawn_from": _parse_classes(entries.get("drawn_from")),
                 "imported": bool(entries.get("imported")),
+                "version": str(entries.get("version", ""))[:_LONGEST_VERSION],
             }
             for entries in unpack_several(structure, numbers, arrays=True)
         ]

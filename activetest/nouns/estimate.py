@@ -1,7 +1,7 @@
 """The nouns between a log and a number: samples, estimates, intervals. Axes as in rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -294,6 +294,10 @@ class Increments:
     offset: Array
     least: Array
     most: Array
+
+    def until(self, draws: int) -> "Increments":
+        """Those of the first draws: each increment rests on nothing that came after it."""
+        return Increments(*(getattr(self, each.name)[:draws] for each in fields(self)))
 
 
 # With fewer labels of the rarer kind than this, intervals widen their variance: rare large losses

@@ -90,6 +90,7 @@ class Round:
     allocation    of rounds that chose between groups or arms: enough to compute the weight of every
                   row again; None for those whose rows had scores of their own
     methods       METHODS of the version that drew it; 1 where none was recorded
+    version       that drew it; empty where none was recorded, as up to 0.2.0
     again         names of the groups that it did not record: an earlier surrogate predicted them
     imputed_again (n, T) imputed by that surrogate; None where there are no such groups
     drawn_from    codes of the predicted classes whose items could be drawn, because others could
@@ -117,6 +118,7 @@ class Round:
     imputed_again: Array | None = None
     drawn_from: tuple[int, ...] | None = None
     imported: bool = False
+    version: str = ""
 
     def could_draw(self, pred: Array) -> Array:
         """(R,) whether items predicted as these classes (R,) could be drawn, if not yet known."""

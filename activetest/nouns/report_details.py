@@ -152,7 +152,8 @@ class Provenance:
 
     pool          address of the pool, without secrets; fingerprint is the hash of its contents
     rows          items of the pool
-    versions      of activetest that drew rounds, in order; and `version`, that reports
+    version       of activetest that reports; and `versions`, that drew rounds, in order: up to
+                  0.2.0 rounds did not record it
     seed          of the study
     created       when the study was created; None where the ledger does not say
     first_round, last_round    when rounds were drawn; None without any
@@ -200,7 +201,8 @@ class ReportDetails:
                  have no names
     alpha        Krippendorff's: how far annotators agree beyond chance; None without two labels of
                  an item
-    contested    at most MOST_ITEMS items whose annotators disagree, the latest disagreement last
+    contested    at most MOST_ITEMS items whose annotators disagree, those with the most
+                 disagreeing answers first
     n_contested  how many there are
     provenance   where the numbers come from
     draws_csv    the log of draws and answers, as `study.export().to_csv()` writes it

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import Any
 
@@ -17,6 +17,7 @@ from activetest.nouns.group_report import (
 from activetest.nouns.inspection import Inspection
 from activetest.nouns.quantity import Measured
 from activetest.nouns.report import SCHEMA_VERSION, Counts, Gate, JudgeReport, Report
+from activetest.nouns.report_details import ConfusionTable, ReportDetails
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.render import _assessment, _judge
 
@@ -41,6 +42,10 @@ _COMPARISON = (
     *("region", "words", "rope", "lambda"),
 )
 _CELL = ("truth", "predicted", "estimate", "lower", "upper")
+_TABLE_CELL = (
+    *("predicted", "true", "n_labeled", "estimate", "lower", "upper", "level", "method"),
+    "reliable",
+)
 _BIN = (
     *("low", "high", "n_pool", "n_labeled", "confidence", "accuracy", "lower", "upper", "method"),
 )
@@ -89,6 +94,7 @@ def render(report: Report) -> str:
         | _write_answer(report.assessment)
         | {"surface": _write_surface(report.surface) if report.surface else None}
         | {"judge": _write_judge(report.judge) if report.judge else None}
+        | {"details": _write_details(report.details) if report.details else None}
     )
 
 
@@ -109,21 +115,45 @@ def simulation(results: Sequence[dict]) -> str:
 
 def curve(found: Curve, pool: str = "") -> str:
     """A curve of the pool of this name; points are in order of the threshold, or of the bin."""
-    return _document(
-        {
-            "pool": pool,
-            "curve": str(found.kind),
-            "class": found.class_name,
-            "level": found.level,
-            "band": found.band,
-            "estimator": found.estimator,
-            "n_labeled": found.n_labeled,
-            "n_bought": found.n_bought,
-            "n_pool": found.n_pool,
-            "notes": found.list_notes(),
-            "points": found.list_points(),
-        }
-    )
+    return _document({"pool": pool} | _write_curve(found))
+
+
+def _write_curve(found: Curve) -> dict[str, Any]:
+    """A curve with its points."""
+    return {
+        "curve": str(found.kind),
+        "class": found.class_name,
+        "level": found.level,
+        "band": found.band,
+        "estimator": found.estimator,
+        "n_labeled": found.n_labeled,
+        "n_bought": found.n_bought,
+        "n_pool": found.n_pool,
+        "notes": found.list_notes(),
+        "points": found.list_points(),
+    }
+
+
+def _write_details(details: ReportDetails) -> dict[str, Any]:
+    """What a report rests on: every field of the nouns, in their order."""
+    found: dict[str, Any] = {field.name: getattr(details, field.name) for field in fields(details)}
+    for name in ("history", "worst_items", "sampled", "annotators", "contested"):
+        found[name] = [asdict(each) for each in found[name]]
+    for each in found["contested"]:
+        each["answers"] = [
+            {"annotator": annotator, "label": label} for annotator, label in each["answers"]
+        ]
+    provenance = asdict(details.provenance)
+    table, curve = details.confusion, details.reliability
+    return found | {
+        "confusion": _write_table(table) if table else None,
+        "reliability": _write_curve(curve) if curve else None,
+        "provenance": provenance | {"settings": dict(details.provenance.settings)},
+    }
+
+
+def _write_table(table: ConfusionTable) -> dict[str, Any]:
+    return asdict(table) | {"cells": [read_record(cell, _TABLE_CELL) for cell in table.cells]}
 
 
 def _write_answer(answer: Assessment | None) -> dict[str, Any]:

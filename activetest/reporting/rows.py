@@ -298,7 +298,7 @@ def measure_saving(
     """
     if not np.isfinite(interval.variance):
         return Saving(bought)
-    single, variance = _find_variance_of_items(value, interval), interval.variance
+    single, variance = find_variance_of_items(value, interval), interval.variance
     if interval.method == "korn-graubard":
         about = restrict_to_open(value.estimate)
         variance = korn_graubard.estimate_variance(about) * value.estimate.open_share**2
@@ -312,7 +312,7 @@ def measure_saving(
     return Saving(bought, float(draws.find_count(single, drawn)), SavingKind.ABOUT)
 
 
-def _find_variance_of_items(value: Value, interval: Interval) -> float:
+def find_variance_of_items(value: Value, interval: Interval) -> float:
     """The variance of one uniform draw; of a share, as its interval takes it to be."""
     if interval.method != "korn-graubard" or value.relevant is not None:
         return value.estimate.one_draw

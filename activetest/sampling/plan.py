@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from activetest import catalog
+from activetest import __version__, catalog
 from activetest.errors import ChoiceError, NotEstimable
 from activetest.item_statistics.statistic import Statistic
 from activetest.nouns.choices import Augmentation, Choices, Selection
@@ -273,4 +273,5 @@ def record_round(state: RoundState, drawn: Array, cache: PoolView) -> Round:
         fit_labels=state.fit_labels,
         allocation=state.allocation,
         drawn_from=state.drawn_from,
+        version=__version__,
     )

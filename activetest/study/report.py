@@ -41,6 +41,7 @@ from activetest.rounds.surface import find_arms
 from activetest.sampling.floor import chooses_floor
 from activetest.sampling.question import chooses_between
 from activetest.study.config import parse_schema
+from activetest.study.details import build_details
 from activetest.study.judge import read_gap_columns
 from activetest.study.results import Report
 from activetest.study.status import status
@@ -69,6 +70,7 @@ def report(
     surface: bool = False,
     at: Sequence[str | Mapping[str, str]] = (),
     maps: Sequence[str] = (),
+    details: bool = False,
 ) -> Report:
     """Everything that is known about the model now. Changes nothing.
 
@@ -89,6 +91,7 @@ def report(
     surface       more of the metric at combinations of attributes than the answer to the question
     at            combinations to show of it, "race=Black,sex=Female" or {attribute: value}
     maps          pairs of attributes to show a map of, "race*age"
+    details       adds what the numbers rest on: see nouns.report_details
 
     Raises UnknownMethod for a name that does not exist, ChoiceError for what this study lacks; an
     estimate that does not exist is a row with a reason.
@@ -183,6 +186,9 @@ def report(
         beyond="" if population else "`population=True`",
         surface=described,
         judge=judge.describe(view, columns, kind, simultaneous=simultaneous),
+        details=build_details(study, view, facts, shown[0], estimates[0], kind)
+        if details
+        else None,
     )
 
 

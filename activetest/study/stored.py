@@ -314,10 +314,7 @@ class StoredStudy:
         values, or Dawid-Skene where that is chosen.
         """
         record = record or self.ledger.record()
-        known = resolve_answers(record.answers, values=self.pool["task"] == "regression")
-        inferred = infer_labels(record.answers) if self.choices.annotators == DAWID_SKENE else None
-        if inferred:
-            known |= {id: (LABELLED, label) for id, label in inferred.labels.items()}
+        known, inferred = self._resolve(record)
         drawn, supplied = [draw.id for draw in record.draws], list(record.supplied)
         status, labels = self._outcomes(drawn, known, cache)
         supplied_status, supplied_labels = self._outcomes(supplied, known, cache)
@@ -342,6 +339,19 @@ class StoredStudy:
             supplied_soft=_class_probs(supplied, inferred, cache) if inferred else None,
             answers=np.array([answers[id] for id in (*drawn, *supplied)], np.int64),
         )
+
+    def list_labels(self) -> dict[str, str]:
+        """{id: its label as it counts now}, of all items with one."""
+        known, _ = self._resolve(self.ledger.record())
+        return {id: label for id, (status, label) in known.items() if status == LABELLED}
+
+    def _resolve(self, record: Record) -> tuple[dict[str, tuple[int, str]], InferredLabels | None]:
+        """{id: (status, label)} of every item with an answer, and what Dawid-Skene inferred."""
+        known = resolve_answers(record.answers, values=self.pool["task"] == "regression")
+        inferred = infer_labels(record.answers) if self.choices.annotators == DAWID_SKENE else None
+        if inferred:
+            known |= {id: (LABELLED, label) for id, label in inferred.labels.items()}
+        return known, inferred
 
     def _outcomes(
         self, ids: list[str], known: Mapping[str, tuple[int, str]], cache: Cache

@@ -491,6 +491,7 @@ class Study:
         maps: str | Sequence[str] = (),
         plot: str | Path | Sequence[str | Path] = (),
         force: bool = False,
+        details: bool = False,
     ) -> Report:
         """How good the model is, as far as the labels say, and verdicts on gates.
 
@@ -524,6 +525,8 @@ class Study:
             maps: Pairs of attributes to show a map of: "race*age".
             plot: A file for each map, .svg.
             force: Replace files of `plot` that are no earlier maps.
+            details: Adds `report.details`: what the numbers rest on, from how the headline came
+                about to the log of draws.
 
         Raises:
             ChoiceError: The study lacks a group or an attribute, or a value makes no sense.
@@ -552,6 +555,7 @@ class Study:
             surface=read_flag("surface", surface),
             at=read_cells("at", at),
             maps=maps,
+            details=read_flag("details", details),
         )
         save(found)
         return found

@@ -145,6 +145,19 @@ def print_judge(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     return json.loads(run(capsys, "report", "--format", "json"))
 
 
+def print_details(folder: Path, capsys: pytest.CaptureFixture) -> dict:
+    """A report with its details, of a study of two annotators who disagree once."""
+    write_pool(folder / "pool.parquet", 60)
+    run(capsys, "init", "pool.parquet", "--seed", "1", "--group", "place")
+    label_batch(30, capsys)
+    with open("batch.csv", encoding="utf-8", newline="") as file:
+        first = next(csv.DictReader(file))
+    again = next(name for name in ("cat", "dog") if name != first["label"])
+    Path("more.csv").write_text(f"id,label,annotator\n{first['id']},{again},ann\n", "utf-8")
+    run(capsys, "ingest", "more.csv")
+    return json.loads(activetest.Study.open().report(details=True).to_json())
+
+
 def print_simulation(folder: Path, capsys: pytest.CaptureFixture) -> dict:
     """Three strategies, one of which is always the same study, on a small pool with its key."""
     write_pool(folder / "pool.parquet", 60)
@@ -186,6 +199,7 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
         "hard labels": print_hard_labels,
         "simulation": print_simulation,
         "judge": print_judge,
+        "details": print_details,
     }
     if name in others:
         return others[name](folder, capsys)
@@ -203,13 +217,13 @@ def print_document(name: str, folder: Path, capsys: pytest.CaptureFixture) -> di
 
 
 CURVES = tuple(CurveKind)
-OTHERS = ("regression", "hard labels", "status", "simulation", "inspection", "judge")
+OTHERS = (*("regression", "hard labels", "status", "simulation", "inspection", "judge", "details"),)
 NAMES = [*REPORTS, *OTHERS, *CURVES]
 every_document = pytest.mark.parametrize("document", NAMES, indirect=True)
 # Together these have objects of every definition.
 WHOLE = (
     *("compare", "gates", "groups, differences", "surface", "status", "simulation"),
-    *("inspection", "judge", *CURVES),
+    *("inspection", "judge", "details", *CURVES),
 )
 whole_documents = pytest.mark.parametrize("document", WHOLE, indirect=True)
 

@@ -1,0 +1,95 @@
+"""The labelled items that a model did worst on."""
+
+import numpy as np
+
+from activetest.estimation.view import View
+from activetest.item_statistics.metric import Metric
+from activetest.nouns.report_details import MOST_ITEMS, WorstItem
+from activetest.nouns.rows import Array, Rows
+from activetest.rounds.fit import list_labelled
+
+# {first word of a statistic that is a loss of its own: what it is called}.
+_LOSSES = {
+    "log_loss": "log loss",
+    "brier": "Brier loss",
+    "cost": "cost",
+    "squared": "squared error",
+    "absolute": "absolute error",
+    "pinball": "pinball loss",
+    "nll": "negative log-likelihood",
+}
+_CONFIDENCE, _WRONG, _SQUARED = (
+    "confidence in the wrong class",
+    "1 for a wrong prediction",
+    "squared error",
+)
+
+
+def find_worst_items(view: View, metric: Metric) -> tuple[tuple[WorstItem, ...], str | None]:
+    """At most MOST_ITEMS labelled items with the largest loss above 0, and what the loss is.
+
+    The loss is the metric's own where it is the mean of one, or a map of that mean. Else of a
+    regression pool it is the squared error. Of classes, it is the confidence in a wrong prediction,
+    of those that the metric is about: recall[fraud] is about frauds that were missed. Ties go to
+    the more confident prediction, then to the item that was drawn or supplied first.
+
+    Items are without text, and with labels as the log has them.
+    """
+    positions, labels = list_labelled(view.log)
+    if not len(positions):
+        return (), None
+    cache = view.cache
+    rows = cache.take(positions)
+    losses, words = _measure_losses(metric, rows, labels, bool(cache.classes))
+    sure = _find_confidence(rows)
+    known = np.zeros(len(losses)) if sure is None else sure
+    order = np.lexsort((np.arange(len(losses)), -known, -losses))
+    order = order[losses[order] > 0][:MOST_ITEMS]
+    if not len(order):
+        return (), None
+    ids = cache.ids(positions[order])
+    found = [
+        WorstItem(
+            id=id,
+            text=None,
+            predicted=_name(cache.classes, rows.outputs.pred[at]),
+            label=_name(cache.classes, labels[at]),
+            confidence=None if sure is None else float(sure[at]),
+            loss=float(losses[at]),
+        )
+        for id, at in zip(ids, order.tolist(), strict=True)
+    ]
+    return tuple(found), words
+
+
+def _measure_losses(metric: Metric, rows: Rows, labels: Array, classes: bool) -> tuple[Array, str]:
+    """(M,) loss of each labelled item, and what it is."""
+    statistics, outputs, about = metric.statistics, rows.outputs, labels[:, None]
+    if len(statistics) == 1:
+        word = statistics[0].name.split(":")[0].split()[0]
+        if word in _LOSSES:
+            return np.asarray(statistics[0].value(outputs, about)[:, 0], float), _LOSSES[word]
+    if not classes:
+        return (outputs.pred.astype(float) - labels) ** 2, _SQUARED
+    wrong = outputs.pred != labels
+    if metric.class_name is not None and statistics and not (metric.of_labels or metric.against):
+        values = [each.value(outputs, about)[:, 0] for each in statistics]
+        wrong = wrong & np.any(np.array(values) != 0, axis=0)
+    sure = _find_confidence(rows)
+    if sure is None:
+        return wrong.astype(float), _WRONG
+    return np.where(wrong, sure, 0.0), _CONFIDENCE
+
+
+def _find_confidence(rows: Rows) -> Array | None:
+    """(M,) probability of the predicted class; None without probabilities."""
+    if rows.outputs.probs is None:
+        return None
+    return np.asarray(rows.outputs.confidence, float)
+
+
+def _name(classes: tuple[str, ...], value: float) -> str:
+    """A class by its code, or a number."""
+    if not classes:
+        return f"{float(value):.6g}"
+    return classes[int(value)] if value >= 0 else ""

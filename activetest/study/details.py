@@ -1,0 +1,266 @@
+"""The details of a report: what it rests on, for a page that has to stand for itself."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from activetest import __version__
+from activetest.errors import NotEstimable, PoolChanged, PoolError, StudyError
+from activetest.estimation.view import FIXED, POSTERIOR, View, is_model_based
+from activetest.item_statistics.defaults import default_metrics, judge_metrics
+from activetest.item_statistics.metric import Facts, Metric
+from activetest.labels import annotators
+from activetest.nouns.choices import DECLARATIONS, Choices, declared
+from activetest.nouns.curve import Curve, CurveKind
+from activetest.nouns.log import Log
+from activetest.nouns.report import EstimateRow
+from activetest.nouns.report_details import (
+    MOST_CHARACTERS,
+    MOST_ITEMS,
+    ContestedItem,
+    Provenance,
+    ReportDetails,
+)
+from activetest.pool.schema import Schema
+from activetest.reporting.confusion_table import estimate_confusion_table
+from activetest.reporting.curves import estimate_curve
+from activetest.reporting.history import trace_history
+from activetest.reporting.rows import HEADLINE, estimate_row
+from activetest.reporting.sampled_shares import compare_with_pool
+from activetest.reporting.worst_items import find_worst_items
+from activetest.safe_text import mask_secrets, shorten_readable
+from activetest.sampling.question import usual_acquisition, usual_floor
+from activetest.study.config import parse_schema
+from activetest.study.export import DrawLog
+from activetest.study.folder import INSIDE
+from activetest.study.labelling import find_columns
+from activetest.study.stored import StoredStudy, find_items
+
+# Rounds before a version was recorded.
+_UNRECORDED = "0.2.0 or earlier"
+# Runs of rounds of one size that are written out.
+_MOST_RUNS = 8
+
+
+def build_details(
+    study: StoredStudy, view: View, facts: Facts, metric: Metric, headline: EstimateRow, kind: str
+) -> ReportDetails:
+    """The details of a report with this headline; kind is of its intervals."""
+    if kind == POSTERIOR or is_model_based(headline.estimator):
+        # What the surrogate believed then is not recorded: the history is that of the draws.
+        kind = FIXED if kind == POSTERIOR else kind
+        level = view.choices.level
+        headline = estimate_row(view, metric, HEADLINE, level=level, kind=kind)
+    history, band = trace_history(view, metric, headline, kind)
+    worst, loss = find_worst_items(view, metric)
+    answers = study.ledger.record().answers
+    labels = study.list_labels()
+    contested = annotators.list_contested(answers)
+    shown = contested[:MOST_ITEMS]
+    texts = _read_texts(study, [*(each.id for each in worst), *(id for id, _ in shown)])
+    values = study.pool["task"] == "regression"
+    drawn = any(point.random_lower is not None for point in history)
+    return ReportDetails(
+        history=history if any(point.value is not None for point in history) else (),
+        history_of=metric.title,
+        history_by=headline.estimator,
+        random_band=band.describe() if band and drawn else None,
+        confusion=_estimate_or_none(estimate_confusion_table, view),
+        reliability=_estimate_or_none(_estimate_reliability, view, facts),
+        worst_items=tuple(
+            replace(each, text=texts.get(each.id), label=labels.get(each.id, each.label))
+            for each in worst
+        ),
+        loss=loss,
+        sampled=compare_with_pool(view),
+        annotators=annotators.list_annotators(answers),
+        alpha=annotators.measure_agreement(answers, values=values).alpha,
+        contested=tuple(ContestedItem(id, texts.get(id), labels[id], given) for id, given in shown),
+        n_contested=len(contested),
+        provenance=describe_provenance(study, view.log),
+        draws_csv=DrawLog(tuple(study.ledger.list_log()), folder=study.folder).to_csv(),
+    )
+
+
+def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
+    """Where the numbers come from."""
+    ledger, times = study.ledger, study.ledger.list_times()
+    record, hashes = ledger.record(), ledger.hashes
+    rounds = [_write_time(each) for each in times.rounds]
+    answered = [_write_time(each) for each in times.answers]
+    versions = dict.fromkeys(each.version or _UNRECORDED for each in log.history)
+    settings = _list_settings(study)
+    return Provenance(
+        pool=study.pool_name,
+        fingerprint=ledger.fingerprint,
+        rows=ledger.rows,
+        version=__version__,
+        versions=tuple(versions),
+        seed=ledger.seed,
+        created=_write_time(times.created),
+        first_round=min(filter(None, rounds), default=None),
+        last_round=max(filter(None, rounds), default=None),
+        first_answer=min(filter(None, answered), default=None),
+        last_answer=max(filter(None, answered), default=None),
+        rounds=len(log.history),
+        draws=len(record.draws),
+        answers=len(record.answers),
+        settings=tuple((name, _write_value(value)) for name, value in settings.items()),
+        commands=tuple(_list_commands(study, settings, times.files)),
+        chain=hashes[-1] if hashes else None,
+    )
+
+
+def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
+    """The reliability of the confidence; None without probabilities or labels."""
+    if not facts.probabilities or not any(view.log.answers if view.log.answers is not None else ()):
+        return None
+    return estimate_curve(
+        view.log,
+        view.cache,
+        view.choices,
+        facts,
+        CurveKind.RELIABILITY,
+        class_name=None,
+        points=None,
+        bins=None,
+        simultaneous=False,
+        seed=view.seed,
+    )
+
+
+def _estimate_or_none(estimate: Any, *about: Any) -> Any:
+    """What there is to estimate; None where past surrogates cannot predict it any more."""
+    with suppress(NotEstimable, PoolChanged, StudyError):
+        return estimate(*about)
+    return None
+
+
+def _read_texts(study: StoredStudy, ids: Sequence[str]) -> dict[str, str]:
+    """{id: what its columns of text say, shortened}; empty for a pool without text."""
+    ids = list(dict.fromkeys(ids))
+    groups = parse_schema(study.pool).group_columns
+    columns = [name for name in find_columns(study) if name not in groups] if ids else []
+    if not columns:
+        return {}
+    try:
+        shown = study.open_pool().show(find_items(ids, study.cache(auxiliary=False)), columns)
+    except PoolError:
+        # A column whose values Python does not have.
+        return {}
+    texts = {}
+    for at, id in enumerate(ids):
+        values = {name: shown[name][at] for name in columns if shown[name][at] is not None}
+        parts = [
+            str(value) if len(columns) == 1 else f"{name}: {value}"
+            for name, value in values.items()
+        ]
+        if parts:
+            texts[id] = shorten_readable("\n".join(parts), MOST_CHARACTERS)
+    return texts
+
+
+def _write_time(time: str | None) -> str | None:
+    """A time of the ledger as 2026-01-31T12:00:00Z; None for what is no time."""
+    with suppress(TypeError, ValueError, OverflowError):
+        found = datetime.fromisoformat(time or "")
+        found = found if found.tzinfo else found.replace(tzinfo=UTC)
+        return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None
+
+
+def _list_settings(study: StoredStudy) -> dict[str, Any]:
+    """{name: value} of the settings that are not what they are by default, as `create` takes them.
+
+    Columns of ids, outputs, classes and features are what the pool's schema says.
+    """
+    choices, schema = study.choices, parse_schema(study.pool)
+    usual = _find_usual(choices, schema)
+    named = (choices.metric, *choices.also)
+    found: dict[str, Any] = {}
+    if choices.target:
+        found["metric"] = [choices.target, *([] if named == usual["metric"] else named)]
+    elif named != usual["metric"]:
+        found["metric"] = list(named) if len(named) > 1 else named[0]
+    for name in declared(Choices):
+        value = getattr(choices, name)
+        if name in ("metric", "costs") or value == usual[name]:
+            continue
+        found[name] = list(value) if isinstance(value, tuple) else value
+    if choices.costs:
+        found["costs"] = {
+            predicted: dict(zip(schema.classes, row, strict=True))
+            for predicted, row in zip(schema.classes, choices.costs, strict=False)
+        }
+    attributes = schema.attributes
+    groups = [name for name in schema.groups if name not in attributes]
+    roles = {
+        "groups": groups,
+        "attributes": list(attributes),
+        "judge": schema.judge,
+        "weight": schema.weight,
+        "price": schema.price,
+        "threshold": None if schema.threshold == Schema.threshold else schema.threshold,
+    }
+    found |= {name: value for name, value in roles.items() if value}
+    for key, name in (("train", "train"), ("surrogates", "other_models")):
+        if study.pool.get(key):
+            found[name] = mask_secrets(study.pool[key])
+    return {name: found[name] for name in DECLARATIONS if name in found}
+
+
+def _find_usual(choices: Choices, schema: Schema) -> dict[str, Any]:
+    """The defaults of the choices of a study of such a pool, with such a question."""
+    metrics = default_metrics(schema.task, schema.kind, schema.classes)
+    if schema.judge:
+        metrics = judge_metrics(schema.task, schema.positive)
+    elif choices.question and schema.classes:
+        metrics = ("accuracy",)
+    usual = {each.name: each.default for each in fields(Choices)}
+    return usual | {
+        "metric": metrics[:1],
+        "surrogate": "residual" if schema.task == "regression" else "agreement",
+        "acquisition": usual_acquisition(choices.question),
+        "floor": usual_floor(choices.acquisition),
+    }
+
+
+def _write_value(value: Any) -> str:
+    """A setting as people read it."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _list_commands(study: StoredStudy, settings: dict[str, Any], files: int) -> Iterator[str]:
+    """What leads to the study, a call on each line; how often stands behind it."""
+    address = study.pool["uri"]
+    pool = "frame" if address.startswith(INSIDE) else repr(study.pool_name)
+    given = settings | {"seed": study.seed}
+    if "costs" in given:
+        # A file, on the command line.
+        given["costs"] = _Name("costs")
+    words = [pool, *(f"{name}={value!r}" for name, value in given.items())]
+    yield f"Study.create({', '.join(words)})"
+    numbers = [draw.round for draw in study.ledger.record().draws]
+    sizes = [len(list(draws)) for _, draws in groupby(numbers)]
+    runs = [(size, len(list(each))) for size, each in groupby(sizes)]
+    if len(runs) > _MOST_RUNS:
+        yield f"study.next(n){_write_times(len(sizes))}"
+    else:
+        yield from (f"study.next({size}){_write_times(times)}" for size, times in runs)
+    if files:
+        yield f"study.ingest(labels){_write_times(files)}"
+
+
+def _write_times(times: int) -> str:
+    """A comment behind a call that was made several times."""
+    return f"  # {times:,} times" if times > 1 else ""
+
+
+class _Name(str):
+    """A name of a variable: its repr has no quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
