@@ -25,8 +25,9 @@ class PackedRound(NamedTuple):
 
     choices         text
     params          text of the surrogate's parameters without arrays
-    record          text of all else: the keys are those of PARTS, "methods", "version", "drawn_from"
-                    where only some items could be drawn, and "imported" where another program drew
+    record          text of all else: the keys are those of PARTS, "methods", "version",
+                    "drawn_from" where only some items could be drawn, and "imported" where another
+                    program drew
     params_numbers  of the text params
     numbers         of the text record
     """

@@ -213,7 +213,7 @@ def write_annotators(details: ReportDetails) -> Section | None:
     if details.contested:
         shown = len(details.contested)
         more = (
-            f", the {shown} latest of {details.n_contested:,}"
+            f", the {shown} most contested of {details.n_contested:,}"
             if details.n_contested > shown
             else ""
         )
