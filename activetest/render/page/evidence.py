@@ -86,7 +86,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
     head = "".join(
         f'<th scope="col">{markup.escape(name)}</th>' for name in ("says ↓ is →", *table.true)
     )
-    title = "what the model says (rows) and what is right (columns), in % of the pool"
+    title = "in % of the pool: what the model says in rows, what is right in columns"
     parts = [
         markup.scrolled(
             title,
@@ -193,7 +193,7 @@ def write_sampled(shares: Sequence[SampledShare]) -> Section | None:
             '<th scope="col" class="plot">labels over pool</th><th scope="col" class="v">of labels'
             f", of the pool</th></tr></thead><tbody>{body}</tbody></table>"
         )
-    return markup.section("sampled", "What was labelled, against the pool", parts)
+    return markup.section("sampled", "What was labelled", parts)
 
 
 def write_annotators(details: ReportDetails) -> Section | None:
@@ -213,7 +213,7 @@ def write_annotators(details: ReportDetails) -> Section | None:
     if details.contested:
         shown = len(details.contested)
         more = (
-            f", the {shown} most contested of {details.n_contested:,}"
+            f": the {shown} most contested of {details.n_contested:,}"
             if details.n_contested > shown
             else ""
         )
@@ -370,7 +370,8 @@ def _draw_reliability(points: Sequence[dict]) -> str:
     for tick in up.ticks:
         y = _rise(up, tick)
         parts.append(f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text class="tick" x="0" y="{y - 4}">{up.name(tick)}</text>')
+        if tick > up.low:
+            parts.append(f'<text class="tick" x="0" y="{y - 4}">{up.name(tick)}</text>')
     x1, x2 = across.place(across.low), across.place(across.high)
     y1, y2 = _rise(up, across.low), _rise(up, across.high)
     parts.append(f'<line class="ref" x1="{x1}%" x2="{x2}%" y1="{y1}" y2="{y2}"/>')
@@ -417,7 +418,7 @@ def _write_cell(cell: ConfusionCell, largest: dict[bool, float], *, roomy: bool)
         return "<td>-</td>"
     right = _is_right(cell)
     kind = shade(cell.estimate / largest[right] if largest[right] else 0.0, right=right)
-    if 100 * cell.estimate < 0.05:
+    if cell.predicted == others == cell.true or 100 * cell.estimate < 0.05:
         kind = ""
     below = ""
     if roomy and words.real(cell.lower) and words.real(cell.upper) and cell.method != "exact":

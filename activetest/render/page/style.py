@@ -39,6 +39,7 @@ a:focus-visible,summary:focus-visible,.wide:focus-visible{outline:2px solid var(
 outline-offset:2px}
 nav ul{display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;list-style:none;margin:.8rem 0 1rem;padding:0;
 font-size:.875rem}
+nav li{margin:0}
 nav a{text-decoration:none}
 nav a:hover{text-decoration:underline}
 ul,ol{padding-left:1.3rem;margin:.4rem 0 .8rem;max-width:46rem}
@@ -111,10 +112,11 @@ _PLOTS = """
 .band{fill:var(--band)}
 .bandline{stroke:var(--few);stroke-dasharray:2 3;fill:none}
 .bar{fill:var(--blue)}.bar2{fill:var(--few)}
-.axis{stroke:var(--few)}
+.axis{stroke:var(--few)}.grid{stroke:var(--line)}
 .square{max-width:24rem}
 .matrix td{text-align:right;padding:.3rem .55rem;border:1px solid var(--page)!important;
 min-width:3.4rem}
+.matrix{min-width:22rem}
 .matrix thead th{text-align:right;padding-right:.55rem}
 .matrix thead th:first-child{text-align:left}
 .matrix small{display:block;color:inherit;font-size:.75rem;white-space:nowrap}
