@@ -73,13 +73,14 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
         return None
     width = len(table.true)
     rows = [table.cells[at : at + width] for at in range(0, len(table.cells), width)]
-    right = [cell.estimate or 0.0 for cell in table.cells if _is_right(cell)]
-    wrong = [cell.estimate or 0.0 for cell in table.cells if not _is_right(cell)]
-    largest = {True: max(right, default=0.0), False: max(wrong, default=0.0)}
+    largest = {
+        kind: max((cell.estimate or 0.0 for cell in _list_cells(table, right=kind)), default=0.0)
+        for kind in (True, False)
+    }
     roomy = width <= _ROOMY
     body = "".join(
         f'<tr><th scope="row">{markup.escape(name)}</th>'
-        + "".join(_write_cell(cell, largest, roomy=roomy) for cell in cells)
+        + "".join(_write_cell(cell, largest, table.others, roomy=roomy) for cell in cells)
         + "</tr>"
         for name, cells in zip(table.predicted, rows, strict=True)
     )
@@ -100,7 +101,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
             f"Blue: right. Orange: mistakes. The darker, the more items.{left}", "small"
         )
     )
-    parts.append(_list_mistakes(table, largest[False]))
+    parts.append(_list_mistakes(table))
     return markup.section("confusion", "What is taken for what", parts)
 
 
@@ -413,12 +414,14 @@ def _rise(axis: Axis, value: float) -> float:
     return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - axis.share(value)), 1)
 
 
-def _write_cell(cell: ConfusionCell, largest: dict[bool, float], *, roomy: bool) -> str:
+def _write_cell(
+    cell: ConfusionCell, largest: dict[bool, float], others: str | None, *, roomy: bool
+) -> str:
     if not words.real(cell.estimate):
         return "<td>-</td>"
-    right = _is_right(cell)
+    right = cell.predicted == cell.true
     kind = shade(cell.estimate / largest[right] if largest[right] else 0.0, right=right)
-    if cell.predicted == others == cell.true or 100 * cell.estimate < 0.05:
+    if (right and cell.true == others) or 100 * cell.estimate < 0.05:
         kind = ""
     below = ""
     if roomy and words.real(cell.lower) and words.real(cell.upper) and cell.method != "exact":
@@ -427,9 +430,9 @@ def _write_cell(cell: ConfusionCell, largest: dict[bool, float], *, roomy: bool)
     return f"<td{kind}>{100 * cell.estimate:.1f}{below}</td>"
 
 
-def _list_mistakes(table: ConfusionTable, largest: float) -> str:
+def _list_mistakes(table: ConfusionTable) -> str:
     """The largest cells outside the diagonal, with their intervals."""
-    wrong = [cell for cell in table.cells if cell.predicted != cell.true and cell.estimate]
+    wrong = [cell for cell in _list_cells(table, right=False) if cell.estimate]
     wrong.sort(key=lambda cell: -(cell.estimate or 0.0))
     rows = [
         (
@@ -511,8 +514,14 @@ def _quote(text: str | None) -> str:
     return f'<blockquote dir="auto">{markup.escape_lines(text)}</blockquote>' if text else ""
 
 
-def _is_right(cell: ConfusionCell) -> bool:
-    return cell.predicted == cell.true
+def _list_cells(table: ConfusionTable, *, right: bool) -> list[ConfusionCell]:
+    """The cells of right or of wrong predictions; those of other classes for others are neither."""
+    return [
+        cell
+        for cell in table.cells
+        if (cell.predicted == cell.true) == right
+        and not cell.predicted == table.others == cell.true
+    ]
 
 
 def _isolate(text: str) -> str:
