@@ -145,6 +145,7 @@ def report(
         "maps": map,
         "plot": plot,
         "force": force,
+        "details": bool(catalog.fact("render", format, "NEEDS_DETAILS")) or None,
     }
     with progress_line.shown(verbose=verbose):
         finished = Study.open(study).report(**options.drop_missing(settings))
