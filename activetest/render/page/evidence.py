@@ -3,12 +3,13 @@
 import base64
 import gzip
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from urllib.parse import quote
 
 from activetest.nouns.curve import Curve
 from activetest.nouns.quantity import Quantity
-from activetest.nouns.report import EstimateRow, Report
+from activetest.nouns.report import EstimateRow, Report, list_few
 from activetest.nouns.report_details import (
     AnnotatorAnswers,
     ConfusionCell,
@@ -29,6 +30,8 @@ from activetest.render.page.style import shade
 _UNQUOTED = ",:;+-_./=@!$*()"
 # Height of a plot in pixels, and what is left free over and under it.
 _HEIGHT, _TOP, _BOTTOM = 260, 14, 26
+# Ways to cut the pool that are shown without opening anything.
+_OPEN = 2
 # Matrices of at most so many classes show intervals in their cells.
 _ROOMY = 5
 # Largest cells outside the diagonal that are listed with their intervals.
@@ -131,10 +134,11 @@ def write_reliability(curve: Curve | None) -> Section | None:
     numbers = markup.write_table(
         "confidence and what is right", headings, rows, ("bin", "interval")
     )
+    few = "" if all(point["reliable"] for point in points) else " Hollow grey dots: too few labels."
     caption = markup.escape(
         "Across: the probability that the model states. Up: the share that is right, with its "
         "interval. On the dashed line the model is as sure as it should be; dots below it: too "
-        f"sure. {curve.describe().partition('; ')[2]}. Hollow grey dots: too few labels."
+        f"sure. {curve.list_notes()[0]}{few}"
     )
     figure = markup.figure(
         f'<div class="square">{_draw_reliability(points)}</div>', caption, numbers
@@ -152,7 +156,8 @@ def write_items(items: Sequence[WorstItem], loss: str | None) -> Section | None:
         ]
         if words.real(item.confidence):
             parts.append(f"confidence {item.confidence:.2f}")
-        parts.append(f"loss {words.short(item.loss)}")
+        if item.loss != item.confidence:
+            parts.append(f"loss {words.short(item.loss)}")
         text = _quote(item.text)
         written.append(
             f"<li><code>{_isolate(item.id)}</code> &#160; {' · '.join(parts)}{text}</li>"
@@ -184,16 +189,12 @@ def write_sampled(shares: Sequence[SampledShare]) -> Section | None:
         "<p>Labels are drawn where they tell most, so they are not spread like the pool. The "
         f'estimates correct for it.</p><p class="small">{key}</p>'
     ]
-    for what in dict.fromkeys(share.what for share in shares):
-        found = [share for share in shares if share.what == what]
-        most = max(max(each.share_of_pool, each.share_of_labels) for each in found) or 1.0
-        body = "".join(_write_share(share, most) for share in found)
-        name = markup.escape(what)
-        parts.append(
-            f'<table class="iv"><caption>by {name}</caption><thead><tr><th scope="col">{name}</th>'
-            '<th scope="col" class="plot">labels over pool</th><th scope="col" class="v">of labels'
-            f", of the pool</th></tr></thead><tbody>{body}</tbody></table>"
-        )
+    kinds = list(dict.fromkeys(share.what for share in shares))
+    tables = [
+        _compare_shares(what, [share for share in shares if share.what == what]) for what in kinds
+    ]
+    parts += tables[:_OPEN]
+    parts.append(markup.folded(f"By {list_few(kinds[_OPEN:])}", "".join(tables[_OPEN:])))
     return markup.section("sampled", "What was labelled", parts)
 
 
@@ -437,16 +438,37 @@ def _list_mistakes(table: ConfusionTable) -> str:
     rows = [
         (
             f"{words.plain(cell.predicted)}, is {words.plain(cell.true)}",
-            words.estimate(cell),
-            words.interval(cell),
+            f"{_write_percent(words.estimate(cell))} %",
+            " to ".join(map(_write_percent, words.interval(cell).split(" to "))),
             words.count(cell.n_labeled),
         )
         for cell in wrong[:_MOST_MISTAKES]
     ]
     if not rows:
         return ""
-    headings = ("model says", "share of the pool", "interval", "labels")
-    return markup.write_table("the most frequent mistakes", headings, rows, ("interval",))
+    headings = ("model says", "share of the pool", "interval in %", "labels")
+    return markup.write_table("the most frequent mistakes", headings, rows, ("interval in %",))
+
+
+def _write_percent(text: str) -> str:
+    """A share in percent, with as many digits; what is no number stays."""
+    number, _, mark = text.partition(" ")
+    try:
+        return f"{Decimal(number).scaleb(2):f}{f' {mark}' if mark else ''}"
+    except InvalidOperation:
+        return text
+
+
+def _compare_shares(what: str, found: Sequence[SampledShare]) -> str:
+    """The parts of the pool in one way to cut it."""
+    most = max(max(each.share_of_pool, each.share_of_labels) for each in found) or 1.0
+    body = "".join(_write_share(share, most) for share in found)
+    name = markup.escape(what)
+    return (
+        f'<table class="iv"><caption>by {name}</caption><thead><tr><th scope="col">{name}</th>'
+        '<th scope="col" class="plot">labels over pool</th><th scope="col" class="v">of labels'
+        f", of the pool</th></tr></thead><tbody>{body}</tbody></table>"
+    )
 
 
 def _write_share(share: SampledShare, most: float) -> str:

@@ -25,12 +25,14 @@ _ROOMY = 5
 
 
 def write_metrics(report: Report) -> Section | None:
-    """The metrics of the whole pool as a forest plot, with the lines of their gates."""
-    rows = _extent.overall(report, verbose=False) or [
-        row for row in report.estimates if row.headline
-    ]
-    cells = [row for row in rows if row.metric == words.CONFUSION]
-    known = [row for row in rows if row not in cells]
+    """The metrics of the whole pool as a forest plot, with the lines of their gates.
+
+    Of one metric alone all estimators are shown: the head of the page has its number already.
+    """
+    rows = _extent.overall(report, verbose=False) or _extent.overall(report, verbose=True)
+    known = [row for row in rows if row.metric != words.CONFUSION]
+    if known == [words.headline(report)]:
+        return None
     several = len({row.estimator for row in known}) > 1
     built = [
         Row(
@@ -46,29 +48,11 @@ def write_metrics(report: Report) -> Section | None:
         interval_table("metrics", "metric", panel, more=("labels", "saved"), titled=False)
         for panel in split_by_unit(built)
     ]
-    parts.append(_write_legend(report))
-    others = [
-        row
-        for row in _extent.known(report)
-        if row.group is None
-        and row.against is None
-        and row not in rows
-        and row not in cells
-        and not row.headline
-        and row.metric != words.CONFUSION
-    ]
-    parts.append(
-        markup.folded(
-            f"{len(others):,} more estimate{'s' * (len(others) != 1)}, by other estimators",
-            "".join(
-                interval_table("more estimates", "metric", panel, titled=False)
-                for panel in split_by_unit(
-                    [Row(words.metric(row), row, note=row.estimator) for row in others]
-                )
-            ),
-        )
-    )
-    return markup.section("metrics", "Metrics", parts) if built or others else None
+    if any(row.limits for row in built):
+        parts.append(markup.paragraph("Dashed lines: gates.", "small"))
+    grounds = words.describe_estimators(report) if several else ""
+    parts.append(markup.paragraph(f"{grounds}." if grounds else "", "small"))
+    return markup.section("metrics", "Metrics", parts)
 
 
 def write_groups(report: Report, most: int) -> Section | None:
@@ -98,10 +82,15 @@ def write_groups(report: Report, most: int) -> Section | None:
         parts.append(_write_left_out(len(found) - most, "differences"))
     if not any(parts):
         return None
-    parts.append(
-        '<p class="small">Hollow grey dots: too few labels to be believed. A dashed line: all '
-        "items, or of differences zero.</p>"
-    )
+    legend = [
+        "Dashed lines: all items." if groups else "",
+        "Of differences: zero." if differences else "",
+        "Hollow grey dots: too few labels to be believed." if not all(map(is_sure, rows)) else "",
+        "Shrunk: moved towards what is expected of the group, the more the wider its interval is."
+        if any(row.shrunk is not None for row in groups)
+        else "",
+    ]
+    parts.append(markup.paragraph(" ".join(filter(None, legend)), "small"))
     return markup.section("groups", "Groups", parts)
 
 
@@ -189,7 +178,9 @@ def _write_group_column(
             ", ".join(words.plain(value) for value in (row.group or {}).values()),
             row,
             note=_count_labels(row),
-            cells=(words.shrunk(row),) if any(row.shrunk is not None for row in found) else (),
+            cells=(words.with_unit(row, words.shrunk(row)),)
+            if any(row.shrunk is not None for row in found)
+            else (),
         )
         for row in ordered[:most]
     ]
@@ -269,11 +260,6 @@ def _flatten(found: _tables.Table | _tables.Matrix) -> _tables.Table:
     if len(found.classes) > _tables.WIDEST_MATRIX:
         return found.largest()
     return found.table(intervals=len(found.classes) <= _ROOMY)
-
-
-def _write_legend(report: Report) -> str:
-    """What the dashed lines are."""
-    return '<p class="small">A dashed line: a gate.</p>' if report.gates else ""
 
 
 def _write_left_out(number: int, what: str, *, worst: bool = False) -> str:

@@ -107,7 +107,10 @@ def _details(**changes) -> ReportDetails:
             SampledShare("confidence", "0.5 to 0.8", 0.1, 0.3, 150, 12),
             SampledShare("confidence", "0.8 to 1.0", 0.9, 0.7, 1347, 26),
         ),
-        "annotators": (AnnotatorAnswers("ann", 30, 1, 8, 0.75), AnnotatorAnswers("", 8, 0, 0, None)),
+        "annotators": (
+            AnnotatorAnswers("ann", 30, 1, 8, 0.75),
+            AnnotatorAnswers("", 8, 0, 0, None),
+        ),
         "alpha": 0.71,
         "contested": (ContestedItem("digit-0007", None, "7", (("ann", "1"), ("", "7"))),),
         "n_contested": 3,
