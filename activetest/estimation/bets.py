@@ -82,8 +82,7 @@ def compute_increments(
     """The increments on each of the S sums, from the first `used` draws, in one pass over the pool.
 
     Raises NotEstimable for a statistic without bounds, and for rounds that an older version
-    drew, which say too little, and where all draws came with a log. Where draws of this study
-    followed those of a log, they make the increments.
+    drew, which say too little. Draws that came with a log make no increments.
     """
     if not np.isfinite([[each.lower, each.upper] for each in tested.statistics]).all():
         raise NotEstimable(
@@ -99,14 +98,7 @@ def compute_increments(
         if each.number <= last and not each.deterministic and each.serves(tested.classes)
     ]
     # And so are those of another program, which does not say what probability other items had.
-    own = [each for each in history if not (each.imported and np.isnan(each.objectives[0].total))]
-    if history and not own:
-        raise NotEstimable(
-            "an anytime-valid interval needs the probability of every item, and a log of draws has "
-            "those of drawn items alone",
-            hint='use `interval="fixed"`, or draw more here: `study.next(10)`',
-        )
-    history = own
+    history = [each for each in history if not each.lacks_weights]
     if any(not each.objectives or np.isnan(each.objectives[0].total) for each in history):
         raise NotEstimable(
             "rounds drawn by an older version lack what an anytime-valid interval needs",

@@ -131,6 +131,11 @@ class Round:
         return self.drawn_from is None or (classes is not None and classes <= {*self.drawn_from})
 
     @property
+    def lacks_weights(self) -> bool:
+        """Whether another program drew it, and only drawn items have a known probability."""
+        return self.imported and not (self.objectives and self.objectives[0].total > 0)
+
+    @property
     def outdated(self) -> bool:
         """Whether its version computed numbers by other methods, whatever the surrogate."""
         return self.methods < _METHODS_OF_ALL

@@ -206,16 +206,16 @@ def _describe_imported(log: Log) -> list[Note]:
         return []
     items = sum(len(each.rows) for each in rounds)
     what = "1 item" if items == 1 else f"{items:,} items"
-    uniform = all(each.choices["acquisition"] == "uniform" for each in rounds)
-    means = "as likely as all others" if uniform else "drawn with the probabilities that it gives"
+    partly = any(each.lacks_weights for each in rounds)
+    means = "drawn with the probabilities that it gives" if partly else "as likely as all others"
     text = (
         f"Another program drew {what}, and the study was created from its log. Estimates are right "
         f"if these were {means}: nothing here can check that."
     )
-    if not uniform and len(rounds) < len(log.history):
+    if partly:
         text += (
-            " Anytime-valid intervals and gates know their labels, and rest on the draws that "
-            "this study made."
+            " Anytime-valid intervals and gates know the labels of the log, and rest on the draws "
+            "that this study made itself."
         )
     return [Note(text, Weight.LIMITED)]
 

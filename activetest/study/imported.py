@@ -63,6 +63,8 @@ ELSEWHERE = "elsewhere"
 _FEWEST = 5
 # How far probabilities that are to be the same may differ, as a share.
 _ALIKE = 1e-6
+# From here on the mean of 1 / (q n) is taken for 1.
+_SURELY_ONE = 0.7
 # How far the probabilities of a log may be from summing to one over the pool, as a factor.
 _FAR = 100.0
 _SEQUENTIAL = f'say so if they are: `design="{Design.SEQUENTIAL}"`'
@@ -95,20 +97,28 @@ _REFUSED = {
 class ImportedLog:
     """A log of draws as the rounds and answers of a study that does not exist yet.
 
-    rounds   each with the ids of its draws, in order
+    log      what will be known, with its rounds
+    ids      of the draws, in order
     answers  all of them, as the ledger spells them
     source   name of the log
     notices  sentences about what it holds
     """
 
-    rounds: tuple[tuple[Round, list[str]], ...]
+    log: Log
+    ids: tuple[str, ...]
     answers: tuple[Answer, ...]
     source: str
     notices: tuple[str, ...]
 
     def record(self, ledger: Ledger) -> None:
         """Record everything in a new ledger, in one transaction."""
-        ledger.record_log(self.rounds, self.answers, source=self.source)
+        starts = np.searchsorted(self.log.round, [each.number for each in self.log.history])
+        ends = [*starts[1:], len(self.ids)]
+        rounds = [
+            (each, self.ids[start:end])
+            for each, start, end in zip(self.log.history, starts, ends, strict=True)
+        ]
+        ledger.record_log(rounds, self.answers, source=self.source)
 
 
 @dataclass(frozen=True)
@@ -210,9 +220,9 @@ def _plan_log(
     record |= {"acquisition": "uniform", "floor": 1.0} if plain else {"acquisition": ELSEWHERE}
     with progress.step("predicting the draws of the log"):
         log = _fit_rounds(log, cache, choices, record, codes, left if plain else None, seed=seed)
-    ids = [[draw.id for draw in batch] for batch in batches]
     return ImportedLog(
-        tuple(zip(log.history, ids, strict=True)),
+        log,
+        tuple(draw.id for draw in drawn),
         tuple(answers),
         source,
         _describe(log, source, prob * left),
@@ -441,11 +451,13 @@ def _check_meaning(
     starts = starts[~np.isnan(prob[starts])]
     total = float((1 / prob[known]).sum())
     others = [total / left[starts].sum(), total / left[known[0]]]
-    if min(abs(math.log(each)) for each in others) < abs(math.log(found)) and found < 1:
+    nearest = min(abs(math.log(each)) for each in others)
+    # Rounds of one draw each are both.
+    if found < _SURELY_ONE and nearest < abs(math.log(found)) / 2:
         raise LabelError(
             f"{source}: the probabilities look like those of being in the sample, and not like "
             f"those of one draw after another, which sum to 1 over the pool: these would sum to "
-            f"about {1 / found:,.3g}",
+            f"about {1 / found:,.2g}",
             f"{_REMEDY}; {_SEQUENTIAL}",
         )
 
@@ -536,11 +548,16 @@ def _fit_rounds(
                 imported=True,
             )
         )
+    # Chosen items need no predictions to be estimated from; rounds record some all the same.
+    as_drawn = tuple(replace(each, prob=np.ones(len(each.rows))) for each in history)
     predicted = repredict(
-        replace(log, history=tuple(history)), cache, list_recorded_statistics(choices, cache)
+        replace(log, history=as_drawn), cache, list_recorded_statistics(choices, cache)
     )
-    rounds = tuple(replace(each, again=(), imputed_again=None) for each in predicted.history)
-    return replace(predicted, history=rounds)
+    rounds = tuple(
+        replace(each, prob=before.prob, again=(), imputed_again=None)
+        for each, before in zip(predicted.history, history, strict=True)
+    )
+    return replace(log, history=rounds)
 
 
 def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:

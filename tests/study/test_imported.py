@@ -1,0 +1,510 @@
+"""Draws that another program made become a study, which is created whole or not at all."""
+
+import csv
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from activetest.cli.app import main
+from activetest.errors import ActivetestError, ChoiceError, LabelConflict, LabelError, StudyError
+from activetest.ledger.ledger import Ledger
+from activetest.nouns.log import DECLINED, LABELLED, PENDING
+from activetest.study.stored import StoredStudy
+from activetest.study.study import Study
+from tests import makers
+
+SIZE = 40
+CLASSES = ("cat", "dog", "owl")
+
+
+@pytest.fixture
+def pool(pool_file) -> pd.DataFrame:
+    """The pool of 40 items in pool.parquet, with the class that the model predicts."""
+    frame = pq.read_table(pool_file).to_pandas()
+    frame["pred"] = frame[[f"prob_{name}" for name in CLASSES]].to_numpy().argmax(axis=1)
+    return frame
+
+
+@pytest.fixture
+def truth(pool) -> dict[str, str]:
+    """The label of every item; the model is wrong about every third one."""
+    codes = np.where(np.arange(SIZE) % 3 == 0, (pool["pred"] + 1) % 3, pool["pred"])
+    return {id: CLASSES[code] for id, code in zip(pool["id"], codes, strict=True)}
+
+
+def draw(pool: pd.DataFrame, truth: dict[str, str], counts=(6, 6), seed=0) -> list[dict]:
+    """A log of draws in proportion to how unsure the model is, with numpy alone."""
+    rng = np.random.default_rng(seed)
+    probs = pool[[f"prob_{name}" for name in CLASSES]].to_numpy()
+    weight = dict(zip(pool["id"], 1.2 - probs.max(axis=1), strict=True))
+    rows: list[dict] = []
+    for number, count in enumerate(counts, 1):
+        for _ in range(count):
+            total = sum(weight.values())
+            ids = list(weight)
+            id = ids[rng.choice(len(ids), p=np.array(list(weight.values())) / total)]
+            found = {"id": id, "probability": weight.pop(id) / total}
+            rows.append(found | {"label": truth[id], "round": number})
+    return rows
+
+
+def rows_of(study: Study, **settings) -> list[tuple]:
+    """(metric, group, estimate, lower, upper) of every row; of groups, where all guess alike."""
+    return [
+        (row.metric, str(row.group), row.estimate, row.lower, row.upper)
+        for row in study.report(**settings).estimates
+        if row.estimator != "doubly-robust" or "estimators" not in settings
+    ]
+
+
+def write_log(path: Path, rows: list[dict]) -> Path:
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+# --- the same numbers
+
+
+@pytest.mark.parametrize("acquisition", ["optimal", "uniform"])
+@pytest.mark.parametrize("form", ["log", "csv", "frame"])
+def test_a_log_that_was_exported_gives_the_same_numbers_again(pool, truth, acquisition, form):
+    study = Study.create("pool.parquet", "first", groups=["place"], acquisition=acquisition, seed=4)
+    for count in (9, 5, 8):
+        study.ingest({id: truth[id] for id in study.next(count).ids})
+    study.ingest({study.export().rows[0].id: "cat"}, replace=True)
+    log = study.export()
+    given = {"log": log, "frame": log.to_frame(), "csv": "log.csv"}[form]
+    log.to_csv("log.csv")
+    floor = 0.35 if acquisition == "optimal" else 1.0
+    again = Study.from_draws(
+        "pool.parquet", given, "again", groups=["place"], draws_floor=floor, seed=9
+    )
+    settings = {"estimators": ["lure"], "metrics": ["error", "recall[cat]", "kappa"]}
+    for mine, theirs in zip(rows_of(again, **settings), rows_of(study, **settings), strict=True):
+        assert mine[:2] == theirs[:2]
+        assert mine[2:] == pytest.approx(theirs[2:], rel=1e-9, nan_ok=True)
+    assert again.verify().passed
+    drawn = [(row.id, row.round, row.probability, row.label) for row in again.export()]
+    assert drawn == [row[:4] for row in log if not row.superseded]
+
+
+def test_uniform_draws_need_no_probabilities_and_no_order(pool, truth):
+    study = Study.create("pool.parquet", "first", acquisition="uniform", seed=4)
+    study.ingest({id: truth[id] for id in study.next(15).ids})
+    rows = sorted(({"id": id, "label": truth[id]} for id in draw_ids(study)), key=by_label)
+    again = Study.from_draws("pool.parquet", rows, "again", design="uniform", seed=1)
+    for name in ("iid", "lure"):
+        mine, theirs = rows_of(again, estimators=[name]), rows_of(study, estimators=[name])
+        assert mine[0][2] == pytest.approx(theirs[0][2])
+    # As if the study had drawn them: the same gates can be decided.
+    [row] = again.report(metrics=["error"], interval="anytime").estimates[:1]
+    assert row.method == "betting"
+    [expected] = study.report(metrics=["error"], interval="anytime").estimates[:1]
+    assert row.lower <= row.estimate <= row.upper < 1 and expected.upper < 1
+    # They stood in the log in the order of their labels, and that would tell a guess too much.
+    assert draw_ids(again) != [row["id"] for row in rows]
+
+
+def draw_ids(study: Study) -> list[str]:
+    return [row.id for row in study.export()]
+
+
+def by_label(row: dict) -> str:
+    return row["label"]
+
+
+def test_uniform_draws_may_have_the_probabilities_of_any_uniform_design(pool, truth):
+    rows = [{"id": id, "label": truth[id]} for id in list(truth)[3:13]]
+    same = [row | {"probability": 0.25} for row in rows]
+    falling = [row | {"probability": 1 / (SIZE - place)} for place, row in enumerate(rows)]
+    uneven = [row | {"probability": 0.01 + place / 100} for place, row in enumerate(rows)]
+    studies = [
+        Study.from_draws("pool.parquet", each, name, design="uniform", seed=1)
+        for name, each in (("a", rows), ("b", same), ("c", falling))
+    ]
+    assert len({str(rows_of(study)) for study in studies}) == 1
+    with pytest.raises(LabelError, match="were not uniform"):
+        Study.from_draws("pool.parquet", uneven, "d", design="uniform")
+
+
+# --- estimates are unbiased
+
+
+def orders(weight: dict[str, float], count: int) -> Iterator[tuple[list[tuple[str, float]], float]]:
+    """([(id, probability), ...], probability of all) of every way to draw so many items."""
+    if not count:
+        yield [], 1.0
+        return
+    for id, own in weight.items():
+        prob = own / sum(weight.values())
+        rest = {other: each for other, each in weight.items() if other != id}
+        for more, of_more in orders(rest, count - 1):
+            yield [(id, prob), *more], prob * of_more
+
+
+def expect(cache, truth, studies, *, design) -> np.ndarray:
+    """(2,) what lure and doubly-robust expect of the error, over logs with their probabilities."""
+    from activetest import catalog
+    from activetest.estimation import samples
+    from activetest.item_statistics import specification
+    from activetest.nouns.choices import Choices
+    from activetest.sampling.draw_log import read_draw_log
+    from activetest.study.imported import _Meaning, _plan_log
+
+    choices = Choices("error", ("error",), "agreement")
+    facts = specification.describe_pool(cache.roles, None, cache)
+    metric = specification.find_metric("error", facts)
+    expected, total = np.zeros(2), 0.0
+    for rows, prob in studies:
+        meaning = _Meaning(design, 0.0, (), None, (), False)
+        planned = _plan_log(read_draw_log(rows)[1], "log", meaning, cache, choices, 1)
+        evidence = samples.collect_evidence(planned.log, cache, choices, [metric], seed=1)
+        one = samples.build_sample(evidence, metric)
+        means = [catalog.load("estimators", each).estimate(one).mean[0] for each in NAMES]
+        expected, total = expected + prob * np.array(means), total + prob
+    assert total == pytest.approx(1)
+    return expected
+
+
+NAMES = ("lure", "doubly-robust")
+
+
+@pytest.fixture
+def tiny(folder):
+    """A pool of five items, its labels, and its error."""
+    cache = makers.build_pool(folder, 5, seed=3)
+    pred = cache.rows(0, 5).outputs.pred
+    codes = np.where([True, False, False, True, False], (pred + 1) % 3, pred)
+    return cache, {f"item-{row}": CLASSES[code] for row, code in enumerate(codes)}, 0.4
+
+
+def test_draws_of_another_sampler_are_estimated_without_bias_over_all_its_orders(tiny):
+    """Its second round looks at the labels of the first."""
+    cache, truth, error = tiny
+    pred = dict(zip(truth, cache.rows(0, 5).outputs.pred, strict=True))
+
+    def studies():
+        weight = {f"item-{row}": row + 1.0 for row in range(5)}
+        for first, prob in orders(weight, 2):
+            wrong = sum(truth[id] != CLASSES[pred[id]] for id, _ in first)
+            drawn = {id for id, _ in first}
+            left = {id: own ** (wrong + 0.5) for id, own in weight.items() if id not in drawn}
+            for second, more in orders(left, 2):
+                numbers = (1, 1, 2, 2)
+                yield (
+                    [
+                        {"id": id, "probability": q, "label": truth[id], "round": number}
+                        for (id, q), number in zip([*first, *second], numbers, strict=True)
+                    ],
+                    prob * more,
+                )
+
+    assert expect(cache, truth, studies(), design="sequential") == pytest.approx(error, rel=1e-6)
+
+
+def test_uniform_samples_are_estimated_without_bias_over_all_samples(tiny, monkeypatch):
+    """Rows are in the order of their labels; the order drawn again is each with one probability."""
+    cache, truth, error = tiny
+    ranks: list[float] = []
+    monkeypatch.setattr("activetest.study.imported.uniforms", lambda *_: np.array(ranks))
+
+    def studies():
+        for ids in itertools.combinations(truth, 3):
+            rows = [{"id": id, "label": truth[id]} for id in ids]
+            for order in itertools.permutations(range(3)):
+                ranks[:] = order
+                yield sorted(rows, key=by_label), 1 / 60
+
+    assert expect(cache, truth, studies(), design="uniform") == pytest.approx(error, rel=1e-6)
+
+
+# --- what a log may hold
+
+
+def test_the_ledger_gives_back_what_was_planned(pool, truth, monkeypatch):
+    from activetest.study import imported
+
+    planned: list = []
+    record = imported.ImportedLog.record
+
+    def keep(self, ledger: Ledger) -> None:
+        planned.append(self)
+        record(self, ledger)
+
+    monkeypatch.setattr(imported.ImportedLog, "record", keep)
+    Study.from_draws("pool.parquet", draw(pool, truth, (4, 3, 2, 5, 2)), "study", seed=1)
+    stored = StoredStudy.open("study")
+    log, before = stored.log(stored.cache()), planned[0].log
+    for name in ("rows", "prob", "round", "status", "labels"):
+        assert np.array_equal(getattr(log, name), getattr(before, name), equal_nan=True), name
+    for mine, theirs in zip(log.history, before.history, strict=True):
+        assert mine.imported and mine.fit_round == theirs.fit_round
+        for name in ("imputed", "imputed_sum", "count"):
+            assert np.array_equal(getattr(mine, name), getattr(theirs, name)), name
+        assert sorted(mine.params) == sorted(theirs.params)
+
+
+def test_rounds_answers_and_statuses_are_those_of_the_log(pool, truth):
+    rows = draw(pool, truth, (3, 3, 3))
+    for place, round in enumerate([2, 2, 2, 5, 5, 5, 9, 9, 9]):
+        rows[place]["round"] = round
+    rows[1] |= {"label": "", "status": "declined"}
+    rows[8] |= {"label": None}
+    rows[0] |= {"annotator": "ann"}
+    rows.insert(1, rows[0] | {"annotator": "ben", "label": "owl"})
+    study = Study.from_draws("pool.parquet", rows[7:] + rows[:7], "study", seed=1)
+    assert "9 draws of the rows in 3 rounds: 7 labelled, 1 without a label yet, 1 declined" in str(
+        study.setup
+    )
+    stored = StoredStudy.open("study")
+    log = stored.log(stored.cache())
+    drawn = [row for row in rows if row.get("annotator") != "ben"]
+    assert [row.id for row in stored.ledger.record().draws] == [row["id"] for row in drawn]
+    assert log.round.tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    status = [LABELLED, DECLINED, *[LABELLED] * 6, PENDING]
+    assert log.status.tolist() == status
+    assert log.answers.tolist() == [2, 1, 1, 1, 1, 1, 1, 1, 0]
+
+
+def test_columns_words_and_labels_may_be_called_otherwise(pool, truth, folder):
+    rows = [
+        {"image": row["id"], "q": row["probability"], "says": row["label"], "batch": 1}
+        for row in draw(pool, truth, (8,))
+    ]
+    rows[7]["says"] = "N/A"
+    write_log(folder / "log.csv", rows)
+    words = ["import", "log.csv", "--pool", "pool.parquet", "--study", "one", "--missing", "N/A"]
+    words += ["--columns", "id=image,probability=q,label=says,round=batch"]
+    assert main(words) == 0
+    assert Study.open("one").status().counts.labelled == 7
+    pd.DataFrame(rows[:7]).to_json("log.jsonl", orient="records", lines=True)
+    pd.DataFrame(rows[:7]).to_parquet("log.parquet")
+    columns = {"id": "image", "probability": "q", "label": "says", "round": "batch"}
+    for name in ("log.jsonl", "log.parquet"):
+        other = Study.from_draws("pool.parquet", name, f"{name}-study", columns=columns, seed=1)
+        assert draw_ids(other) == [row["image"] for row in rows[:7]]
+
+
+def test_items_that_were_chosen_count_as_known(pool, truth):
+    rows = draw(pool, truth, (8,))
+    free = [id for id in truth if id not in {row["id"] for row in rows}]
+    chosen = [{"id": id, "probability": "", "label": truth[id], "round": 0} for id in free[:2]]
+    weight = {row["id"]: row["probability"] for row in rows}
+    assert len(weight) == 8
+    study = Study.from_draws("pool.parquet", chosen + rows, "study", design="sequential", seed=1)
+    counts = study.status().counts
+    assert (counts.drawn, counts.deterministic, counts.labelled) == (8, 2, 10)
+    assert study.report(interval="fixed").estimates[0].estimate is not None
+
+
+def test_draws_from_some_predicted_classes_serve_metrics_of_these(pool, truth):
+    cats = pool[pool["pred"] == 0]["id"].tolist()
+    rows = [
+        {"id": id, "probability": 1 / (len(cats) - place), "label": truth[id]}
+        for place, id in enumerate(cats[:6])
+    ]
+    study = Study.from_draws(
+        "pool.parquet", rows, "study", drawn_from="cat", metric="precision[cat]", seed=1
+    )
+    found = study.report(metrics=["precision[cat]"], estimators=["lure"]).estimates[0]
+    right = np.mean([truth[id] == "cat" for id in cats[:6]])
+    assert found.estimate == pytest.approx(right)
+    assert study.report(metrics=["error"], estimators=["lure"]).estimates[0].estimate is None
+    with pytest.raises(LabelError, match="predicted as another class"):
+        Study.from_draws("pool.parquet", rows, "other", drawn_from="dog")
+
+
+# --- afterwards
+
+
+def test_the_study_goes_on_with_draws_of_its_own(pool, truth):
+    study = Study.from_draws("pool.parquet", draw(pool, truth), "study", seed=1)
+    gate = "error<=0.75"
+    report = study.report(require=gate)
+    assert report.gates[0].verdict == "undecided" and report.gates[0].e_pass == 1
+    assert study.report(require=gate, interval="fixed").passed
+    assert any("Another program drew 12 items" in note.text for note in report.notes)
+    batch = study.next(20)
+    assert batch.round == 3 and not {*batch.ids} & {row.id for row in study.export() if row.label}
+    study.ingest({id: truth[id] for id in batch.ids})
+    report = study.report(require=gate, metrics=["error"])
+    assert report.gates[0].e_pass > 1
+    assert any("rest on the draws that this study made" in note.text for note in report.notes)
+    study.ingest({id: truth[id] for id in study.next(8).ids})
+    whole = study.report(metrics=["error"]).estimates[0]
+    assert (whole.estimate, whole.method) == (pytest.approx(14 / SIZE), "exact")
+
+
+def test_what_the_log_did_not_foresee_can_be_reported(pool, truth):
+    study = Study.from_draws("pool.parquet", draw(pool, truth, (5, 5, 5)), "study", seed=1)
+    before = rows_of(study, metrics=["error"])
+    study.change(groups=["place"])
+    after = rows_of(study, metrics=["error", "kappa"])
+    assert after[0] == pytest.approx(before[0])
+    assert {row[1] for row in after if row[0] == "error"} == {
+        "None", "{'place': 'barn'}", "{'place': 'tree'}"
+    }  # fmt: skip
+    undone = study.undo()
+    assert undone.answers == 15 and study.status().counts.pending == 15
+
+
+# --- what is refused
+
+
+def change(place: int, **cells):
+    def edit(rows: list[dict]) -> list[dict]:
+        rows[place] |= cells
+        return rows
+
+    return edit
+
+
+def double(rows: list[dict]) -> list[dict]:
+    return [*rows, dict(rows[0])]
+
+
+def as_inclusion(rows: list[dict]) -> list[dict]:
+    return [row | {"probability": 0.3 + 0.001 * place} for place, row in enumerate(rows)]
+
+
+def shrink(rows: list[dict]) -> list[dict]:
+    return [row | {"probability": row["probability"] / 1e6} for row in rows]
+
+
+REFUSED = [
+    (change(3, probability="nan"), "the probability is 'nan'"),
+    (change(3, probability="inf"), "the probability is 'inf'"),
+    (change(3, probability="1e308"), "the probability is '1e308'"),
+    (change(3, probability="-0.1"), "the probability is '-0.1'"),
+    (change(3, probability="0"), "the probability is '0'"),
+    (change(3, probability="0,1"), "the probability is '0,1'"),
+    (change(3, probability="1e-400"), "the probability is '1e-400'"),
+    (change(3, probability="0x1p-3"), "the probability is '0x1p-3'"),
+    (change(3, probability="\u0660.\u0661"), "the probability is"),
+    (change(3, probability=""), "has no probability, and others of its round have one"),
+    (change(3, probability=1), "37 items were left"),
+    (change(3, round="1.5"), "the round is '1.5'"),
+    (change(3, round="1e300"), "the round is '1e300'"),
+    (change(3, round="-1"), "the round is '-1'"),
+    (change(3, round=""), "has no round"),
+    (change(3, round="", probability=""), "has a label, but no round drew it"),
+    (change(3, id=""), "the id is empty"),
+    (change(3, id="nobody"), "nobody"),
+    (change(3, id="item\x1b[2J"), "item"),
+    (change(3, label="cow"), "cow"),
+    (change(3, label="\x00"), ""),
+    (change(3, status="maybe"), "'maybe' is no status"),
+    (double, "was drawn in line 2 already"),
+    (as_inclusion, "look like those of being in the sample"),
+    (shrink, "the probabilities are too small"),
+    (lambda rows: rows[:0], "no rows"),
+    (lambda rows: [{"id": row["id"], "label": row["label"]} for row in rows], "no probabilities"),
+    (lambda rows: [{"id": row["id"], "probability": 0.1} for row in rows], "no column 'label'"),
+]
+
+
+@pytest.mark.parametrize(("edit", "problem"), REFUSED)
+def test_a_log_that_cannot_be_is_refused_and_leaves_nothing(
+    pool, truth, folder, capsys, edit, problem
+):
+    rows = edit(draw(pool, truth, (12,)))
+    names = list(rows[0]) if rows else ["id", "label", "probability"]
+    with open("log.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*dict.fromkeys([*names, *(n for r in rows for n in r)])])
+        writer.writeheader()
+        writer.writerows(rows)
+    before = sorted(path.name for path in folder.iterdir())
+    assert main(["import", "log.csv", "--pool", "pool.parquet", "--seed", "1"]) == 2
+    said = capsys.readouterr().err
+    assert problem in said and "Traceback" not in said
+    assert all(each.isprintable() for each in said.splitlines())
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_two_columns_of_one_name_are_refused(pool, truth, folder, capsys):
+    (folder / "log.csv").write_text("id,label,probability,probability\nitem-1,cat,0.1,0.2\n")
+    assert main(["import", "log.csv", "--pool", "pool.parquet"]) == 2
+    assert "two columns are called 'probability'" in capsys.readouterr().err
+
+
+def test_two_labels_of_one_annotator_are_refused(pool, truth):
+    rows = draw(pool, truth, (6,))
+    rows.append(rows[0] | {"label": "owl" if rows[0]["label"] != "owl" else "cat"})
+    with pytest.raises(ActivetestError, match="was drawn in row 0 already"):
+        Study.from_draws("pool.parquet", rows, "study")
+    assert issubclass(LabelConflict, LabelError)
+
+
+@pytest.mark.parametrize("design", ["poisson", "inclusion", "with-replacement", "srs"])
+def test_other_designs_are_refused_with_what_to_do(pool, truth, capsys, design):
+    write_log(Path("log.csv"), draw(pool, truth))
+    words = ["import", "log.csv", "--pool", "pool.parquet", "--design", design]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert ("sequential" in said or "--design uniform" in said) and "`" not in said
+    assert not Path(".activetest").exists()
+
+
+def test_probabilities_of_another_design_are_taken_where_somebody_says_that_they_are_none(
+    pool, truth
+):
+    rows = as_inclusion(draw(pool, truth, (12,)))
+    with pytest.raises(LabelError) as caught:
+        Study.from_draws("pool.parquet", rows, "study")
+    assert 'design="sequential"' in caught.value.hint
+    assert "account for 1" in str(
+        Study.from_draws("pool.parquet", rows, "study", design="sequential").setup
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_honest_log_is_taken_whatever_its_rounds_are(pool, truth, seed):
+    from activetest.sampling.draw_log import read_draw_log
+    from activetest.study import imported
+
+    for counts in ((12,), (1,) * 12, (2,) * 6, (5,), (30,), (20, 3, 1)):
+        rows = read_draw_log(draw(pool, truth, counts, seed))[1]
+        batches = imported._split_rounds(imported._find_draws(rows, "log"))
+        left = SIZE - np.arange(sum(counts), dtype=float)
+        prob = np.array([row.probability for row in rows])
+        imported._check_meaning(batches, prob, left, "log")
+
+
+def test_a_log_without_its_pool_or_where_a_study_is_already_is_refused(pool, truth, capsys):
+    write_log(Path("log.csv"), draw(pool, truth))
+    assert main(["import", "log.csv"]) == 2
+    assert "--pool" in capsys.readouterr().err
+    Study.create("pool.parquet", "study", seed=1)
+    before = Path("study/ledger.db").read_bytes()
+    with pytest.raises(StudyError, match="there is a study in study already"):
+        Study.from_draws("pool.parquet", "log.csv", "study")
+    assert Path("study/ledger.db").read_bytes() == before
+    with pytest.raises(ChoiceError, match="no field of a log of draws"):
+        Study.from_draws("pool.parquet", "log.csv", "other", columns={"prob": "probability"})
+    with pytest.raises(ChoiceError, match="`draws_floor` is 2"):
+        Study.from_draws("pool.parquet", "log.csv", "other", draws_floor=2)
+    with pytest.raises(LabelError, match="below the floor"):
+        Study.from_draws("pool.parquet", "log.csv", "other", draws_floor=0.9)
+
+
+def test_a_study_is_not_there_before_all_its_draws_are(pool, truth, folder, monkeypatch):
+    def fail(self, rounds, answers, *, source):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Ledger, "record_log", fail)
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(ActivetestError):
+        Study.from_draws("pool.parquet", draw(pool, truth), "study")
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_log_comes_from_standard_input_as_well(pool, truth, monkeypatch, tmp_path):
+    path = write_log(tmp_path / "log.csv", draw(pool, truth))
+    with path.open("rb") as stream:
+        study = Study.from_draws("pool.parquet", stream, "study", seed=1)
+    assert study.status().counts.labelled == 12
