@@ -16,6 +16,7 @@ from activetest.cache import tables
 from activetest.cache.cache import Cache
 from activetest.cache.parts import EXTERNAL, Draft, Part, drafting_part, open_copy, open_part
 from activetest.errors import PoolError
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array, Outputs
 from activetest.parallel import map_reduce
 from activetest.pool import outputs as pool_outputs
@@ -24,7 +25,7 @@ from activetest.pool.columns import read_text, row_numbers
 from activetest.pool.files import Files
 from activetest.pool.ids import Text, hash_rows, hash_text
 from activetest.pool.pool import Pool
-from activetest.pool.roles import is_number, is_vector, shorten_list
+from activetest.pool.roles import is_number, is_vector
 from activetest.pool.schema import Schema
 
 PROBABILITIES, PREDICTIONS = "surrogate_prob_", "surrogate_pred_"

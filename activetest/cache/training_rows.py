@@ -13,6 +13,7 @@ from activetest.cache.parts import TRAIN, Draft, Part, drafting_part, open_copy,
 from activetest.errors import ChoiceError, PoolError
 from activetest.labels.matching import ClassMatcher
 from activetest.nouns.class_names import read_class_names
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.pool.classes import find_codes, list_width
 from activetest.pool.columns import encode_values, read_columns, read_numbers, reject_nulls
@@ -21,7 +22,7 @@ from activetest.pool.hashing import mix
 from activetest.pool.ids import hash_rows
 from activetest.pool.outputs import read_values, require_finite
 from activetest.pool.pool import Pool
-from activetest.pool.roles import is_number, is_scalar, is_vector, shorten_list
+from activetest.pool.roles import is_number, is_scalar, is_vector
 from activetest.pool.schema import Schema
 
 LABELS = ("label", "y", "target", "truth")

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from activetest.errors import LabelError
-from activetest.nouns.answer_fields import find_columns, hint_column, list_names
+from activetest.nouns.answer_fields import find_columns, hint_column
 from activetest.nouns.encodings import decode_answers
+from activetest.nouns.name_lists import shorten_list
 
 # A key of a JSON object; none inside of a text, whose quotes have a backslash.
 KEY = r'(?<!\\)"{}"\s*:'
@@ -72,7 +73,7 @@ def find_fields(present: Collection[str], columns: Mapping[str, str], name: str)
     if missing:
         known = [each for each in present if each not in found.values()]
         raise LabelError(
-            f"{name} has no column {missing[0]!r}; it has {list_names(present)}",
+            f"{name} has no column {missing[0]!r}; it has {shorten_list(present)}",
             hint_column(missing[0], known[0] if known else "column"),
         )
     return found

@@ -19,6 +19,7 @@ import pyarrow as pa
 from activetest import atomic
 from activetest.errors import LabelError, PoolError
 from activetest.nouns.class_names import OURS
+from activetest.nouns.name_lists import shorten_list
 
 # Text of at most this many letters may be the value of a group.
 _SHORT = 100
@@ -389,7 +390,9 @@ class _Layout:
             else:
                 self.columns[name] = kind
         if dropped:
-            self.notes.append(f"left out as free text, lists, id or target: {_shorten(dropped)}")
+            self.notes.append(
+                f"left out as free text, lists, id or target: {shorten_list(dropped, _NAMES_SHOWN)}"
+            )
         if self.contents.crowded:
             self.notes.append(f"of the metadata, {_MOST_COLUMNS} columns are read")
 
@@ -441,7 +444,9 @@ class _ScoreLayout(_Layout):
             [] if chosen == self.judge else [f"{self.judge} is the {self.terms.grader} {chosen}"]
         )
         if self.others:
-            about.append(f"the other {self.terms.grader}s are {_shorten(list(self.others))}")
+            about.append(
+                f"the other {self.terms.grader}s are {shorten_list(self.others, _NAMES_SHOWN)}"
+            )
         self.notes += ["; ".join(about)] if about else []
         repeated = sum(contents.grades[name][chosen].count > 1 for name in self.items)
         if repeated:
@@ -783,8 +788,3 @@ def _count(number: int, noun: str) -> str:
 
 def _article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def _shorten(names: Sequence[str]) -> str:
-    rest = len(names) - _NAMES_SHOWN
-    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -22,8 +22,9 @@ from activetest.formats._answers import (
     take_single,
 )
 from activetest.formats._tasks import write_text
-from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column, list_names
+from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column
 from activetest.nouns.file_head import FileHead
+from activetest.nouns.name_lists import shorten_list
 
 TITLE = "Argilla's records"
 SUFFIXES = (".json", ".jsonl")
@@ -208,6 +209,7 @@ def _take_id(record: Mapping[str, Any], columns: Mapping[str, str], where: str) 
     if key not in known:
         names = [each for each in known if isinstance(each, str)]
         raise LabelError(
-            f"{where}: it has no {key!r}; it has {list_names(names)}", hint_column("id", "item_id")
+            f"{where}: it has no {key!r}; it has {shorten_list(names)}",
+            hint_column("id", "item_id"),
         )
     return known[key]

@@ -25,9 +25,10 @@ from activetest.formats._answers import (
     take_single,
 )
 from activetest.formats._tasks import write_scalar
-from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column, list_names
+from activetest.nouns.answer_fields import ID, ORDER, find_keys, hint_column
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.file_head import FileHead
+from activetest.nouns.name_lists import shorten_list
 
 TITLE = "Label Studio's tasks and exports"
 SUFFIXES = (".json", ".csv", ".tsv")
@@ -185,7 +186,7 @@ def _find_control(
     if results and not usable:
         kinds = sorted({str(each.get("type")) for each in results})
         raise LabelError(
-            f"{name} has no choices, but {list_names(kinds)}",
+            f"{name} has no choices, but {shorten_list(kinds)}",
             "labels are one choice, rating or number per item: use a labelling configuration with "
             "such a question",
         )
@@ -227,7 +228,7 @@ def _take_id(data: Mapping[str, Any], columns: Mapping[str, str], where: str, wh
         known = [each for each in data if isinstance(each, str)]
         example = next((each for each in known if each not in ("id", *_EXPORTED)), "item_id")
         raise LabelError(
-            f"{where}: {what} has no {key!r}; it has {list_names(known)}",
+            f"{where}: {what} has no {key!r}; it has {shorten_list(known)}",
             "the 'id' that Label Studio gives to a task is no item of the pool; if another field "
             f"holds the ids, {hint_column('id', example)}",
         )
@@ -249,7 +250,7 @@ def _read_rows(
     if rows and not any(key in row for _, row in rows):
         known = list(dict.fromkeys(column for _, row in rows for column in row))
         raise LabelError(
-            f"{name} has no column {key!r}; it has {list_names(known)}",
+            f"{name} has no column {key!r}; it has {shorten_list(known)}",
             hint_column("label", _CONTROL if columns.get("label") else "choice"),
         )
     for place, row in rows:

@@ -10,8 +10,9 @@ from typing import Any
 
 from activetest.errors import LabelError
 from activetest.formats._answers import make_pattern, read_objects, take_single
-from activetest.nouns.answer_fields import ID, hint_column, list_names
+from activetest.nouns.answer_fields import ID, hint_column
 from activetest.nouns.file_head import FileHead
+from activetest.nouns.name_lists import shorten_list
 
 TITLE = "Prodigy's annotations"
 SUFFIXES = (".jsonl",)
@@ -63,6 +64,7 @@ def _take_id(task: Mapping[str, Any], columns: Mapping[str, str], where: str) ->
     if key not in known:
         names = [each for each in known if isinstance(each, str)]
         raise LabelError(
-            f"{where}: it has no {key!r}; it has {list_names(names)}", hint_column("id", "item_id")
+            f"{where}: it has no {key!r}; it has {shorten_list(names)}",
+            hint_column("id", "item_id"),
         )
     return known[key]

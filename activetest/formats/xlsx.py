@@ -18,8 +18,9 @@ from typing import Any
 
 from activetest.errors import ChoiceError, LabelError
 from activetest.formats._tasks import write_text
-from activetest.nouns.answer_fields import FIELDS, ORDER, find_columns, list_names
+from activetest.nouns.answer_fields import FIELDS, ORDER, find_columns
 from activetest.nouns.file_head import FileHead
+from activetest.nouns.name_lists import shorten_list
 
 TITLE = "Excel workbook"
 SUFFIXES = (".xlsx",)
@@ -153,7 +154,7 @@ def _check_header(header: list[str], found: Mapping[str, str], name: str, title:
     missing = [field for field in ("id", "label") if field not in found]
     if missing:
         raise LabelError(
-            f"{name}, sheet {title!r}, has no column {missing[0]!r}; it has {list_names(header)}",
+            f"{name}, sheet {title!r}, has no column {missing[0]!r}; it has {shorten_list(header)}",
             "the first row names the columns: id, label, and annotator and status where needed; "
             "`columns` says which other ones they are",
         )

@@ -2,12 +2,12 @@
 
 from activetest.errors import ChoiceError
 from activetest.item_statistics.metric import Facts
+from activetest.nouns.name_lists import shorten_list
 
 # Numbers in brackets are smaller in size, as values of a pool are.
 LARGEST_NUMBER = 1e15
 
 # Names of classes that a message lists.
-_LISTED = 12
 
 # Averages keep three means for every class, for every group and round.
 _MOST_CLASSES = 100
@@ -63,7 +63,7 @@ def parse_classes(
         return argument
     raise ChoiceError(
         f"{name!r}: no class is called {argument!r}",
-        f"choose from {list_names(facts.classes)}; or {', '.join(averages)} or *",
+        f"choose from {shorten_list(facts.classes)}; or {', '.join(averages)} or *",
     )
 
 
@@ -78,13 +78,8 @@ def parse_single_classes(name: str, facts: Facts, argument: str | None) -> tuple
         return every
     raise ChoiceError(
         f"{name!r}: no class is called {argument!r}",
-        f"choose from {list_names(facts.classes)}; or *",
+        f"choose from {shorten_list(facts.classes)}; or *",
     )
-
-
-def list_names(names: tuple[str, ...]) -> str:
-    """The names, or the first of many."""
-    return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
 
 
 def require_probabilities(name: str, facts: Facts) -> None:

@@ -1,9 +1,9 @@
 """Confusion matrix (Townsend 1971)."""
 
 from activetest.errors import ChoiceError
-from activetest.item_statistics import arguments
 from activetest.item_statistics.metric import Facts, Metric, linear_metric
 from activetest.item_statistics.statistic import statistic
+from activetest.nouns.name_lists import shorten_list
 
 TASK = "classification"
 
@@ -28,7 +28,7 @@ def metrics(facts: Facts, argument: str | None = None) -> tuple[Metric, ...]:
     elif argument not in (None, "*"):
         raise ChoiceError(
             f"'confusion' has no cell {argument!r}",
-            f"write TRUE as PREDICTED, with two of {arguments.list_names(names)}",
+            f"write TRUE as PREDICTED, with two of {shorten_list(names)}",
         )
     elif len(names) > _MOST:
         raise ChoiceError(

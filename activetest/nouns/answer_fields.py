@@ -1,16 +1,16 @@
 """The fields of an answer, and which columns of a file hold them."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from activetest.errors import ChoiceError, LabelError
+from activetest.nouns.name_lists import shorten_list
 
 # What an answer consists of; a file has at least the first two.
 FIELDS = ("id", "label", "annotator", "status")
 # Keys in tasks for other tools, which may have an `id` of their own: the id of the item, and its
 # place in the order of drawing.
 ID, ORDER = "activetest_id", "activetest_order"
-_LISTED = 12
 # What a name may consist of in every tool: some put it into formulas and addresses.
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 _UNNAMED = "column"
@@ -51,7 +51,7 @@ def find_columns(present: Collection[str], columns: Mapping[str, str], name: str
     for column in named.values():
         if column not in present:
             raise LabelError(
-                f"{name} has no column {column!r}; it has {list_names(present)}",
+                f"{name} has no column {column!r}; it has {shorten_list(present)}",
                 "check `columns`",
             )
     usual = {field: field for field in dict.fromkeys((*FIELDS, *columns))}
@@ -81,12 +81,6 @@ def find_keys(columns: Sequence[str], *, lower: bool = False) -> dict[str, str]:
             key = f"{base}_{number}"
         keys[column] = key
     return keys
-
-
-def list_names(names: Iterable[str]) -> str:
-    """The names, or the first dozen of them."""
-    found = list(names)
-    return ", ".join(found[:_LISTED]) + ", ..." * (len(found) > _LISTED)
 
 
 def hint_column(field: str, example: str) -> str:

@@ -1,6 +1,6 @@
 """What is said about a study, before any formatting. Every output format renders this object."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -333,13 +333,6 @@ class SimulatedStrategy:
     uniform_mse: float
     uniform_median: float
     surrogate_saved: float | None = None
-
-
-def list_few(names: Sequence[str], most: int = 3) -> str:
-    """A few names, and how many more there are: "a, b and c", "a, b, c and 7 more"."""
-    shown, more = list(names[:most]), len(names) - most
-    shown += [f"{more:,} more"] * (more > 0)
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else ""
 
 
 def exit_code(gates: Iterable[Gate]) -> int:

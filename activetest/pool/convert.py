@@ -13,9 +13,10 @@ from activetest.errors import PoolError
 from activetest.formats import FAMILY, find_format, find_suffixes, list_formats
 from activetest.nouns.encodings import is_utf16
 from activetest.nouns.file_head import FileHead, read_head
+from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import add_file_note
 from activetest.pool.files import find_local_path
-from activetest.pool.roles import reject_duplicates, shorten_list
+from activetest.pool.roles import reject_duplicates
 from activetest.pool.stored_types import find_stored_schema, store_batch
 from activetest.safe_text import first_line
 

@@ -1,11 +1,12 @@
 """What the user is told about the roles of the columns."""
 
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from activetest.nouns.class_sets import find_sets
+from activetest.nouns.name_lists import shorten_list
 from activetest.pool.file_notes import read_file_notes
 from activetest.pool.groups import COMPUTED, CONFIDENCE, DECILE, PREDICTED, name_number_bins
 from activetest.pool.roles import INDEX, NOT_A_FEATURE, OTHER_MODELS, is_text, may_be_feature
@@ -14,6 +15,8 @@ from activetest.pool.schema import Schema
 NO_IDS = "there is no id column: the ids are row-0, row-1 ..., the row numbers counting from 0"
 BARE_ROW_NUMBERS = "there is no id column: an item's id is its row number, counting from 0"
 NO_FEATURES = "no features: only the model's own outputs guide the draws"
+
+_shorten = partial(shorten_list, most=10)
 
 
 def describe_pool(schema: Schema, table: pa.Schema, rows: int) -> tuple[str, ...]:
@@ -162,9 +165,3 @@ def _describe_ignored(schema: Schema, table: pa.Schema) -> list[str]:
         ]
         if names
     ]
-
-
-def _shorten(names: Sequence[str]) -> str:
-    """The names, or the first ten of them and how many more there are."""
-    shown = ", ".join(names[:10])
-    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10:,} more"

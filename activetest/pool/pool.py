@@ -15,6 +15,7 @@ from activetest import catalog
 from activetest.errors import PoolChanged, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_names import read_class_names
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.rows import Array
 from activetest.parallel import map_reduce
 from activetest.pool import columns as pool_columns
@@ -29,7 +30,7 @@ from activetest.pool.ids import Text
 from activetest.pool.judge import resolve_judge
 from activetest.pool.notices import describe_pool
 from activetest.pool.outputs import TOLERANCE
-from activetest.pool.roles import assign_roles, is_vector, shorten_list
+from activetest.pool.roles import assign_roles, is_vector
 from activetest.pool.schema import Schema
 from activetest.pool.suggestions import suggest_roles
 from activetest.pool.uncertain import ReadAttribute, read_uncertain, resolve_values

@@ -11,6 +11,7 @@ from activetest import catalog
 from activetest.errors import ChoiceError, PoolError
 from activetest.nouns.choices import ColumnChoices
 from activetest.nouns.class_sets import describe_remedy
+from activetest.nouns.name_lists import shorten_list
 from activetest.pool.groups import COMPUTED, LABEL, PREDICTED, columns_of
 from activetest.pool.schema import ROW_PREFIX, Schema
 
@@ -451,8 +452,3 @@ def reject_duplicates(table: pa.Schema) -> None:
     for name, count in Counter(table.names).items():
         if count > 1:
             raise PoolError(f"two columns are called {name!r}", hint="rename one of them")
-
-
-def shorten_list(names: Sequence[str]) -> str:
-    """The names, or the first twelve of them and how many more there are."""
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

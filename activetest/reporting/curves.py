@@ -32,6 +32,7 @@ from activetest.nouns.choices import Choices
 from activetest.nouns.curve import MEASURES, Curve, CurveKind, CurvePoint
 from activetest.nouns.estimate import FEW
 from activetest.nouns.log import Log
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.pool import PoolView
 from activetest.nouns.quantity import Quantity
 from activetest.nouns.report import EstimateRow
@@ -111,11 +112,11 @@ def _find_class(facts: Facts, name: str | None) -> int:
         raise ChoiceError(
             "a curve is about one class against all others, and this pool has "
             f"{len(facts.classes)}",
-            f"name one of them: {arguments.list_names(facts.classes)}",
+            f"name one of them: {shorten_list(facts.classes)}",
         )
     if name not in facts.classes:
         raise ChoiceError(
-            f"there is no class {name!r}", f"the classes are {arguments.list_names(facts.classes)}"
+            f"there is no class {name!r}", f"the classes are {shorten_list(facts.classes)}"
         )
     return facts.classes.index(name)
 
@@ -189,25 +190,40 @@ def _estimate_rates(
     reasons[-1] = [_NOTHING] if reasons[-1] else []
     # Single precision, written with as few digits as tell the thresholds apart.
     places = [*(float(str(each)) for each in thresholds), None]
+    drawn = [
+        CurvePoint(
+            place={"threshold": places[place], "n_pool": int(called[place])},
+            n_labeled=int(labelled[place]),
+            measures=tuple(family[place] for family in quantities),
+            reasons=tuple(reasons[place]),
+        )
+        for place in range(count + 1)
+    ]
+    return _draw_curve(view, kind, name, drawn, simultaneous=simultaneous, moved=int(moved.sum()))
+
+
+def _draw_curve(
+    view: View,
+    kind: CurveKind,
+    class_name: str | None,
+    points: Sequence[CurvePoint],
+    *,
+    simultaneous: bool,
+    moved: int = 0,
+) -> Curve:
+    """The curve through points that were estimated from a view."""
+    everything = view.evidence.groups[0]
     return Curve(
         kind=kind,
-        class_name=name,
-        level=choices.level,
+        class_name=class_name,
+        level=view.choices.level,
         simultaneous=simultaneous,
         estimator=HEADLINE,
-        n_labeled=count_known(view, view.evidence.groups[0]),
-        n_bought=count_bought(view, view.evidence.groups[0]),
-        n_pool=cache.size,
-        points=tuple(
-            CurvePoint(
-                place={"threshold": places[place], "n_pool": int(called[place])},
-                n_labeled=int(labelled[place]),
-                measures=tuple(family[place] for family in quantities),
-                reasons=tuple(reasons[place]),
-            )
-            for place in range(count + 1)
-        ),
-        moved=int(moved.sum()),
+        n_labeled=count_known(view, everything),
+        n_bought=count_bought(view, everything),
+        n_pool=view.cache.size,
+        points=tuple(points),
+        moved=moved,
     )
 
 
@@ -385,17 +401,7 @@ def _estimate_reliability(
             measures=(quantity,),
             reasons=(row.reason,) if row.reason else (),
         )
-    return Curve(
-        kind=CurveKind.RELIABILITY,
-        class_name=name,
-        level=choices.level,
-        simultaneous=simultaneous,
-        estimator=HEADLINE,
-        n_labeled=count_known(view, view.evidence.groups[0]),
-        n_bought=count_bought(view, view.evidence.groups[0]),
-        n_pool=cache.size,
-        points=tuple(points),
-    )
+    return _draw_curve(view, CurveKind.RELIABILITY, name, points, simultaneous=simultaneous)
 
 
 def _round_outward(quantity: Quantity, size: int) -> Quantity:

@@ -3,6 +3,7 @@
 from activetest.bandits.arms import ECE
 from activetest.bandits.bandit import ESTIMATE
 from activetest.nouns.group_report import Assessment
+from activetest.nouns.name_lists import shorten_list
 from activetest.nouns.report import Note, Weight
 from activetest.reporting.group_ranking import EXACT, NONE, PSEUDO
 from activetest.reporting.rows import HEADLINE
@@ -59,8 +60,7 @@ def write_notes(answer: Assessment) -> list[Note]:
 
 def list_names(names: list[str]) -> str:
     """The names, or the first of many."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return shorten_list(names, _LISTED)
 
 
 def _describe_weighted_parts(inside: str, what: str, parts: list[tuple[str, str]]) -> list[Note]:

@@ -9,7 +9,8 @@ from activetest.estimation.samples import Evidence, describe_unfinished
 from activetest.estimation.view import View, is_model_based
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.log import LABELLED, PENDING
-from activetest.nouns.report import SKIPPED, EstimateRow, Note, Weight, list_few
+from activetest.nouns.name_lists import list_few
+from activetest.nouns.report import SKIPPED, EstimateRow, Note, Weight
 
 
 def note_missing(view: View, rows: Sequence[EstimateRow], metric: Metric) -> list[Note]:

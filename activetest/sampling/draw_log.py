@@ -13,10 +13,11 @@ from activetest.formats import FAMILY
 from activetest.labels import exports, files
 from activetest.labels.files import Label, parse_row
 from activetest.labels.values import write_value
-from activetest.nouns.answer_fields import FIELDS, find_columns, list_names
+from activetest.nouns.answer_fields import FIELDS, find_columns
 from activetest.nouns.arguments import read_path
 from activetest.nouns.encodings import decode_answers
 from activetest.nouns.log import PENDING
+from activetest.nouns.name_lists import shorten_list
 
 # What a row of a log has besides an answer. Answers that are superseded do not count any more.
 ROUND, PROBABILITY, SUPERSEDED = "round", "probability", "superseded"
@@ -124,7 +125,7 @@ def _check_fields(fields: Mapping[str, str], present: Sequence[str], name: str) 
     for field in ("id", "label"):
         if field not in fields:
             raise LabelError(
-                f"{name} has no column {field!r}; it has {list_names(present)}", _EXPECTED
+                f"{name} has no column {field!r}; it has {shorten_list(present)}", _EXPECTED
             )
 
 

@@ -20,12 +20,13 @@ from activetest.labels.matching import (
 from activetest.ledger.ledger import Answer
 from activetest.nouns.class_sets import describe_remedy, find_classes
 from activetest.nouns.log import LABELLED, PENDING
+from activetest.nouns.name_lists import shorten_list
 from activetest.pool.outputs import LARGEST
 from activetest.pool.schema import Schema
 from activetest.safe_text import restore_cell
 
 # How many rows that cannot be are named, and how many names a message lists.
-_NAMED, _LISTED = 5, 12
+_NAMED = 5
 # Pairs of a mapping that a hint writes.
 _WRITTEN = 50
 
@@ -149,7 +150,7 @@ def check_plausible(
     )
     raise LabelError(
         f"{source}: none of its {len(labelled):,} labels is a class that the model predicts: they "
-        f"are {_list_names(found)}, and the classes are {_list_names(cache.classes)}",
+        f"are {shorten_list(found)}, and the classes are {shorten_list(cache.classes)}",
         f"{remedy}; `as_is=True` takes them for further classes, which are mistakes of the model",
         mapping=likely.classes if likely else None,
     )
@@ -241,12 +242,12 @@ def _describe_impossible(
         )
     near = difflib.get_close_matches(first.label, cache.classes, 1)
     guess = f"did you mean {near[0]!r}? " if near else ""
-    hint = f"{guess}the classes are {_list_names(cache.classes)}"
+    hint = f"{guess}the classes are {shorten_list(cache.classes)}"
     added = [Answer(row.id, row.annotator, row.status, row.label) for row in bad]
     likely = guess_classes([*answers, *added], cache) if len(bad) > 1 else None
     if not likely or len(likely.classes) < len({row.label for row in bad}):
         return LabelError(problem, _hint_values(bad, cache) or hint)
-    hint = f"the classes are {_list_names(cache.classes)}; {_hint_mapping(likely)}"
+    hint = f"the classes are {shorten_list(cache.classes)}; {_hint_mapping(likely)}"
     return LabelError(problem, hint, mapping=likely.classes)
 
 
@@ -300,8 +301,3 @@ def _hint_words(words: Sequence[Label]) -> str:
             "column status"
         )
     return "; ".join(parts)
-
-
-def _list_names(names: Sequence[str]) -> str:
-    """The names, or the first dozen of them."""
-    return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")

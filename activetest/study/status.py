@@ -7,7 +7,8 @@ from activetest.cache.cache import Cache
 from activetest.labels.annotators import resolve_answers
 from activetest.ledger.ledger import Draw
 from activetest.nouns.log import DECLINED, LABELLED
-from activetest.nouns.report import SKIPPED, Counts, list_few
+from activetest.nouns.name_lists import list_few
+from activetest.nouns.report import SKIPPED, Counts
 from activetest.rounds.fit import find_drawable_items, find_predicted_as
 from activetest.rounds.objectives import find_drawn_classes
 from activetest.sampling.first_draws import expects_draws

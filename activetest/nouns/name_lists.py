@@ -1,0 +1,25 @@
+"""Lists of names in messages: the first of thousands, and how many more there are."""
+
+from collections.abc import Iterable, Sequence
+
+
+def shorten_list(names: Iterable[str], most: int = 12) -> str:
+    """The names with commas between them, or the first of them and how many more there are.
+
+    >>> shorten_list(["a", "b", "c", "d"], 2)
+    'a, b and 2 more'
+    """
+    found = list(names)
+    more = len(found) - most
+    return ", ".join(found[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def list_few(names: Sequence[str], most: int = 3) -> str:
+    """A few names as a sentence has them.
+
+    >>> list_few(["a", "b", "c"]), list_few(["a", "b", "c", "d"])
+    ('a, b and c', 'a, b, c and 1 more')
+    """
+    shown, more = list(names[:most]), len(names) - most
+    shown += [f"{more:,} more"] * (more > 0)
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else ""
