@@ -8,8 +8,9 @@ from itertools import pairwise
 from urllib.parse import quote
 
 from activetest.nouns.curve import Curve
+from activetest.nouns.name_lists import list_few
 from activetest.nouns.quantity import Quantity
-from activetest.nouns.report import EstimateRow, Report, list_few
+from activetest.nouns.report import EstimateRow, Report
 from activetest.nouns.report_details import (
     AnnotatorAnswers,
     ConfusionCell,
