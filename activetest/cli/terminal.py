@@ -30,6 +30,8 @@ _NAMES = {
 _SEQUENCES = {"[5~": "page up", "[6~": "page down"}
 # Of Windows, after a first character that says that no text follows.
 _SCAN_CODES = {"I": "page up", "Q": "page down"}
+# Ctrl-Z is what ends a file there.
+_WINDOWS_NAMES = {"\x1b": "escape", "\x1a": "end"}
 # Seconds after which an escape character was a key of its own.
 _PATIENCE = 0.05
 _SMALLEST = (20, 8)
@@ -198,10 +200,17 @@ if sys.platform == "win32":
 
     def _read_windows_key() -> str:
         letter = msvcrt.getwch()
-        if letter in "\x00\xe0":
+        # Behind the letter a-grave, which is typed alone, nothing waits.
+        if letter == "\x00" or (letter == "\xe0" and msvcrt.kbhit()):
             return _SCAN_CODES.get(msvcrt.getwch(), "other")
         if letter == "\x03":
             raise KeyboardInterrupt
+        if "\ud800" <= letter <= "\udbff":
+            # The first half of a character.
+            halves = (letter + msvcrt.getwch()).encode("utf-16-le", "surrogatepass")
+            letter = halves.decode("utf-16-le", "replace")
+        if letter in _WINDOWS_NAMES:
+            return _WINDOWS_NAMES[letter]
         return _NAMES.get(letter, letter if letter.isprintable() else "other")
 
     def _obeys_escapes() -> bool:
