@@ -132,8 +132,8 @@ class _Draw:
 
 
 @dataclass(frozen=True)
-class _Meaning:
-    """What a caller says about a log.
+class Meaning:
+    """What a caller says about a log: see import_draws.
 
     design      None where nothing is said: then it is sequential, if it can be
     floor       lowest probability of any item, as a share of its probability in a uniform draw
@@ -141,12 +141,12 @@ class _Meaning:
     map, missing, as_is   as for ingest
     """
 
-    design: str | None
-    floor: float
-    drawn_from: tuple[str, ...]
-    map: Any
-    missing: tuple[str, ...]
-    as_is: bool
+    design: str | None = None
+    floor: float = 0.0
+    drawn_from: tuple[str, ...] = ()
+    map: Any = None
+    missing: tuple[str, ...] = ()
+    as_is: bool = False
 
 
 def import_draws(
@@ -179,23 +179,26 @@ def import_draws(
     source, rows = read_draw_log(
         draws, columns=check_columns(columns, LOG_FIELDS, "a log of draws"), stdin=stdin
     )
-    meaning = _Meaning(design, draws_floor, tuple(drawn_from), map, tuple(missing), as_is)
+    meaning = Meaning(design, draws_floor, tuple(drawn_from), map, tuple(missing), as_is)
 
-    def plan_log(cache: Cache, choices: Choices, seed: int) -> ImportedLog:
-        return _plan_log(rows, source, meaning, cache, choices, seed)
+    def plan(cache: Cache, choices: Choices, seed: int) -> ImportedLog:
+        return plan_log(rows, source, meaning, cache, choices, seed)
 
-    return init(pool, folder, plan_log=plan_log, **settings)
+    return init(pool, folder, plan_log=plan, **settings)
 
 
-def _plan_log(
+def plan_log(
     rows: Sequence[LoggedLabel],
     source: str,
-    meaning: _Meaning,
+    meaning: Meaning,
     cache: Cache,
     choices: Choices,
     seed: int,
 ) -> ImportedLog:
-    """The rounds and answers of a log, checked against the pool."""
+    """The rounds and answers of a log, checked against the pool.
+
+    seed  of the study. Raises LabelError and ChoiceError as import_draws does.
+    """
     rows, answers = _read_answers(rows, source, meaning, cache)
     batches = _split_rounds(_find_draws(rows, source))
     uniform = meaning.design == Design.UNIFORM
@@ -230,7 +233,7 @@ def _plan_log(
 
 
 def _read_answers(
-    rows: Sequence[LoggedLabel], source: str, meaning: _Meaning, cache: Cache
+    rows: Sequence[LoggedLabel], source: str, meaning: Meaning, cache: Cache
 ) -> tuple[list[LoggedLabel], list[Answer]]:
     """The rows with ids as the pool has them, and the answers that count. Raises LabelError."""
     words = label_checks.check_missing(meaning.missing, cache)
@@ -373,7 +376,7 @@ def _check_uniform(batches: Sequence[Sequence[_Draw]], left: Array, source: str)
 
 
 def _check_probabilities(
-    batches: Sequence[Sequence[_Draw]], left: Array, meaning: _Meaning, source: str
+    batches: Sequence[Sequence[_Draw]], left: Array, meaning: Meaning, source: str
 ) -> Array:
     """(D,) probabilities, NaN in rounds without any. Raises LabelError for what cannot be."""
     drawn = [draw for batch in batches for draw in batch]

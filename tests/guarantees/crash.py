@@ -26,7 +26,7 @@ from activetest.cli import app
 from activetest.ledger import arrays, chain, entries, ledger
 from activetest.ledger.inspection import inspect_ledger
 from activetest.nouns.log import PENDING
-from activetest.study import config, conversion, frames, ingest, init, next, stored
+from activetest.study import config, conversion, frames, imported, ingest, init, next, stored
 from activetest.study.folder import LEDGER
 from activetest.study.stored import StoredStudy
 from activetest.study.study import Study
@@ -45,12 +45,13 @@ STEPS = {
     module.__file__
     for module in (
         *(app, atomic, locks, ledger, arrays, entries, chain),
-        *(config, stored, conversion, frames, ingest, init, next),
+        *(config, stored, conversion, frames, imported, ingest, init, next),
     )
 }
 COMMANDS = {
     "init": ["init", "pool.parquet", "--seed", "1"],
     "init of text": ["init", "pool.csv", "--seed", "1"],
+    "import": ["import", "draws.csv", "--pool", "pool.parquet", "--seed", "1"],
     "next": ["next", "--n", "3"],
     "next with arrays": ["next", "--n", "3"],
     "next between groups": ["next", "--n", "3"],

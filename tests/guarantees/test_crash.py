@@ -37,12 +37,14 @@ def scene(folder, write_pool, label_file):
         write_pool(at / "pool.parquet", 12)
         label_file("item-1,cat", "item-2,dog", name="scene/labels.csv")
         label_file("item-1,dog", "item-5,dog", name="scene/other.csv")
+        draws = ("item-1,cat,0.1,1", "item-2,dog,0.05,1", "item-7,,0.2,2")
+        label_file(*draws, header="id,label,probability,round", name="scene/draws.csv")
         if command == "wider frame":
             Study.create(pq.read_table("pool.parquet"), seed=1).next(3)
         elif command == "init of text":
             rows = "".join(f"item-{row},0.{row + 10}\n" for row in range(12))
             (at / "pool.csv").write_text(f"id,score\n{rows}")
-        elif command not in ("init", "frame"):
+        elif command not in ("init", "import", "frame"):
             init("pool.parquet", seed=1, **CHOICES.get(command, {}))
             study = StoredStudy.open()
             if command in ("next --new", "ingest"):
@@ -73,8 +75,9 @@ def test_a_kill_at_every_eleventh_line_loses_nothing_and_draws_nothing_again(sce
     assert kill_everywhere(scene(command), command, "11") > 50
 
 
-def test_a_kill_at_every_fiftieth_line_leaves_no_study_or_one_with_its_pool(scene):
-    assert kill_everywhere(scene("frame"), "frame", "50") > 50
+@pytest.mark.parametrize(("command", "step"), [("frame", "50"), ("import", "200")])
+def test_a_kill_at_a_few_lines_leaves_no_study_or_a_whole_one(scene, command, step):
+    assert kill_everywhere(scene(command), command, step) > 50
 
 
 @pytest.mark.slow
@@ -90,6 +93,7 @@ def test_a_kill_at_any_line_loses_nothing_that_rounds_keep_besides(scene, comman
         *(
             "init",
             "init of text",
+            "import",
             "next",
             "next --new",
             "next -o",

@@ -154,15 +154,15 @@ def expect(cache, truth, studies, *, design) -> np.ndarray:
     from activetest.item_statistics import specification
     from activetest.nouns.choices import Choices
     from activetest.sampling.draw_log import read_draw_log
-    from activetest.study.imported import _Meaning, _plan_log
+    from activetest.study.imported import Meaning, plan_log
 
     choices = Choices("error", ("error",), "agreement")
     facts = specification.describe_pool(cache.roles, None, cache)
     metric = specification.find_metric("error", facts)
     expected, total = np.zeros(2), 0.0
     for rows, prob in studies:
-        meaning = _Meaning(design, 0.0, (), None, (), False)
-        planned = _plan_log(read_draw_log(rows)[1], "log", meaning, cache, choices, 1)
+        found = read_draw_log(rows)[1]
+        planned = plan_log(found, "log", Meaning(design), cache, choices, 1)
         evidence = samples.collect_evidence(planned.log, cache, choices, [metric], seed=1)
         one = samples.build_sample(evidence, metric)
         means = [catalog.load("estimators", each).estimate(one).mean[0] for each in NAMES]
