@@ -138,24 +138,29 @@ def parse_rows(
 
 
 def parse_cells(
-    text: str, name: str, columns: Mapping[str, str] = MappingProxyType({})
+    text: str,
+    name: str,
+    columns: Mapping[str, str] = MappingProxyType({}),
+    expected: str = _EXPECTED,
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """(place, {field: cell}) of each row of CSV that is not blank. Raises LabelError.
 
-    columns  {field: column} where a column is not called like its field: see find_columns
+    columns   {field: column} where a column is not called like its field: see find_columns
+    expected  the hint where it is no such file
     """
     delimiter = find_delimiter(text, [columns.get(field, field) for field in ("id", "label")])
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next((row for row in lines if any(map(str.strip, row))), None)
         if header is None:
-            raise LabelError(f"{name} is empty", _EXPECTED)
+            raise LabelError(f"{name} is empty", expected)
         header = [column.strip() for column in header]
         fields = {column: field for field, column in find_columns(header, columns, name).items()}
         # A column of a field's name that is not asked for is one like any other.
         check_header(
             [fields.get(each, f"({each})" if each in fields.values() else each) for each in header],
             name,
+            expected,
         )
         for row in lines:
             if not row:
@@ -169,7 +174,7 @@ def parse_cells(
             named = zip(header, row, strict=True)
             yield place, {fields[column]: cell for column, cell in named if column in fields}
     except csv.Error as error:
-        raise LabelError(f"{name}, line {lines.line_num}: {error}", _EXPECTED) from error
+        raise LabelError(f"{name}, line {lines.line_num}: {error}", expected) from error
 
 
 def find_delimiter(text: str, columns: Collection[str]) -> str:

@@ -25,7 +25,10 @@ LOG_FIELDS = (*FIELDS, ROUND, PROBABILITY)
 # How a probability is written: no other spelling of a number that Python reads.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MOST_ROUNDS = 2**31
-_EXPECTED = "a log has the columns id, probability, label and round"
+_EXPECTED = (
+    "a log has the columns id, probability, label and round; name those that are called otherwise: "
+    "`columns={'probability': 'q'}`"
+)
 
 
 class LoggedLabel(NamedTuple):
@@ -90,7 +93,8 @@ def _read_file(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     format = exports.find_answer_format(content, name)
     if format is None:
-        yield from files.parse_cells(decode_answers(content, name, form=files.CSV), name, columns)
+        text = decode_answers(content, name, form=files.CSV)
+        yield from files.parse_cells(text, name, columns, _EXPECTED)
         return
     for row in catalog.load(FAMILY, format).read_answers(content, name, columns=columns):
         yield row["place"], row
