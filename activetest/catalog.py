@@ -40,9 +40,13 @@ there without importing the file.
     ABRIDGED            a format that shows all notes and estimates only if verbose
     NEEDS_DETAILS       a format that shows what a report rests on: nouns.report_details
     BETTER              "higher" or "lower" values of a metric; nothing where neither is
+    MARKS               of formats of reports: texts that are all near the beginning of each file,
+                        by which an earlier report is known
+    HEAD                of formats whose reports have none: what stands before them in a file
     OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
     SUFFIXES, PRECEDENCE, POOL, ANSWERS, TASKS
-                        of file formats: see activetest.formats
+                        of file formats: see activetest.formats. SUFFIXES are the endings of files,
+                        those of reports among them
 
 A method with options states them as {name: default} in OPTIONS at the head of its file, and takes
 them as keyword arguments. What users choose stands in brackets behind its name, as in

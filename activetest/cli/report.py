@@ -1,18 +1,27 @@
 """activetest report, as a command."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from activetest import catalog
 from activetest.cli import completion, options, progress_line, streams
 from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import translate_report
 from activetest.errors import ChoiceError
 from activetest.nouns.choices import Interval
 
-EXAMPLES = ("activetest report --metric f1 --require 'error<=0.1'",)
+if TYPE_CHECKING:
+    from activetest.study.results import Report
+    from activetest.study.study import Study
+
+EXAMPLES = (
+    "activetest report --metric f1 --require 'error<=0.1'",
+    "activetest report --require 'error<=0.1' -o report.json -o junit.xml -o summary.md",
+)
 # A gate up to its number, where another one follows after a comma.
 _GATE = re.compile(r"(.+?[<>]=?\s*[-+.\d%eE]+)(?:,|$)")
 
@@ -107,8 +116,18 @@ def report(
         list[Path] | None,
         Option("--plot", metavar="FILE", help="Draw the map to this file, .svg; one for each."),
     ] = None,
+    output: Annotated[
+        list[str] | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write this file as well, .html, .json, .md, .txt, or .xml for JUnit; may be "
+            "given again.",
+        ),
+    ] = None,
     force: Annotated[
-        bool, Option("--force", help="Let --plot replace a file that report has not drawn.")
+        bool, Option("--force", help="Let -o and --plot replace files that are no earlier ones.")
     ] = False,
     verbose: options.verbose("Show all estimates and notes, in text and Markdown.") = False,
     format: options.output_format(reports=True) = "text",
@@ -119,21 +138,14 @@ def report(
     Exit codes: 0, every gate passed, or none was asked for; 1, a gate failed; 2, the input is
     wrong; 3, no gate failed, but one is undecided and needs more labels.
     """
-    from activetest import catalog
-    from activetest.nouns.report import count_verdicts
     from activetest.study.study import Study
 
-    renderer = options.load_format(format, "render")
-    if catalog.fact("render", format, "NEEDS_GATES") and not require:
-        raise ChoiceError(
-            f"{format} is a list of gates, and there is none", "--require 'error<=0.1'"
-        )
     settings = {
         "estimators": options.split_names(estimator),
         "metrics": options.split_metrics(metric),
         "groups": options.split_names(group),
         "differences": options.split_names(difference),
-        "require": split_gates(require or ()),
+        "require": None if require is None else split_gates(filter(None, require)),
         "simultaneous": simultaneous,
         "interval": interval,
         "half_width": half_width,
@@ -144,23 +156,51 @@ def report(
         "at": at,
         "maps": map,
         "plot": plot,
-        "force": force,
-        "details": bool(catalog.fact("render", format, "NEEDS_DETAILS")) or None,
     }
-    with progress_line.shown(verbose=verbose):
-        finished = Study.open(study).report(**options.drop_missing(settings))
-    extent = {}
-    if catalog.fact("render", format, "ABRIDGED"):
-        extent = {"verbose": verbose, "more": "activetest report -v"}
-    streams.write(renderer.render(translate_report(finished), **extent), styled=True)
-    # Who reads both streams has just read it in the report.
-    repeated = extent and streams.have_one_reader()
-    if finished.gates and not repeated:
-        streams.say(count_verdicts(finished.gates))
+    opened = Study.open(study)
+    chosen = options.drop_missing(settings) | {"force": force}
+    files = opened.report_files if output is None else [Path(name) for name in output if name]
+    finished = _write_report(opened, chosen, format, list(files), verbose=verbose)
     return ExitCode(finished.exit_code)
 
 
-def split_gates(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+def _write_report(
+    study: "Study", settings: dict[str, Any], format: str, files: list[Path], *, verbose: bool
+) -> "Report":
+    """The report, after it was written to the files and to standard output.
+
+    settings  as `study.report` takes them
+    """
+    from activetest.nouns.report import count_verdicts
+
+    renderer = options.load_format(format, "render")
+    formats = (format, *study.check_report_files(files, force=settings["force"]))
+    gates = settings.get("require", study.report_settings.require)
+    for each in formats:
+        if catalog.fact("render", each, "NEEDS_GATES") and not gates:
+            raise ChoiceError(
+                f"{each} is a list of gates, and there is none", "--require 'error<=0.1'"
+            )
+    if any(catalog.fact("render", each, "NEEDS_DETAILS") for each in formats):
+        settings = settings | {"details": True}
+    with progress_line.shown(verbose=verbose):
+        report = translate_report(study.report(**settings))
+    more = "activetest report -v"
+    abridged = catalog.fact("render", format, "ABRIDGED")
+    extent = {"verbose": verbose, "more": more} if abridged else {}
+    shown = renderer.render(report, **extent)
+    report.save(files, force=settings["force"], verbose=verbose, more=more)
+    streams.write(shown, styled=True)
+    for file in files:
+        streams.say(f"written: {file}")
+    # Who reads both streams has just read it in the report.
+    repeated = abridged and streams.have_one_reader()
+    if report.gates and not repeated:
+        streams.say(count_verdicts(report.gates))
+    return report
+
+
+def split_gates(texts: Iterable[str]) -> tuple[str, ...]:
     """Every gate: a comma after the number of one begins the next."""
     found: list[str] = []
     for text in texts:

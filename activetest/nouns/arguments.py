@@ -80,6 +80,14 @@ def read_path(name: str, value: Any, error: type[ActivetestError] = ChoiceError)
     return path
 
 
+def read_paths(
+    name: str, value: Any, error: type[ActivetestError] = ChoiceError
+) -> tuple[Path, ...]:
+    """One path or several, as a tuple. Raises `error` for anything else; see check_path."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
+    return tuple(read_path(name, each, error) for each in (value if several else (value,)))
+
+
 def check_path(path: str | Path, error: type[ActivetestError]) -> None:
     """Raises `error` for a path that no file can have.
 

@@ -53,6 +53,8 @@ _GAP, _INDENT = 2, 2
 _CUT = "..."
 # More than any line needs.
 _ENDLESS = 1_000_000
+# Columns of a usual terminal.
+_USUAL = 80
 _STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 
 
@@ -87,6 +89,19 @@ class Page:
         edge = width or make(None).width
         room = edge if width or sys.stdout.isatty() else None
         return Page(make(room or _ENDLESS), edge, room, color)
+
+    @staticmethod
+    def of_file() -> "Page":
+        """A file: prose as wide as a usual terminal, tables as wide as they are."""
+        console = Console(
+            width=_ENDLESS,
+            force_terminal=False,
+            color_system=None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        return Page(console, _USUAL, None)
 
     def print(self, text: RenderableType = "") -> None:
         """Print prose, or a grid of prose."""

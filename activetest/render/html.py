@@ -9,6 +9,8 @@ from activetest.render.page import build
 
 REPORTS_ONLY = True
 NEEDS_DETAILS = True
+SUFFIXES = (".html", ".htm")
+MARKS = ('<meta name="generator" content="activetest report">',)
 
 
 def render(report: Report) -> str:

@@ -21,6 +21,9 @@ from activetest.nouns.report_details import ConfusionTable, ReportDetails
 from activetest.nouns.surface_report import SurfaceReport
 from activetest.render import _assessment, _judge
 
+SUFFIXES = (".json",)
+MARKS = ('{\n  "schema_version": ', '"fingerprint": "', '"surrogate": "', '"acquisition": "')
+
 # Keys of each kind of record, in order.
 ESTIMATE_KEYS = (
     *("metric", "class", "group", "against", "estimator", "estimate", "lower", "upper", "level"),

@@ -8,6 +8,8 @@ from activetest.render import _words as words
 
 REPORTS_ONLY = True
 NEEDS_GATES = True
+SUFFIXES = (".xml",)
+MARKS = ("<testsuites ", '<testsuite name="activetest report of ')
 
 
 def render(report: Report) -> str:

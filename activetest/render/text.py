@@ -31,6 +31,8 @@ from activetest.render import _words as words
 from activetest.render._text_tables import Page
 
 ABRIDGED = True
+SUFFIXES = (".txt",)
+HEAD = "A report by activetest.\n\n"
 
 # Terminals with fewer columns have a fact's name and its value in one.
 _NARROW = 50
@@ -43,6 +45,7 @@ def render(
     more: str = _extent.MORE,
     width: int | None = None,
     color: bool | None = None,
+    file: bool = False,
 ) -> str:
     """Verdicts, the headline, its costs, and what to know before believing it.
 
@@ -51,6 +54,7 @@ def render(
     width      columns of a terminal; unless given, those of standard output, and without limit
                for tables where that is no terminal
     color      as standard output wants it unless given
+    file       the text is for a file, whatever standard output is: no colour, no limit for tables
     """
 
     def write(page: Page) -> None:
@@ -80,7 +84,12 @@ def render(
         _print_notes(page, _extent.notes(report, verbose=verbose))
         _print_end(page, _extent.last_lines(report, more, verbose=verbose))
 
-    return _capture(write, width, color)
+    return _capture(write, width, color, file=file)
+
+
+def document(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -> str:
+    """The same for a file, whatever standard output is."""
+    return render(report, verbose=verbose, more=more, file=True)
 
 
 def sentence(report: Report) -> str:
@@ -143,9 +152,12 @@ def simulation(
     return _capture(write, width, color)
 
 
-def _capture(write: Callable[[Page], None], width: int | None, color: bool | None) -> str:
+def _capture(
+    write: Callable[[Page], None], width: int | None, color: bool | None, *, file: bool = False
+) -> str:
     """The text that write prints, without spaces at the ends of lines."""
-    page = Page.open(width, color=_terminal_wants_color() if color is None else color)
+    colored = _terminal_wants_color() if color is None else color
+    page = Page.of_file() if file else Page.open(width, color=colored)
     with page.console.capture() as capture:
         write(page)
     return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n")) + "\n"

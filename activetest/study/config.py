@@ -1,16 +1,17 @@
-"""The file study.toml: the pool, the files that come with it, its columns, and the choices."""
+"""The file study.toml: the pool, its columns, the choices, and what reports ask for."""
 
 import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from activetest import atomic
 from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import Choices
+from activetest.nouns.report_settings import ReportSettings, read_report_settings
 from activetest.pool.schema import Schema
 from activetest.sampling.choices import check_choices
 from activetest.study.folder import CONFIG, resolve_address
@@ -25,8 +26,22 @@ _HEADER = """\
 """
 
 
-def read_config(folder: Path) -> tuple[dict[str, Any], Choices]:
-    """The entries of [pool], and the choices. Raises ChoiceError for a study.toml with mistakes."""
+@dataclass(frozen=True)
+class Config:
+    """What study.toml says.
+
+    pool     the entries of [pool]
+    choices  for the rounds to come
+    report   what reports ask for
+    """
+
+    pool: dict[str, Any]
+    choices: Choices
+    report: ReportSettings = field(default_factory=ReportSettings)
+
+
+def read_config(folder: Path) -> Config:
+    """What study.toml says. Raises ChoiceError where it has mistakes."""
     path = folder / CONFIG
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -40,17 +55,21 @@ def read_config(folder: Path) -> tuple[dict[str, Any], Choices]:
     except OSError as error:
         raise StudyError(f"{path} cannot be read: {error.strerror}", "check the file") from error
     pool = _check_pool(entries.get("pool"), path)
-    if unknown := set(entries) - {"pool", "choices"}:
+    if unknown := set(entries) - {"pool", "choices", "report"}:
         raise ChoiceError(f"{path}: there is no section {min(unknown)!r}", "remove it")
     if not isinstance(entries.get("choices", {}), dict):
         raise ChoiceError(f"{path}: [choices] is no section", "restore what was there")
-    return pool, check_choices(entries.get("choices", {}), pool, where=f"{path}, [choices]")
+    choices = check_choices(entries.get("choices", {}), pool, where=f"{path}, [choices]")
+    report = read_report_settings(entries.get("report", {}), f"{path}, [report]")
+    if report.require:
+        _check_gates(report.require, path)
+    return Config(pool, choices, report)
 
 
-def write_config(folder: Path, pool: Mapping[str, Any], choices: Choices) -> None:
+def write_config(folder: Path, config: Config) -> None:
     """Write study.toml, as a whole or not at all. Raises OSError when it cannot be written."""
     with atomic.replacing_file(folder / CONFIG, durable=True) as building:
-        building.write_text(_to_toml(pool, choices), encoding="utf-8")
+        building.write_text(_to_toml(config), encoding="utf-8")
 
 
 def parse_schema(pool: Mapping[str, Any]) -> Schema:
@@ -87,6 +106,17 @@ def _check_pool(pool: Any, path: Path) -> dict[str, Any]:
     return pool
 
 
+def _check_gates(gates: tuple[str, ...], path: Path) -> None:
+    """Raises ChoiceError, naming the file, for a gate that is none."""
+    from activetest.reporting.requirements import parse_requirement
+
+    for gate in gates:
+        try:
+            parse_requirement(gate)
+        except ChoiceError as error:
+            raise ChoiceError(f"{path}, [report]: {error.problem}", error.hint) from error
+
+
 def _from_parent(address: str, folder: Path) -> str:
     """A relative path as seen from the study folder's parent; anything else as it is."""
     if "://" in address or Path(address).is_absolute():
@@ -98,10 +128,16 @@ def _from_parent(address: str, folder: Path) -> str:
         return str(Path(address).absolute())
 
 
-def _to_toml(pool: Mapping[str, Any], choices: Choices) -> str:
-    """Two flat sections; entries that are None are left out."""
+def _to_toml(config: Config) -> str:
+    """Flat sections; entries that are None are left out, and a section without any but these."""
     lines = [_HEADER]
-    for section, entries in (("pool", pool), ("choices", asdict(choices))):
+    sections: dict[str, Mapping[str, Any]] = {
+        "pool": config.pool,
+        "choices": asdict(config.choices),
+    }
+    if report := config.report.list_entries():
+        sections["report"] = report
+    for section, entries in sections.items():
         lines.append(f"\n[{section}]\n")
         lines += [
             f"{key} = {_format_value(value)}\n"

@@ -153,7 +153,7 @@ def find_inputs(folder: Path) -> dict[str, object]:
     from activetest.study import config
 
     try:
-        pool, _ = config.read_config(folder)
+        pool = config.read_config(folder).pool
     except (ActivetestError, OSError):
         return {}
     addresses = config.resolve_addresses(pool, folder)

@@ -9,26 +9,21 @@ these numbers, `finish_restart` moves study.toml into its place; otherwise the f
 import contextlib
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from activetest import atomic
 from activetest.errors import StudyError
 from activetest.ledger.ledger import Ledger
-from activetest.nouns.choices import Choices
 from activetest.study import config
 from activetest.study.folder import CONFIG
 
 _FOLDER, _NUMBERS = "restart", "ledger.json"
 
 
-def prepare_restart(
-    folder: Path, pool: Mapping[str, Any], choices: Choices, *, seed: int, fingerprint: str
-) -> None:
+def prepare_restart(folder: Path, written: config.Config, *, seed: int, fingerprint: str) -> None:
     """Write the new study.toml beside the old one. Raises OSError when it cannot be written."""
     with atomic.replacing_folder(folder / _FOLDER) as building:
-        config.write_config(building, pool, choices)
+        config.write_config(building, written)
         numbers = json.dumps({"seed": seed, "fingerprint": fingerprint})
         with atomic.replacing_file(building / _NUMBERS, durable=True) as file:
             file.write_text(numbers, encoding="utf-8")

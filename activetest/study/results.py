@@ -348,12 +348,17 @@ class Batch:
         save_batch(self.study, path, format, lambda: self, force=force)
 
 
+@dataclass(frozen=True, repr=False)
 class Report(nouns.Report):
     """Everything that is known about the model now.
 
     estimates, gates, notes, counts, assessment and the other fields are those of
     activetest.nouns.report.Report.
+
+    folder  of the study, no file of which is written over by `save`
     """
+
+    folder: Path | None = field(default=None, compare=False)
 
     @property
     def headline(self) -> EstimateRow:
@@ -431,6 +436,37 @@ class Report(nouns.Report):
         from activetest.render import markdown
 
         return markdown.render(self, verbose=verbose)
+
+    def save(
+        self,
+        path: str | Path | Sequence[str | Path],
+        *,
+        force: bool = False,
+        verbose: bool = False,
+        more: str | None = None,
+    ) -> None:
+        """Write the report to a file, or to several; the ending says the format.
+
+        >>> study.report(require="error<=0.2").save(["report.json", "junit.xml", "summary.md"])
+
+        .json, .md and .txt, and .xml for the gates as JUnit. All files are written, or none. What
+        is there is replaced where it is an earlier report in the same format, and with `force`
+        whatever it is, but never a file of the study or its pool.
+
+        path     of a file, or several
+        force    replace files that are no earlier reports
+        verbose  all estimates and notes in Markdown and text; the other formats have all of them
+        more     what Markdown and text say about how to see the rest
+
+        Raises ChoiceError for another ending, and for JUnit of a report without gates;
+        StorageError for a file that may not or cannot be written.
+        """
+        from activetest.nouns.arguments import read_flag, read_paths
+        from activetest.study.report_files import find_files, save_report
+
+        extent: dict[str, Any] = {"verbose": verbose} | ({} if more is None else {"more": more})
+        files, force = find_files(read_paths("path", path)), read_flag("force", force)
+        save_report(self, files, self.folder, force=force, **extent)
 
     def __str__(self) -> str:
         """The report as text, as wide as the terminal."""

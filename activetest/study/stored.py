@@ -58,15 +58,15 @@ class StoredStudy:
              role of every column
     choices  for the rounds to come
     seed     of every random number
+    reports  what reports of it ask for
     ledger   what was drawn and answered
     """
 
-    def __init__(
-        self, folder: Path, pool: dict[str, Any], choices: Choices, ledger: Ledger
-    ) -> None:
+    def __init__(self, folder: Path, found: config.Config, ledger: Ledger) -> None:
         self.folder = folder
-        self.pool = pool
-        self.choices = choices
+        self.pool = found.pool
+        self.choices = found.choices
+        self.reports = found.report
         self.ledger = ledger
         self.seed = ledger.seed
         self._held: set[Path] = set()
@@ -82,8 +82,7 @@ class StoredStudy:
         ledger = Ledger(folder / LEDGER)
         with raising_storage_errors(folder):
             finish_restart(folder, ledger)
-        pool, choices = config.read_config(folder)
-        return StoredStudy(folder, pool, choices, ledger)
+        return StoredStudy(folder, config.read_config(folder), ledger)
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -113,7 +112,7 @@ class StoredStudy:
         self.choices = check_choices(asdict(choices), pool, where="the choices")
         self.pool = pool
         with raising_storage_errors(self.folder / config.CONFIG):
-            config.write_config(self.folder, pool, choices)
+            config.write_config(self.folder, config.Config(pool, choices, self.reports))
 
     def restart(
         self,
@@ -132,7 +131,8 @@ class StoredStudy:
         pool = self._relative_entries(pool)
         choices = check_choices(asdict(choices), pool, where="the choices")
         with raising_storage_errors(self.folder):
-            prepare_restart(self.folder, pool, choices, seed=seed, fingerprint=fingerprint)
+            written = config.Config(pool, choices, self.reports)
+            prepare_restart(self.folder, written, seed=seed, fingerprint=fingerprint)
             self.ledger.restart(seed=seed, fingerprint=fingerprint, revision=revision)
             finish_restart(self.folder, self.ledger)
         self.choices, self.pool, self.seed = choices, pool, seed
@@ -404,7 +404,7 @@ def write_study(
     pool = config.make_relative(pool, folder.absolute())
     check_choices(asdict(choices), pool, where="the choices")
     ledger = Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
-    config.write_config(building, pool, choices)
+    config.write_config(building, config.Config(dict(pool), choices))
     return ledger
 
 

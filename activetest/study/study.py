@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from activetest.errors import ActivetestError, ChoiceError, LabelError, PoolError
 from activetest.nouns.arguments import read_count, read_flag, read_name, read_names, read_number
 from activetest.nouns.choices import Choices
+from activetest.nouns.report_settings import ReportSettings
 from activetest.nouns.signature import with_settings
 from activetest.study.results import FORMATS, Batch, Report, Setup, Status
 
@@ -477,8 +478,8 @@ class Study:
         *,
         metrics: str | Sequence[str] | None = None,
         groups: str | Sequence[str] | None = None,
-        differences: str | Sequence[str] = (),
-        require: str | Sequence[str] = (),
+        differences: str | Sequence[str] | None = None,
+        require: str | Sequence[str] | None = None,
         interval: str | None = None,
         simultaneous: bool = False,
         half_width: float | None = None,
@@ -506,6 +507,9 @@ class Study:
             groups: Columns of groups to show. Default: all of the study.
             differences: Columns whose groups are compared with each other.
             require: Gates, as "recall[fraud]>=0.8" or "error@region=EU<=0.1".
+
+                For metrics, groups, differences, require, interval and bound, the section [report]
+                of study.toml may say another default; () asks for none.
             interval: "fixed" for one look, "anytime" for any number of them, "posterior" for what
                 the surrogate believes. Default: the study's, and "anytime" for gates.
             simultaneous: All intervals of the groups of a column hold together.
@@ -534,21 +538,30 @@ class Study:
             UnknownMethod: There is no metric or estimator of this name.
             PoolChanged: The pool is not what it was.
         """
+        from dataclasses import replace
+
         from activetest.study.report import report
         from activetest.study.surface import read_cells, saving_maps
 
         stored, maps = self._current(), read_names("maps", maps)
+        usual = stored.reports
+        metrics = usual.metric if metrics is None else read_names("metrics", metrics)
+        groups = (usual.group or None) if groups is None else read_names("groups", groups)
+        differences = usual.difference if differences is None else differences
+        require = usual.require if require is None else require
+        interval = usual.interval if interval is None else read_name("interval", interval)
+        bound = usual.bound if bound is None else read_number("bound", bound)
         save = saving_maps(maps, plot, stored.folder, force=read_flag("force", force))
         found = report(
             stored,
-            metrics=read_names("metrics", metrics) or None,
-            groups=None if groups is None else read_names("groups", groups),
+            metrics=metrics or None,
+            groups=groups,
             differences=read_names("differences", differences),
             requirements=read_names("require", require),
-            interval=None if interval is None else read_name("interval", interval),
+            interval=interval,
             simultaneous=read_flag("simultaneous", simultaneous),
             half_width=None if half_width is None else read_number("half_width", half_width),
-            bound=None if bound is None else read_number("bound", bound),
+            bound=bound,
             estimators=read_names("estimators", estimators) or None,
             population=read_flag("population", population),
             cluster=None if cluster is None else read_name("cluster", cluster),
@@ -558,7 +571,7 @@ class Study:
             details=read_flag("details", details),
         )
         save(found)
-        return found
+        return replace(found, folder=stored.folder)
 
     @_with_known_names
     def surface(
@@ -731,6 +744,47 @@ class Study:
         ('ink',)
         """
         return self._current().choices
+
+    def check_report_files(
+        self, path: str | Path | Sequence[str | Path], *, force: bool = False
+    ) -> tuple[str, ...]:
+        """The formats of files that a report is to be saved to, before it is computed.
+
+        >>> study.check_report_files(["report.json", "summary.md"])
+        ('json', 'markdown')
+
+        Args:
+            path: Of a file, or several, as `report.save` takes them.
+            force: Files that are no earlier reports may be replaced.
+
+        Raises:
+            ChoiceError: A file has another ending, or its folder does not exist.
+            StorageError: A file is there already, belongs to the study, or cannot be written.
+        """
+        from activetest.nouns.arguments import read_paths
+        from activetest.study.report_files import check_files, find_files
+
+        files = find_files(read_paths("path", path))
+        check_files(files, self.folder, force=read_flag("force", force))
+        return tuple(file.format for file in files)
+
+    @property
+    def report_settings(self) -> ReportSettings:
+        """What reports ask for unless something else is named: [report] of study.toml.
+
+        >>> study.report_settings.require
+        ()
+        """
+        return self._current().reports
+
+    @property
+    def report_files(self) -> tuple[Path, ...]:
+        """The files of [report] in study.toml, which the command line writes and Python does not.
+
+        >>> study.report().save(study.report_files)
+        """
+        stored = self._current()
+        return tuple(stored.folder.parent / name for name in stored.reports.output)
 
     @property
     def setup(self) -> Setup:

@@ -376,3 +376,86 @@ def test_an_item_without_a_cluster_is_named(folder, capsys):
     capsys.readouterr()
     assert main(["report", "--population", "--cluster", "user"]) == 2
     assert "id 'c': column 'user' is empty" in capsys.readouterr().err
+
+
+SUFFIXES = (".json", ".xml", ".md", ".html")
+
+
+def list_outputs(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix in SUFFIXES)
+
+
+def test_all_files_come_from_one_computation(labelled, folder, monkeypatch, capsys):
+    from activetest.study import report as module
+
+    computed, compute = [], module.build_view
+    monkeypatch.setattr(
+        module, "build_view", lambda *args, **named: computed.append(1) or compute(*args, **named)
+    )
+    names = ["r.json", "j.xml", "s.md", "p.html"]
+    words = [word for name in names for word in ("-o", name)]
+    assert main(["report", "--require", PASSES, *words]) == 0
+    assert len(computed) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("gates: 1 PASS")
+    assert [f"written: {name}" in err for name in names] == [True] * 4
+    assert list_outputs(folder) == sorted(names)
+    assert main(["report", "--require", PASSES, "--format", "json"]) == 0
+    written = json.loads((folder / "r.json").read_text(encoding="utf-8"))
+    # The page's details come from the same computation.
+    assert written.pop("details")
+    assert json.loads(capsys.readouterr().out) == written
+    assert "study.report" not in (folder / "s.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("gate, code", [(PASSES, 0), (FAILS, 1)])
+def test_the_exit_code_is_that_of_the_gates_and_files_are_written(labelled, folder, gate, code):
+    assert main(["report", "--require", gate, "-o", "j.xml"]) == code
+    assert list_outputs(folder) == ["j.xml"]
+
+
+@pytest.mark.parametrize(
+    "words", [["-o", "r.json", "-o", "r.pdf"], ["-o", "r.json", "-o", "-"], ["-o", "j.xml"]]
+)
+def test_files_are_refused_before_anything_is_computed(
+    labelled, folder, monkeypatch, capsys, words
+):
+    def compute(*args, **named):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("activetest.study.report.report", compute)
+    assert main(["report", *words]) == 2
+    assert list_outputs(folder) == []
+    assert "hint:" in capsys.readouterr().err
+
+
+def write_section(study, *lines: str) -> None:
+    path = study.folder / "study.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text("\n".join((text, "[report]", *lines)) + "\n", encoding="utf-8")
+
+
+def test_the_section_of_the_study_is_the_gate(labelled, folder, monkeypatch, capsys):
+    write_section(labelled, f'require = ["{FAILS}"]', 'output = ["r.json", "j.xml"]')
+    (folder / "deep").mkdir()
+    monkeypatch.chdir(folder / "deep")
+    assert main(["report"]) == 1
+    # Relative to the folder that holds the study, wherever the command runs.
+    assert list_outputs(folder) == ["j.xml", "r.json"]
+    assert list_outputs(folder / "deep") == []
+    # What is named takes the place of what the study says.
+    assert main(["report", "--require", PASSES, "-o", "s.md"]) == 0
+    assert list_outputs(folder / "deep") == ["s.md"]
+    (folder / "r.json").unlink()
+    assert main(["report", "--require", "", "-o", ""]) == 0
+    assert list_outputs(folder) == ["j.xml"]
+    assert "gates:" not in capsys.readouterr().out.splitlines()[-1]
+    # A change of the study's settings keeps it.
+    assert main(["init", "--floor", "0.2"]) == 0
+    assert main(["report"]) == 1
+
+
+def test_a_mistake_in_the_section_is_an_error_of_the_input(labelled, capsys):
+    write_section(labelled, 'require = ["error"]')
+    assert main(["report"]) == 2
+    assert "study.toml, [report]" in capsys.readouterr().err

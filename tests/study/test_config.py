@@ -6,6 +6,7 @@ import pytest
 
 from activetest.errors import ActivetestError, ChoiceError
 from activetest.nouns.choices import Choices
+from activetest.nouns.report_settings import ReportSettings
 from activetest.pool.schema import Schema
 from activetest.study import config
 from activetest.study.stored import StoredStudy
@@ -17,13 +18,13 @@ ROLES |= {"outputs": ["score"]}
 
 def test_what_is_written_comes_back(folder):
     pool = ROLES | {"positive": 'a "quoted" \\ é \x7f \n name', "train_fingerprint": "0f"}
-    config.write_config(folder, pool | {"id": None}, CHOICES)
-    assert config.read_config(folder) == (pool, CHOICES)
+    config.write_config(folder, config.Config(pool | {"id": None}, CHOICES))
+    assert config.read_config(folder) == config.Config(pool, CHOICES)
     assert [path.name for path in folder.iterdir()] == ["study.toml"]
 
 
 def test_it_is_on_the_disk_when_it_is_written(folder, synced):
-    config.write_config(folder, ROLES, CHOICES)
+    config.write_config(folder, config.Config(ROLES, CHOICES))
     assert synced(folder / "study.toml") and synced(folder)
 
 
@@ -75,7 +76,7 @@ def test_an_address_on_another_drive_is_absolute(folder, monkeypatch):
     ],
 )
 def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
-    config.write_config(folder, ROLES, CHOICES)
+    config.write_config(folder, config.Config(ROLES, CHOICES))
     path = folder / "study.toml"
     key = line.split(" ")[0]
     kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
@@ -100,7 +101,7 @@ def test_a_bad_edit_names_the_file_and_the_key(folder, line, problem):
     ],
 )
 def test_a_bad_role_names_the_file_and_the_key(folder, line, problem):
-    config.write_config(folder, ROLES, CHOICES)
+    config.write_config(folder, config.Config(ROLES, CHOICES))
     path = folder / "study.toml"
     key = line.split(" ")[0]
     kept = [old for old in path.read_text().splitlines() if not old.startswith(f"{key} =")]
@@ -140,3 +141,20 @@ def test_a_study_toml_of_any_shape_is_an_error(study, content):
     with pytest.raises(ActivetestError) as caught:
         StoredStudy.open(study.folder)
     assert caught.value.problem and caught.value.hint
+
+
+def test_a_study_without_reports_has_no_section_and_one_with_them_keeps_it(folder):
+    config.write_config(folder, config.Config(ROLES, CHOICES))
+    assert "[report]" not in (folder / "study.toml").read_text(encoding="utf-8")
+    reports = ReportSettings(require=("error<=0.1",), output=("report.json",))
+    config.write_config(folder, config.Config(ROLES, CHOICES, reports))
+    assert config.read_config(folder).report == reports
+
+
+@pytest.mark.parametrize("entry", ['require = ["error"]', "require = 3", "colour = 1"])
+def test_mistakes_in_what_reports_ask_for_name_the_file(folder, entry):
+    config.write_config(folder, config.Config(ROLES, CHOICES))
+    path = folder / "study.toml"
+    path.write_text(path.read_text(encoding="utf-8") + f"\n[report]\n{entry}\n", encoding="utf-8")
+    with pytest.raises(ChoiceError, match=r"study.toml, \[report\]"):
+        config.read_config(folder)

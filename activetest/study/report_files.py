@@ -1,0 +1,160 @@
+"""The files of a report: several formats from one computation, all of them or none.
+
+What is there is replaced only where it is an earlier report in the same format: every file of a
+format has its marks near the beginning.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from activetest import atomic, catalog, overwrite
+from activetest.errors import ChoiceError, StorageError, explain_refusal
+from activetest.nouns.arguments import check_path
+from activetest.nouns.report import Report
+from activetest.study.export import find_inputs, write_text
+from activetest.study.folder import raising_storage_errors
+
+_FAMILY = "render"
+# Bytes from the beginning of a file in which its marks stand.
+_LONGEST_HEAD = 4096
+_REMEDY = "choose another file, one you may write to"
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A file that a report is written to, and the format that its ending says."""
+
+    path: Path
+    format: str
+
+
+def list_suffixes() -> dict[str, str]:
+    """{ending: format} of the files that reports are written to, the usual ending of each first."""
+    return {
+        suffix: format
+        for format in catalog.names(_FAMILY)
+        for suffix in catalog.fact(_FAMILY, format, "SUFFIXES") or ()
+    }
+
+
+def find_files(paths: Sequence[str | Path]) -> tuple[ReportFile, ...]:
+    """The files at these paths, each with its format. Nothing is looked up on the disk.
+
+    Raises ChoiceError for an ending that is of no format, and where two are one file.
+    """
+    known, found = list_suffixes(), []
+    for path in map(Path, paths):
+        format = known.get(path.suffix.lower())
+        if format is None:
+            where = "standard output" if str(path) == "-" else str(path)
+            raise ChoiceError(
+                f"{where} has no ending of a report's file",
+                f"name a file that ends with one of {', '.join(known)}; what standard output "
+                "shows is chosen by `format`",
+            )
+        found.append(ReportFile(path, format))
+    if len({file.path.resolve() for file in found}) < len(found):
+        raise ChoiceError("two of the report's files are one file", "give each a name of its own")
+    return tuple(found)
+
+
+def check_files(files: Sequence[ReportFile], folder: Path | None, *, force: bool) -> None:
+    """Raises ChoiceError or StorageError for a file that may not or cannot be written.
+
+    folder   of the study, no file of which is written over, nor of what it reads
+    force    files that are no earlier reports may be replaced
+
+    Nothing is changed.
+    """
+    for file in files:
+        _check_file(file, folder, force=force)
+    with _replacing(files) as buildings:
+        for building in buildings:
+            building.unlink()
+
+
+def save_report(
+    report: Report, files: Sequence[ReportFile], folder: Path | None, *, force: bool, **extent: Any
+) -> None:
+    """Write a report to all of the files, or to none of them.
+
+    extent   verbose and more, for the formats that are abridged
+
+    Raises as check_files and render_report do.
+    """
+    for file in files:
+        _check_file(file, folder, force=force)
+    texts = [render_report(report, file.format, **extent) for file in files]
+    with _replacing(files) as buildings:
+        for file, building, text in zip(files, buildings, texts, strict=True):
+            with raising_storage_errors(file.path, remedy=_REMEDY):
+                write_text(building, text)
+
+
+@contextmanager
+def _replacing(files: Sequence[ReportFile]) -> Iterator[list[Path]]:
+    """Temporary files that take the places of all files when the block succeeds.
+
+    Raises StorageError when the file system refuses.
+    """
+    with ExitStack() as stack:
+        buildings = []
+        for file in files:
+            with raising_storage_errors(file.path, remedy=_REMEDY):
+                # The file that a link points to is replaced, not the link.
+                building = atomic.replacing_file(file.path.resolve(), durable=True)
+                buildings.append(stack.enter_context(building))
+        yield buildings
+        try:
+            stack.close()
+        except OSError as error:
+            where = error.filename2 or error.filename or "the report's files"
+            raise StorageError(*explain_refusal(error, where, _REMEDY)) from error
+
+
+def render_report(report: Report, format: str, **extent: Any) -> str:
+    """What a file of this format holds.
+
+    Raises ChoiceError for gates where there are none, and for details that were not computed.
+    """
+    if catalog.fact(_FAMILY, format, "NEEDS_GATES") and not report.gates:
+        raise ChoiceError(
+            f"{format} is a list of gates, and there is none",
+            '`study.report(require="error<=0.1")`',
+        )
+    if catalog.fact(_FAMILY, format, "NEEDS_DETAILS") and report.details is None:
+        raise ChoiceError(
+            f"{format} shows details, and this report has none", "`study.report(details=True)`"
+        )
+    module: ModuleType = catalog.load(_FAMILY, format)
+    if not catalog.fact(_FAMILY, format, "ABRIDGED"):
+        extent = {}
+    head = catalog.fact(_FAMILY, format, "HEAD") or ""
+    return f"{head}{getattr(module, 'document', module.render)(report, **extent)}"
+
+
+def _check_file(file: ReportFile, folder: Path | None, *, force: bool) -> None:
+    """Raises ChoiceError or StorageError for a file that no report may be written to."""
+    check_path(file.path, ChoiceError)
+    if not file.path.parent.is_dir():
+        raise ChoiceError(f"there is no folder {file.path.parent}", "make it first")
+    if file.path.exists() and not file.path.is_file():
+        raise StorageError(f"{file.path} is no file", "name another one")
+
+    def check_content(path: Path) -> None:
+        with raising_storage_errors(path, remedy=_REMEDY), open(path, "rb") as stream:
+            beginning = stream.read(_LONGEST_HEAD)
+        head = catalog.fact(_FAMILY, file.format, "HEAD")
+        marks = catalog.fact(_FAMILY, file.format, "MARKS") or ([head] if head else [])
+        if not marks or not all(mark.encode() in beginning for mark in marks):
+            raise StorageError(
+                f"{path} is there already, and is no earlier report",
+                "write to another file, or replace it: `force=True`",
+            )
+
+    inputs = find_inputs(folder) if folder else {}
+    overwrite.check_target(file.path, check_content, inputs=inputs, study=folder, force=force)
