@@ -15,7 +15,6 @@ from activetest.errors import ChoiceError
 from activetest.nouns.choices import Interval
 
 if TYPE_CHECKING:
-    from activetest.study.results import Report
     from activetest.study.study import Study
 
 EXAMPLES = (
@@ -160,14 +159,13 @@ def report(
     opened = Study.open(study)
     chosen = options.drop_missing(settings) | {"force": force}
     files = opened.report_files if output is None else [Path(name) for name in output if name]
-    finished = _write_report(opened, chosen, format, list(files), verbose=verbose)
-    return ExitCode(finished.exit_code)
+    return _write_report(opened, chosen, format, list(files), verbose=verbose)
 
 
 def _write_report(
     study: "Study", settings: dict[str, Any], format: str, files: list[Path], *, verbose: bool
-) -> "Report":
-    """The report, after it was written to the files and to standard output.
+) -> ExitCode:
+    """Write the report to the files and to standard output; the exit code.
 
     settings  as `study.report` takes them
     """
@@ -197,7 +195,7 @@ def _write_report(
     repeated = abridged and streams.have_one_reader()
     if report.gates and not repeated:
         streams.say(count_verdicts(report.gates))
-    return report
+    return ExitCode(report.exit_code)
 
 
 def split_gates(texts: Iterable[str]) -> tuple[str, ...]:

@@ -127,6 +127,11 @@ _REPORT = {
     "plot": Parameter("--plot", Takes.REPEATED),
     "force": Parameter("--force", Takes.NOTHING),
 }
+_SAVE = {
+    "path": Parameter("--output", Takes.REPEATED),
+    "force": Parameter("--force", Takes.NOTHING),
+    "verbose": Parameter("--verbose", Takes.NOTHING),
+}
 _EXPORT = {
     "rescue": Parameter("--rescue", Takes.NOTHING),
     "path": Parameter("--output"),
@@ -208,6 +213,7 @@ CALLS = {
     "study.ingest": Call("activetest ingest", _INGEST, ("labels",)),
     "study.undo": Call("activetest ingest", ending="--undo"),
     "study.report": Call("activetest report", _REPORT),
+    "report.save": Call("activetest report", _SAVE, ("path",)),
     "study.status": Call("activetest status"),
     "study.verify": Call("activetest verify", {"contains": Parameter("--contains")}),
     "study.export": Call("activetest export", _EXPORT),

@@ -68,5 +68,7 @@ def _find_problem(name: str, value: Any, *, several: bool) -> str:
     if name == "interval":
         return "" if value in tuple(Interval) else f"choose from {', '.join(Interval)}"
     texts = [value] if isinstance(value, str) else value
-    right = isinstance(texts, list) and all(isinstance(each, str) and each.strip() for each in texts)
+    right = isinstance(texts, list) and all(
+        isinstance(each, str) and each.strip() for each in texts
+    )
     return "" if several and right else "it must be a list of texts, none of them empty"

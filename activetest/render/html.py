@@ -10,7 +10,7 @@ from activetest.render.page import build
 REPORTS_ONLY = True
 NEEDS_DETAILS = True
 SUFFIXES = (".html", ".htm")
-MARKS = ('<meta name="generator" content="activetest report">',)
+MARKS = ('<meta name="generator" content="activetest ',)
 
 
 def render(report: Report) -> str:

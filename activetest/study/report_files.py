@@ -128,7 +128,8 @@ def render_report(report: Report, format: str, **extent: Any) -> str:
         )
     if catalog.fact(_FAMILY, format, "NEEDS_DETAILS") and report.details is None:
         raise ChoiceError(
-            f"{format} shows details, and this report has none", "`study.report(details=True)`"
+            f"{format} shows details, and this report has none",
+            "make the report with details=True",
         )
     module: ModuleType = catalog.load(_FAMILY, format)
     if not catalog.fact(_FAMILY, format, "ABRIDGED"):
