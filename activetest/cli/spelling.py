@@ -130,7 +130,6 @@ _REPORT = {
 _SAVE = {
     "path": Parameter("--output", Takes.REPEATED),
     "force": Parameter("--force", Takes.NOTHING),
-    "verbose": Parameter("--verbose", Takes.NOTHING),
 }
 _EXPORT = {
     "rescue": Parameter("--rescue", Takes.NOTHING),
