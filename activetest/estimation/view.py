@@ -248,8 +248,10 @@ class View:
         surrogate  one of that time, for fixed intervals; that of now unless given, for values and
                    bets follow from what rounds recorded
         """
+        # A curve was linear around other labels then: what is predicted of it now is of no use.
+        log = self.log if any(each.refine for each in metrics) else self.evidence.log
         return build_view(
-            truncate_log(self.evidence.log, number, supplied=supplied),
+            truncate_log(log, number, supplied=supplied),
             self.cache,
             self.choices,
             metrics,

@@ -5,7 +5,7 @@ import numpy as np
 from activetest.estimation.view import View
 from activetest.item_statistics.metric import Metric
 from activetest.nouns.report_details import MOST_ITEMS, WorstItem
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.rounds.fit import list_labelled
 
 # {first word of a statistic that is a loss of its own: what it is called}.
@@ -73,12 +73,20 @@ def _measure_losses(metric: Metric, rows: Rows, labels: Array, classes: bool) ->
         return (outputs.pred.astype(float) - labels) ** 2, _SQUARED
     wrong = outputs.pred != labels
     if metric.class_name is not None and statistics and not (metric.of_labels or metric.against):
-        values = [each.value(outputs, about)[:, 0] for each in statistics]
-        wrong = wrong & np.any(np.array(values) != 0, axis=0)
+        wrong = wrong & _find_parts(metric, outputs, about)
     sure = _find_confidence(rows)
     if sure is None:
         return wrong.astype(float), _WRONG
     return np.where(wrong, sure, 0.0), _CONFIDENCE
+
+
+def _find_parts(metric: Metric, outputs: Outputs, labels: Array) -> Array:
+    """(M,) whether items with these labels (M, 1) are a part of the metric, above or below."""
+    values = np.array([each.value(outputs, labels)[:, 0] for each in metric.statistics])
+    if metric.ratio is not None:
+        values = np.array(metric.ratio) @ np.vstack([np.ones(values.shape[1]), values])
+    found: Array = (np.abs(values) > 1e-9).any(axis=0)
+    return found
 
 
 def _find_confidence(rows: Rows) -> Array | None:

@@ -15,7 +15,7 @@ from activetest.item_statistics.metric import Facts, Metric
 from activetest.labels import annotators
 from activetest.nouns.choices import DECLARATIONS, Choices, declared
 from activetest.nouns.curve import Curve, CurveKind
-from activetest.nouns.log import Log
+from activetest.nouns.log import Log, Round
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import (
     MOST_CHARACTERS,
@@ -41,6 +41,8 @@ from activetest.study.stored import StoredStudy, find_items
 
 # Rounds before a version was recorded.
 _UNRECORDED = "0.2.0 or earlier"
+# Rounds of a log that was imported.
+_ELSEWHERE = "another program"
 # Runs of rounds of one size that are written out.
 _MOST_RUNS = 8
 
@@ -91,7 +93,7 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
     record, hashes = ledger.record(), ledger.hashes
     rounds = [_write_time(each) for each in times.rounds]
     answered = [_write_time(each) for each in times.answers]
-    versions = dict.fromkeys(each.version or _UNRECORDED for each in log.history)
+    versions = dict.fromkeys(map(_find_version, log.history))
     settings = _list_settings(study)
     return Provenance(
         pool=study.pool_name,
@@ -109,9 +111,14 @@ def describe_provenance(study: StoredStudy, log: Log) -> Provenance:
         draws=len(record.draws),
         answers=len(record.answers),
         settings=tuple((name, _write_value(value)) for name, value in settings.items()),
-        commands=tuple(_list_commands(study, settings, times.files)),
+        commands=tuple(_list_commands(study, log, settings, times.files)),
         chain=hashes[-1] if hashes else None,
     )
+
+
+def _find_version(round: Round) -> str:
+    """The version of activetest that drew a round, in words where it is not known."""
+    return _ELSEWHERE if round.imported else round.version or _UNRECORDED
 
 
 def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
@@ -233,7 +240,9 @@ def _write_value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _list_commands(study: StoredStudy, settings: dict[str, Any], files: int) -> Iterator[str]:
+def _list_commands(
+    study: StoredStudy, log: Log, settings: dict[str, Any], files: int
+) -> Iterator[str]:
     """What leads to the study, a call on each line; how often stands behind it."""
     address = study.pool["uri"]
     pool = "frame" if address.startswith(INSIDE) else repr(study.pool_name)
@@ -241,16 +250,18 @@ def _list_commands(study: StoredStudy, settings: dict[str, Any], files: int) -> 
     if "costs" in given:
         # A file, on the command line.
         given["costs"] = _Name("costs")
-    words = [pool, *(f"{name}={value!r}" for name, value in given.items())]
-    yield f"Study.create({', '.join(words)})"
-    numbers = [draw.round for draw in study.ledger.record().draws]
-    sizes = [len(list(draws)) for _, draws in groupby(numbers)]
+    imported = [each for each in log.history if each.imported]
+    words = [pool, *["draws"] * bool(imported), *(f"{name}={given[name]!r}" for name in given)]
+    yield f"Study.{'from_draws' if imported else 'create'}({', '.join(words)})"
+    sizes = [len(each.rows) for each in log.history if not each.imported]
     runs = [(size, len(list(each))) for size, each in groupby(sizes)]
     if len(runs) > _MOST_RUNS:
         yield f"study.next(n){_write_times(len(sizes))}"
     else:
         yield from (f"study.next({size}){_write_times(times)}" for size, times in runs)
-    if files:
+    # The answers of an imported log are a file.
+    files -= bool(imported)
+    if files > 0:
         yield f"study.ingest(labels){_write_times(files)}"
 
 
