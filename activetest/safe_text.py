@@ -67,20 +67,21 @@ def make_readable(text: str) -> str:
 def shorten_readable(text: str, most: int) -> str:
     """make_readable of a text or of its beginning, with an ellipsis: at most so many characters.
 
-    What joins the character before it, such as an accent, is not cut off from it.
+    Characters that are one on the screen, such as a letter and its accent, are not cut apart.
     """
     whole = text[: most + 1]
     if len(text) <= most and len(readable := make_readable(text)) <= most:
         return readable
     kept = len(whole) - 1
-    while kept and (len(make_readable(whole[:kept])) >= most or _joins(whole[kept])):
+    while kept and (len(make_readable(whole[:kept])) >= most or _is_inside(whole, kept)):
         kept -= 1
     return make_readable(whole[:kept]) + "\u2026"
 
 
-def _joins(letter: str) -> bool:
-    """Whether a character belongs to the one before it."""
-    return unicodedata.category(letter) in ("Mn", "Mc", "Me") or letter in _JOINERS
+def _is_inside(text: str, place: int) -> bool:
+    """Whether the characters before and after a place are one on the screen."""
+    mark = unicodedata.category(text[place]) in ("Mn", "Mc", "Me")
+    return mark or text[place] in _JOINERS or text[place - 1] in _JOINERS
 
 
 def neutralise_cell(text: str) -> str:

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activetest.safe_text import escape_controls, mask_secrets, neutralise_cell, restore_cell
+from activetest.safe_text import (
+    escape_controls,
+    mask_secrets,
+    neutralise_cell,
+    restore_cell,
+    shorten_readable,
+)
 
 TEXTS = st.text("'=+-@\t\r\n\uff1d1a,.", max_size=6) | st.text(max_size=6)
 
@@ -83,3 +89,26 @@ def test_what_a_spreadsheet_would_run_begins_with_an_apostrophe(text, cell):
 def test_addresses_are_shown_without_their_secrets(address, shown):
     assert mask_secrets(address) == shown
     assert mask_secrets(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short", "short"),
+        ("exactly te", "exactly te"),
+        ("exactly ten!", "exactly t…"),
+        ("a\tb\r\nc", "a    b\nc"),
+        # An escape is written whole or not at all.
+        ("123456\x1b7890", "123456…"),
+        ("12345\x1b", "12345\\x1b"),
+        ("12345678\x1b", "12345678…"),
+        # An accent stays with its letter, joined emoji stay together or go.
+        ("12345678e\u0301x", "12345678…"),
+        ("1234567e\u0301xyz", "1234567e\u0301…"),
+        ("1234567\U0001f469\u200d\U0001f680yz", "1234567…"),
+    ],
+)
+def test_a_long_text_is_cut_where_no_character_is_broken(text, shown):
+    assert shorten_readable(text, 10) == shown
+    assert len(shown) <= 10
+    assert shorten_readable(text * 10_000, 10).endswith("…")

@@ -27,6 +27,8 @@ from activetest.reporting.rows import (
 )
 
 _SHARE = "korn-graubard"
+# Points of a curve's metric, each of which takes passes over the pool.
+_MOST_OF_CURVES = 8
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,12 @@ def trace_history(
 
     latest  the row of the whole pool now, by an estimator that uses draws; kind is of its interval
 
-    At most MOST_POINTS rounds, evenly spaced, the last always, whose point is that row. A point
-    rests on the draws and labels of rounds up to its own, on the labels that this round knew of
-    items that were not drawn, and on a surrogate that knew no more. So it is what a report said
-    then, up to labels that were corrected since.
+    At most MOST_POINTS rounds, fewer for areas under curves, evenly spaced, the last always, whose
+    point is that row. A point rests on the draws and labels of rounds up to its own, on the labels
+    that this round knew of items that were not drawn, and on a surrogate that knew no more. So it
+    is what a report said then, up to labels that were corrected since.
     """
-    numbers = _choose_rounds(view.log)
+    numbers = _choose_rounds(view.log, _MOST_OF_CURVES if metric.refine else MOST_POINTS)
     if not numbers:
         return (), None
     band = find_random_band(view, metric, latest.estimator)
@@ -141,10 +143,10 @@ def _find_wilson_limits(share: float, variance: float, reach: float) -> tuple[fl
     return center - half, center + half
 
 
-def _choose_rounds(log: Log) -> list[int]:
-    """Numbers of rounds with an answer: at most MOST_POINTS, evenly spaced, the last always."""
+def _choose_rounds(log: Log, most: int) -> list[int]:
+    """Numbers of rounds with an answer: at most so many, evenly spaced, the last always."""
     numbers = np.unique(log.round[log.status != PENDING])
-    places = np.linspace(0, len(numbers) - 1, min(len(numbers), MOST_POINTS))
+    places = np.linspace(0, len(numbers) - 1, min(len(numbers), most))
     return [int(number) for number in numbers[np.unique(np.rint(places).astype(int))]]
 
 
