@@ -31,6 +31,8 @@ from activetest.render.page.style import shade
 _UNQUOTED = ",:;+-_./=@!$*()"
 # Height of a plot in pixels, and what is left free over and under it.
 _HEIGHT, _TOP, _BOTTOM = 260, 14, 26
+# Ticks that fit under a plot on the narrowest screen.
+_MOST_TICKS = 5
 # Ways to cut the pool that are shown without opening anything.
 _OPEN = 2
 # Matrices of at most so many classes show intervals in their cells.
@@ -102,7 +104,7 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
     left = f" {table.others}: {', '.join(table.left_out)}." if table.left_out else ""
     parts.append(
         markup.paragraph(
-            f"Blue: right. Orange: mistakes. The darker, the more items.{left}", "small"
+            f"Blue: right. Orange: mistakes. The stronger the colour, the more items.{left}", "small"
         )
     )
     parts.append(_list_mistakes(table))
@@ -330,14 +332,8 @@ def _draw_history(points: Sequence[HistoryPoint], of: str, row: EstimateRow | No
         text = markup.escape(axes.name_tick(up, tick, row))
         parts.append(f'<text class="tick halo" x="0" y="{_rise(up, tick) - 4}">{text}</text>')
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>')
-    for tick in across.ticks:
-        place = across.place(tick)
-        last = " labels" if tick == across.high else ""
-        anchor = "end" if last else "middle"
-        parts.append(
-            f'<text class="tick" x="{100 if last else place}%" y="{_HEIGHT - 8}" '
-            f'text-anchor="{anchor}">{markup.escape(across.name(tick))}{last}</text>'
-        )
+    parts.append(_name_across(across))
+    parts.append(f'<text class="tick" x="100%" y="{bottom - 5}" text-anchor="end">labels</text>')
     final = points[-1]
     value, reach = _write_point(final.value, final.lower, final.upper)
     name = markup.escape(
@@ -387,11 +383,7 @@ def _draw_reliability(points: Sequence[dict]) -> str:
         kind = "" if point["reliable"] else ' class="few"'
         parts.append(f'<g{kind}>{bar}<circle class="d" cx="{x}%" cy="{y}" r="4.5"/></g>')
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>')
-    for tick in across.ticks:
-        parts.append(
-            f'<text class="tick" x="{across.place(tick)}%" y="{_HEIGHT - 8}" '
-            f'text-anchor="middle">{across.name(tick)}</text>'
-        )
+    parts.append(_name_across(across))
     name = f"share right against stated probability, in {len(points)} bins"
     return f'<svg role="img" aria-label="{name}" height="{_HEIGHT}">{"".join(parts)}</svg>'
 
@@ -409,6 +401,16 @@ def _draw_key(*, banded: bool) -> str:
 def _draw_swatch(inside: str) -> str:
     """A mark of a legend, which the words beside it say."""
     return f'<svg aria-hidden="true" width="26" height="12">{inside}</svg>'
+
+
+def _name_across(axis: Axis) -> str:
+    """The ticks under a plot; every other one of many is left out where it is narrow."""
+    many = len(axis.ticks) > _MOST_TICKS
+    return "".join(
+        f'<text class="tick{" mid" if many and at % 2 else ""}" x="{axis.place(tick)}%" '
+        f'y="{_HEIGHT - 8}" text-anchor="middle">{markup.escape(axis.name(tick))}</text>'
+        for at, tick in enumerate(axis.ticks)
+    )
 
 
 def _rise(axis: Axis, value: float) -> float:

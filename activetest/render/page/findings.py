@@ -247,7 +247,7 @@ def _write_map(found: SurfaceMap, surface: SurfaceReport) -> str:
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>",
     )
     return table + markup.paragraph(
-        f"The darker, the worse. Small: {words.percent(surface.level)} credible intervals; "
+        f"The stronger the colour, the worse. Small: {words.percent(surface.level)} credible intervals; "
         f"{_surface.LEGEND}.",
         "small",
     )

@@ -102,7 +102,8 @@ def write_table(
 
     def cell(tag: str, text: str, at: int) -> str:
         scope = ' scope="col"' if tag == "th" else ""
-        return f"<{tag}{scope}{_class('n' if right[at] else '')}>{escape(text)}</{tag}>"
+        kind = "n" if right[at] else "w" if headings[at] in left else ""
+        return f"<{tag}{scope}{_class(kind)}>{escape(text)}</{tag}>"
 
     head = "".join(cell("th", text, at) for at, text in enumerate(headings))
     body = "".join(

@@ -75,6 +75,7 @@ border-bottom:1px solid var(--line)}
 tbody tr+tr>*{border-top:1px solid var(--line)}
 tbody th{overflow-wrap:anywhere;min-width:5rem}
 .n{text-align:right;white-space:nowrap}
+.w{white-space:nowrap}
 .badge{white-space:nowrap;font-weight:650;padding:.05em .55em;border:1.5px solid;border-radius:1em;
 font-size:.875rem}
 .pass{color:var(--pass)}.fail{color:var(--fail)}.undecided{color:var(--undecided)}
@@ -82,8 +83,9 @@ font-size:.875rem}
 .iv td,.iv th{vertical-align:middle}
 .iv tbody th{width:32%;line-height:1.3}
 .iv small{display:block}
-.iv .plot{min-width:7rem;width:38%;padding-top:0;padding-bottom:0}
-.iv .v{white-space:nowrap;text-align:right}
+.iv .plot{min-width:5.5rem;width:38%;padding-top:0;padding-bottom:0}
+.iv .v{white-space:nowrap;text-align:right;padding-left:.4rem}
+.iv thead .v{white-space:normal}
 .v b{font-weight:650}.v span{display:block;color:var(--faint);font-size:.875rem}
 .v .why{white-space:normal;min-width:9rem}
 .few th,.few b{color:var(--faint);font-weight:400}
@@ -104,6 +106,7 @@ font-size:.875rem}
 .iv .v .why{max-width:16rem}}
 @media(max-width:45.99rem){.mid{display:none}.iv tbody th{width:30%}
 .iv th,.iv td{padding-right:.6rem}
+.matrix td{min-width:2.5rem;padding:.3rem}
 body{font-size:15px}header,main,footer,nav{padding-left:1rem;padding-right:1rem}}
 """
 _PLOTS = """
@@ -141,9 +144,9 @@ details::details-content{content-visibility:visible;display:block;block-size:aut
 summary{list-style:none;color:var(--faint)}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 """
-# Shades of cells, from few to many: right ones blue, wrong ones orange. On the darker half letters
-# are those of the page's ground.
-_SHADES = 6
+# Shades of cells, from few to many, in percent of a colour on the page's ground: right ones are
+# blue, wrong ones orange. From the given one on, letters have the colour of the ground.
+SHADES, TURNED = (8, 18, 30, 42, 84, 100), 4
 
 
 def write() -> str:
@@ -158,15 +161,14 @@ def shade(share: float, *, right: bool) -> str:
     """The class of a cell with this share of the largest one; empty for none."""
     if not share > 0:
         return ""
-    return f"{'r' if right else 'w'}{min(1 + int(share * _SHADES), _SHADES)}"
+    return f"{'r' if right else 'w'}{min(int(share * len(SHADES)), len(SHADES) - 1)}"
 
 
 def _write_shades() -> str:
     rules = []
     for kind, color in (("r", "blue"), ("w", "orange")):
-        for place in range(1, _SHADES + 1):
-            part = round(8 + 80 * (place - 1) / (_SHADES - 1))
-            ink = ";color:var(--page)" if part > 52 else ""
+        for place, part in enumerate(SHADES):
+            ink = ";color:var(--page)" if place >= TURNED else ""
             rules.append(
                 f".{kind}{place}{{background:color-mix(in srgb,var(--{color}) {part}%,"
                 f"var(--page)){ink}}}"
