@@ -59,7 +59,7 @@ def choose_axis(values: Iterable[float | None], *, share: bool = False) -> Axis:
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     if share:
         span = max(high - low, 0.02)
-        low, high = (0.0 if low <= 2 * span else low), (1.0 if 1 - high <= 2 * span else high)
+        low, high = (0.0 if low <= span else low), (1.0 if 1 - high <= span / 2 else high)
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-6):
         low, high = low - 0.5 * max(abs(low), 0.02), high + 0.5 * max(abs(high), 0.02)
     raw = (high - low) / _INTERVALS

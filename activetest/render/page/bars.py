@@ -13,8 +13,8 @@ from activetest.render import _words as words
 from activetest.render.page.axes import Axis, is_shares, name_tick, of_records
 from activetest.render.page.markup import escape, scrolled
 
-# Heights in pixels.
-_ROW, _HEAD, _LARGE = 26, 18, 112
+# Heights in pixels: of a row, its axis, the large bar, and the labels over it.
+_ROW, _HEAD, _LARGE, _LABELS = 26, 18, 112, 46
 # Labels of gates over the large bar: more would cover each other.
 _MOST_LIMITS = 2
 # Letters of a label over the large bar.
@@ -106,7 +106,8 @@ def large(record: EstimateRow, limits: Sequence[Gate] = ()) -> str:
     raw = record.raw if words.real(record.raw) else None
     gates = list({gate.threshold: gate for gate in limits}.values())
     axis = of_records([record], [raw, *(gate.threshold for gate in gates)])
-    bottom = _LARGE - 24
+    height = _LARGE if gates or raw is not None else _LARGE - _LABELS
+    bottom = height - 24
     middle = bottom - 22
     parts = [_draw_ticks(axis, record, bottom)]
     if words.real(record.lower) or words.real(record.upper):
@@ -136,7 +137,7 @@ def large(record: EstimateRow, limits: Sequence[Gate] = ()) -> str:
     if gates:
         name += escape("; " + ", ".join(gate.requirement.strip() for gate in gates))
     return (
-        f'<svg role="img" aria-label="{name}" width="100%" height="{_LARGE}" font-size="13" '
+        f'<svg role="img" aria-label="{name}" width="100%" height="{height}" font-size="13" '
         f'font-family="system-ui,sans-serif" fill="currentColor">{"".join(parts)}</svg>'
     )
 

@@ -33,6 +33,8 @@ _UNQUOTED = ",:;+-_./=@!$*()"
 _HEIGHT, _TOP, _BOTTOM = 260, 14, 26
 # Ticks that fit under a plot on the narrowest screen.
 _MOST_TICKS = 5
+# Losses from here on are written as whole numbers.
+_MANY_DIGITS = 1000
 # Ways to cut the pool that are shown without opening anything.
 _OPEN = 2
 # Matrices of at most so many classes show intervals in their cells.
@@ -104,7 +106,8 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
     left = f" {table.others}: {', '.join(table.left_out)}." if table.left_out else ""
     parts.append(
         markup.paragraph(
-            f"Blue: right. Orange: mistakes. The stronger the colour, the more items.{left}", "small"
+            f"Blue: right. Orange: mistakes. The stronger the colour, the more items.{left}",
+            "small",
         )
     )
     parts.append(_list_mistakes(table))
@@ -160,7 +163,8 @@ def write_items(items: Sequence[WorstItem], loss: str | None) -> Section | None:
         if words.real(item.confidence):
             parts.append(f"confidence {item.confidence:.2f}")
         if item.loss != item.confidence:
-            parts.append(f"loss {words.short(item.loss)}")
+            large = abs(item.loss) >= _MANY_DIGITS
+            parts.append(f"loss {words.count(item.loss) if large else words.short(item.loss)}")
         text = _quote(item.text)
         written.append(
             f"<li><code>{_isolate(item.id)}</code> &#160; {' · '.join(parts)}{text}</li>"

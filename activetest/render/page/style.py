@@ -101,7 +101,7 @@ font-size:.875rem}
 .raw{stroke:var(--faint)}.rawname,.tick{fill:var(--faint)}
 .reach{fill:var(--reach);fill-opacity:1}
 .dot{stroke:var(--blue)}
-@media(min-width:46rem){.iv small{display:inline;margin-left:.6em}
+@media(min-width:46rem){.iv small{display:inline-block;white-space:nowrap;margin-left:.6em}
 .iv .v span{display:inline-block;min-width:9.5em;text-align:left;margin-left:.6em}
 .iv .v .why{max-width:16rem}}
 @media(max-width:45.99rem){.mid{display:none}.iv tbody th{width:30%}
@@ -137,7 +137,7 @@ header,main,footer{max-width:none;padding-left:0;padding-right:0}
 header{padding-top:0}
 nav,.download{display:none}
 section{padding:.9rem 0}
-figure,tr,li,.tiles,svg,.notcut{break-inside:avoid}
+figure,tr,li,.tiles,svg{break-inside:avoid}
 h2,h3,caption,thead,summary{break-after:avoid}
 .wide,pre{overflow:visible}
 details::details-content{content-visibility:visible;display:block;block-size:auto}
