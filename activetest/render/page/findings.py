@@ -135,12 +135,14 @@ def write_judge(report: Report, most: int) -> Section | None:
         for at, panel in enumerate(split_by_unit(rows))
     ]
     if judge.groups:
-        title, *_ = (table.title for table in others)
-        built = [Row(words.group(row), row, note=_count_labels(row)) for row in judge.groups[:most]]
+        title, others = others[0].title, others[1:]
+        # Where agreement is the headline, the section of groups has it.
+        shown = [row.quantity for row in report.estimates if row.group is not None]
+        groups = [row for row in judge.groups if row.quantity not in shown]
+        built = [Row(words.group(row), row, note=_count_labels(row)) for row in groups[:most]]
         reference = 0.0 if judge.gap == "bias" else None
         parts.append(interval_table(title, "group", built, reference=reference))
-        parts.append(_write_left_out(len(judge.groups) - most, "groups"))
-        others = others[1:]
+        parts.append(_write_left_out(len(groups) - most, "groups"))
     parts += [markup.table(table) for table in others]
     return markup.section("judge", "The judge against people", parts)
 
@@ -246,11 +248,11 @@ def _write_map(found: SurfaceMap, surface: SurfaceReport) -> str:
         f'<table class="matrix"><caption>{markup.escape(title)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>",
     )
-    return table + markup.paragraph(
-        f"The stronger the colour, the worse. Small: {words.percent(surface.level)} credible intervals; "
-        f"{_surface.LEGEND}.",
-        "small",
+    legend = (
+        "The stronger the colour, the worse. Small numbers: "
+        f"{words.percent(surface.level)} credible intervals; {_surface.LEGEND}."
     )
+    return table + markup.paragraph(legend, "small")
 
 
 def _flatten(found: _tables.Table | _tables.Matrix) -> _tables.Table:
