@@ -99,8 +99,7 @@ def write_answer(report: Report, most: int) -> Section | None:
     answer = report.assessment
     if answer is None:
         return None
-    parts = [markup.paragraph(_assessment.sentence(answer))]
-    parts.append(_write_ranking(answer, report.estimates, most))
+    parts = [_write_ranking(answer, report.estimates, most)]
     for found in _assessment.tables(answer, report.estimates, verbose=True)[1:]:
         parts.append(markup.table(_flatten(found)))
     if answer.reliability is not None and _extent.has_diagram(answer, verbose=False):
@@ -152,7 +151,7 @@ def write_surface(report: Report) -> Section | None:
     surface = report.surface
     if surface is None:
         return None
-    parts = [markup.paragraph(_surface.sentence(surface)), markup.facts(_surface.facts(surface))]
+    parts = [markup.facts(_surface.facts(surface))]
     parts += [markup.table(table) for table in _surface.tables(surface, verbose=False)]
     parts += [_write_map(found, surface) for found in surface.maps]
     return markup.section("surface", "Combinations of attributes", parts)

@@ -96,7 +96,7 @@ def write_table(
 ) -> str:
     """A table of texts, whose first column names the rows."""
     right = [
-        heading not in left and all(_NUMBER.fullmatch(row[at]) for row in rows)
+        at > 0 and heading not in left and all(_NUMBER.fullmatch(row[at]) for row in rows)
         for at, heading in enumerate(headings)
     ]
 

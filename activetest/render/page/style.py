@@ -128,7 +128,8 @@ min-width:3.4rem}
 .items li:first-child{border:0}
 .items blockquote{margin:.3rem 0 0;padding:.1rem 0 .1rem .8rem;border-left:3px solid var(--line);
 white-space:pre-wrap}
-footer{padding-top:1rem;padding-bottom:2.5rem;border-top:1px solid var(--line)}
+footer{padding-bottom:2.5rem}
+footer p{max-width:none;padding-top:1rem;border-top:1px solid var(--line)}
 """
 _PAPER = """
 @page{margin:16mm 14mm}
@@ -146,7 +147,7 @@ summary{list-style:none;color:var(--faint)}
 """
 # Shades of cells, from few to many, in percent of a colour on the page's ground: right ones are
 # blue, wrong ones orange. From the given one on, letters have the colour of the ground.
-SHADES, TURNED = (8, 18, 30, 42, 84, 100), 4
+SHADES, TURNED = (8, 18, 30, 42, 88, 100), 4
 
 
 def write() -> str:
