@@ -9,8 +9,7 @@ _BUG = 70
 
 def run() -> None:
     """Run the command line; an interrupt ends the program quietly, also while it still starts."""
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until commands can be interrupted tidily: nothing is there yet that has to be tidied up.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -21,7 +20,6 @@ def run() -> None:
 
         traceback.print_exc()
         sys.exit(_BUG)
-    signal.signal(signal.SIGINT, handler)
     run_command()
 
 

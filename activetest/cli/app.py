@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typer import Option
 from activetest import __version__
 from activetest.cli import formatter, streams
 from activetest.cli.exit_codes import BUG, ExitCode
+from activetest.cli.interrupts import Interrupts, is_interrupted
 from activetest.errors import ActivetestError, CacheRebuilt, LargeCache, explain_refusal
 
 # One thread per worker of our own, whatever the user says: with several, sums would depend on how
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for notice in _NOTICES:
                 warnings.simplefilter("always", notice)
             warnings.showwarning = _show_warning
-            code = app(args=arguments, prog_name="activetest", standalone_mode=False)
+            code = _run_command(arguments)
     except ActivetestError as error:
         from activetest.cli.spelling import to_commands
 
@@ -84,6 +84,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Only a command itself says that a gate failed: no library that it calls.
         raise RuntimeError(f"a command ended with {code!r}")
     return int(code or 0)
+
+
+def _run_command(arguments: Sequence[str] | None) -> object:
+    """What the command returns."""
+    try:
+        return app(args=arguments, prog_name="activetest", standalone_mode=False)
+    except Exception as error:
+        if is_interrupted():
+            # A library took the interrupt for a problem of its own.
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _explain_system(error: OSError) -> tuple[str, str] | None:
@@ -122,20 +133,27 @@ def _show_warning(
 
 def run() -> None:
     """The program `activetest`. An exception that nobody foresaw is no verdict: see BUG."""
+    stop = Interrupts()
     try:
+        stop.install()
         streams.replace_closed()
         streams.use_utf8()
         code = main()
+        stop.close()
     except BaseException as error:
-        if not _is_interrupt(error):
+        stop.close()
+        interrupted = stop.number is not None or _is_interrupt(error)
+        if not interrupted:
             # Whatever goes wrong while it is printed, too.
             with suppress(BaseException):
                 _report_bug()
-            sys.exit(BUG)
-        # Dying of the signal tells the shell what happened; an exit code would mean something else.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGINT)
+            code = BUG
     else:
+        interrupted = False
+    if interrupted:
+        stop.end()
+    else:
+        stop.restore()
         sys.exit(code)
 
 

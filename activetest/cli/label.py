@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from activetest.cli import options, streams
+from activetest.cli import interrupts, options, streams
 from activetest.cli.spelling import to_commands
 from activetest.errors import ChoiceError, LabelError
 
@@ -83,7 +83,7 @@ def label_items(
         else:
             _read_lines(session)
     except KeyboardInterrupt:
-        streams.say(_summarise(session))
+        interrupts.explain(_summarise(session))
         raise
     streams.write_lines(_summarise(session))
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from activetest.cli import options, progress_line, streams
+from activetest.cli import interrupts, options, progress_line, streams
 from activetest.nouns.choices import Interval, Section
 
 EXAMPLES = (
@@ -157,7 +157,7 @@ def simulate(
     except KeyboardInterrupt:
         if save and finished:
             runs_are = "run is" if finished == 1 else "runs are"
-            streams.say(
+            interrupts.explain(
                 f"stopped: {finished:,} {runs_are} kept in {save}; the same command goes on"
             )
         raise

@@ -4,7 +4,7 @@ The draws and numbers come from the same code as those of `next` and `report`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import product
 from os import PathLike
@@ -361,8 +361,9 @@ def _outcomes(
     left = [task for task in tasks if task not in done]
     progress(len(done), len(tasks))
     counted = step("simulating", len(tasks), unit="runs", done=len(done))
-    with saved or nullcontext(), counted as runs:
-        for task, found in run_tasks(_prepare, scene, _play, left, min(workers, len(left) or 1)):
+    outcomes = run_tasks(_prepare, scene, _play, left, min(workers, len(left) or 1))
+    with saved or nullcontext(), counted as runs, closing(outcomes):
+        for task, found in outcomes:
             done[task] = found
             if saved:
                 saved.add(task, found)

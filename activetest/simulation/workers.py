@@ -3,12 +3,12 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import connection, get_context, parent_process
-from threading import Thread
+from multiprocessing import active_children, connection, get_context, parent_process
+from threading import Thread, current_thread, main_thread
 from types import ModuleType
 from typing import Any
 
@@ -22,13 +22,13 @@ def run_tasks(
     play: Callable[[Any, Any], Any],
     tasks: Iterable[Any],
     workers: int,
-) -> Iterator[tuple[Any, Any]]:
+) -> Generator[tuple[Any, Any], None, None]:
     """(task, play(prepare(*inputs), task)) for every task, in the order of completion.
 
     prepare runs once per worker. A single worker is this process itself; several are separate
     processes, for which prepare and play must be functions of a module. The first exception of a
-    task is raised, and tasks that have not started are dropped. Raises ActivetestError when a
-    worker dies.
+    task is raised, and tasks that have not started are dropped. An interrupt ends the workers at
+    once, and so does closing the generator. Raises ActivetestError when a worker dies.
     """
     if workers == 1:
         prepared = prepare(*inputs)
@@ -40,8 +40,9 @@ def run_tasks(
     for number in range(workers):
         numbers.put(number)
     pool = ProcessPoolExecutor(workers, context, _start_worker, (prepare, inputs, play, numbers))
+    others = active_children()
     try:
-        with _hidden_main():
+        with _hidden_main(), _holding_interrupts():
             pending = {pool.submit(_run_task, task): task for task in tasks}
         for future in as_completed(tuple(pending)):
             yield pending.pop(future), future.result()
@@ -50,6 +51,11 @@ def run_tasks(
             "a worker died, perhaps for want of memory",
             "take fewer of them: `workers=1`; with `save=path` nothing is lost",
         ) from error
+    except (KeyboardInterrupt, GeneratorExit):
+        for process in active_children():
+            if process not in others:
+                process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -68,6 +74,37 @@ def _hidden_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
+@contextmanager
+def _holding_interrupts() -> Iterator[None]:
+    """Interrupts wait until the block ends; processes that start meanwhile get none, ever.
+
+    The terminal would send one to each, and one that still imports would print a traceback.
+    """
+    if current_thread() is not main_thread():
+        # Here, nobody hears of interrupts.
+        yield
+        return
+    arrived: list[int] = []
+    numbers = signal.SIGINT, signal.SIGTERM
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in handlers.items():
+        if callable(handler):
+            signal.signal(number, lambda number, frame: arrived.append(number))
+    # Processes inherit what is blocked.
+    blocks = hasattr(signal, "pthread_sigmask")
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, numbers[:1]) if blocks else ()
+    try:
+        yield
+    finally:
+        if blocks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        if arrived:
+            signal.raise_signal(arrived[0])
+
+
 _context: tuple[Any, ...] = ()
 
 
@@ -82,8 +119,8 @@ def _start_worker(
     if hasattr(os, "sched_setaffinity"):
         processors = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {processors[numbers.get() % len(processors)]})
-    # The parent receives an interrupt too, and reports it.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # The parent receives an interrupt too, and ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     _context = prepare(*inputs), play
 

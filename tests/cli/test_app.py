@@ -16,6 +16,7 @@ from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests.cli.programs import COMMANDS, ROOT, program
+from tests.cli.test_interrupts import SENTENCE
 
 
 def test_the_loop_from_a_pool_to_the_next_round(folder, write_pool, capsys):
@@ -279,7 +280,7 @@ def test_an_interrupt_ends_the_program_by_the_signal(error):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGINT
-    assert done.stderr == ""
+    assert done.stderr == SENTENCE
 
 
 def test_every_command_that_uses_a_study_takes_its_folder(folder, write_pool, capsys):

@@ -55,12 +55,12 @@ class Forked:
             waiting.register(self._answers, selectors.EVENT_READ)
             return True if waiting.select(0) else None
 
-    def kill(self) -> None:
-        """Kill it, unless it has ended."""
+    def send(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
         if self.poll() is None:
             # It may end just now.
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self._pid, number)
 
     def communicate(self) -> tuple[int, str, str]:
         """Exit code, below zero for a signal, output and messages, once it has ended."""
@@ -70,6 +70,8 @@ class Forked:
 def serve() -> None:
     """Fork a process for each line of standard input, and tell its number and how it ended."""
     _import_everything()
+    # As it is before the program handles it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     for line in sys.stdin:
         request = json.loads(line)
         readers, writers = zip(os.pipe(), os.pipe(), strict=True)

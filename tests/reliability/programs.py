@@ -1,6 +1,7 @@
 """Real processes of the program, what their study then holds, and what they left behind."""
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import chdir
@@ -21,13 +22,21 @@ class Started:
         environment.pop("ACTIVETEST_STUDY", None)
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         command = [sys.executable, "-m", "activetest", *words]
-        self._process = subprocess.Popen(command, cwd=folder, env=environment, **pipes)
-        self.poll, self.kill = self._process.poll, self._process.kill
+        self._process = subprocess.Popen(
+            command, cwd=folder, env=environment, **pipes,
+            preexec_fn=_hear_interrupts,  # noqa: PLW1509 no threads
+        )  # fmt: skip
+        self.poll, self.send = self._process.poll, self._process.send_signal
 
     def communicate(self) -> tuple[int, str, str]:
         """Exit code, below zero for a signal, output and messages, once it has ended."""
         texts = self._process.communicate()
         return self._process.returncode, *texts
+
+
+def _hear_interrupts() -> None:
+    """Jobs in the background ignore them, and their children do."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_here(folder: Path, *words: str) -> int:

@@ -9,8 +9,9 @@ import contextlib
 import hashlib
 import os
 import random
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,16 +28,25 @@ from tests.reliability.programs import (
 # Seconds that each kind of command took when it was not killed, and before that is known.
 _TAKES: dict[str, float] = {}
 _USUAL = 0.3
-# What a process that is killed tells who waits for it.
-KILLED = -9
+# How a process ends that was killed, or interrupted.
+KILL = (signal.SIGKILL,)
+INTERRUPTS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM)
+# All that an interrupted command says.
+_SENTENCE = "interrupted: nothing is half done; the same command can be run again\n"
 
 
 def run_and_kill(
-    start: Callable, folder: Path, kind: str, words: list[str], chance: random.Random
-) -> tuple[int, str, str]:
-    """Exit code and texts of a process that is killed at some moment, unless it was faster.
+    start: Callable,
+    folder: Path,
+    kind: str,
+    words: list[str],
+    chance: random.Random,
+    sent: Sequence[int] = KILL,
+) -> tuple[bool, int, str, str]:
+    """Whether a process that gets one of these signals at some moment died of it, and its end.
 
-    Half of the processes are killed when they write, the others at any time.
+    Half of the processes get it when they write, the others at any time; some get it twice. One
+    that is interrupted tidies up and says a line.
     """
     begin = time.monotonic()
     limit = begin + chance.uniform(0, 1.1) * _TAKES.get(kind, _USUAL)
@@ -48,11 +58,17 @@ def run_and_kill(
         limit = time.monotonic() + chance.choice([0, 0.001, 0.004, 0.02]) * chance.random()
     while process.poll() is None and time.monotonic() < limit:
         time.sleep(0.0002)
-    process.kill()
-    ended = process.communicate()
-    if ended[0] != KILLED:
+    number = chance.choice(sent)
+    for _ in range(chance.choice([1, 1, 2])):
+        process.send(number)
+    code, out, err = process.communicate()
+    died = code == -number
+    if not died:
         _TAKES[kind] = time.monotonic() - begin
-    return ended
+    elif number != signal.SIGKILL:
+        assert err in ("", _SENTENCE), err
+        assert find_leftovers(folder) == []
+    return died, code, out, err
 
 
 def _list_files(folder: Path) -> list[tuple[str, int]]:
@@ -117,7 +133,9 @@ def begin_pair(tmp_path: Path, surrogate: str) -> tuple[Path, Path]:
     return folders
 
 
-def kill_commands(start: Callable, pair: tuple[Path, Path], kills: int, seed: int) -> int:
+def kill_commands(
+    start: Callable, pair: tuple[Path, Path], kills: int, seed: int, sent: Sequence[int] = KILL
+) -> int:
     """Give commands until so many were killed, and compare; the number of those killed."""
     folder, undisturbed = pair
     chance = random.Random(seed)
@@ -130,12 +148,12 @@ def kill_commands(start: Callable, pair: tuple[Path, Path], kills: int, seed: in
             write_labels(each, before[0], number)
         assert run_here(undisturbed, *words) == 0
         after = take_snapshot(undisturbed)
-        code, out, err = run_and_kill(start, folder, kind, words, chance)
+        died, code, out, err = run_and_kill(start, folder, kind, words, chance, sent)
         left = take_snapshot(folder)
-        assert code in (0, KILLED), err
-        killed += code == KILLED
+        assert died or code == 0, err
+        killed += died
         assert left in (before, after), f"half of {words} happened"
-        assert code == KILLED or left == after, f"{words} was done, and is not there"
+        assert died or left == after, f"{words} was done, and is not there"
         if kind.startswith("next"):
             drawn = {draw.id for draw in left[0].draws}
             shown = out.splitlines(keepends=True)[1:]
@@ -178,7 +196,9 @@ def test_many_kills_lose_nothing(tmp_path, forks, seed, count_trials, capsys):
     compare_reports(pair, capsys)
 
 
-def kill_inits(start: Callable, folder: Path, kills: int, seed: int) -> int:
+def kill_inits(
+    start: Callable, folder: Path, kills: int, seed: int, sent: Sequence[int] = KILL
+) -> int:
     """Begin studies of a CSV file until so many were killed; the number of those killed."""
     chance = random.Random(seed)
     pool = folder / "pool.csv"
@@ -199,12 +219,12 @@ def kill_inits(start: Callable, folder: Path, kills: int, seed: int) -> int:
             begun = take_snapshot(undisturbed)
             assert run_here(undisturbed, "next", "--n", "3") == 0
             drawn = take_snapshot(undisturbed)
-        code, _, err = run_and_kill(start, work, "init", words, chance)
-        assert code in (0, KILLED), err
-        killed += code == KILLED
+        died, code, _, err = run_and_kill(start, work, "init", words, chance, sent)
+        assert died or code == 0, err
+        killed += died
         left = take_snapshot(work)
         assert left in ((), begun)
-        assert code == KILLED or left
+        assert died or left
         assert run_here(work, *words) == 0
         assert take_snapshot(work) == begun
         assert run_here(work, "next", "--n", "3") == 0
@@ -222,3 +242,33 @@ def test_a_killed_init_is_repeated(tmp_path, forks, count_trials):
 def test_many_killed_inits_are_repeated(tmp_path, forks, seed, count_trials):
     starting = Started if seed == 4 else forks.start
     count_trials("kills of init", kill_inits(starting, tmp_path, 20, seed=seed))
+
+
+def test_interrupts_leave_everything_as_it_was(tmp_path, forks, count_trials, capsys):
+    pair = begin_pair(tmp_path, "agreement")
+    interrupted = kill_commands(forks.start, pair, 4, 0, INTERRUPTS)
+    count_trials("interrupts of commands", interrupted)
+    compare_reports(pair, capsys)
+
+
+def test_an_interrupted_init_leaves_nothing(tmp_path, forks, count_trials):
+    interrupted = kill_inits(forks.start, tmp_path, 3, 0, INTERRUPTS)
+    count_trials("interrupts of init", interrupted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_many_interrupts_leave_everything_as_it_was(tmp_path, forks, seed, count_trials, capsys):
+    pair = begin_pair(tmp_path, "agreement" if seed % 4 else "linear")
+    starting = Started if seed % 3 == 0 else forks.start
+    interrupted = kill_commands(starting, pair, 30, seed, INTERRUPTS)
+    count_trials("interrupts of commands", interrupted)
+    compare_reports(pair, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_many_interrupted_inits_leave_nothing(tmp_path, forks, seed, count_trials):
+    starting = Started if seed == 4 else forks.start
+    interrupted = kill_inits(starting, tmp_path, 20, seed, INTERRUPTS)
+    count_trials("interrupts of init", interrupted)
