@@ -63,9 +63,10 @@ def read_details(study: at.Study, **settings: Any) -> ReportDetails:
         ({}, {}),
         ({"metric": "recall[cat]", "groups": "place"}, {}),
         ({"interval": "anytime"}, {}),
-        ({"refit": "doubling"}, {}),
         ({"metric": "auroc[cat]"}, {}),
-        ({}, {"population": True}),
+        pytest.param({"refit": "doubling"}, {}, marks=pytest.mark.slow),
+        pytest.param({}, {"population": True}, marks=pytest.mark.slow),
+        pytest.param({"surrogate": "linear"}, {}, marks=pytest.mark.slow),
     ],
 )
 def test_the_history_is_what_reports_said_then(folder, settings, reported):
@@ -101,10 +102,10 @@ def test_rounds_without_an_answer_are_no_points_and_missing_answers_are_no_hindr
 
 
 def test_at_most_twenty_rounds_are_shown_evenly_and_the_last_one_always(folder):
-    study = answer(begin(folder, acquisition="uniform"), *[1] * 25)
+    study = answer(begin(folder, acquisition="uniform"), *[1] * 22)
     shown = [each.round for each in read_details(study).history]
     assert len(shown) == 20
-    assert (shown[0], shown[-1]) == (1, 25)
+    assert (shown[0], shown[-1]) == (1, 22)
     assert set(np.diff(shown)) == {1, 2}
 
 
@@ -405,9 +406,14 @@ def test_the_provenance_names_versions_times_and_the_chain(folder):
         {},
         {"metric": ["recall[cat]", "f1[dog]"], "floor": 0.5, "groups": ["place", "predicted"]},
         {"interval": "anytime", "level": 0.9, "budget": 100, "annotators": "dawid-skene"},
-        {"question": "identify", "groups": "predicted", "worst": 2},
+        pytest.param(
+            {"question": "identify", "groups": "predicted", "worst": 2}, marks=pytest.mark.slow
+        ),
         {"question": "compare", "groups": "place", "compare": ["barn", "tree"], "rope": 0.1},
-        {"question": "estimate", "groups": "predicted", "metric": "confusion"},
+        pytest.param(
+            {"question": "estimate", "groups": "predicted", "metric": "confusion"},
+            marks=pytest.mark.slow,
+        ),
         {"question": "surface", "attributes": ["place", "predicted"], "surface": "beta"},
         {"selection": "top", "acquisition": "entropy", "surrogate": "model"},
     ],
@@ -477,7 +483,9 @@ def test_a_log_that_was_imported_says_so(folder):
     assert [each.round for each in found.history] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "version", [1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3)), 4]
+)
 def test_studies_of_earlier_versions_have_details(folder, version):
     study = answer(begin(folder, groups="place"), 12, 12)
     before = read_details(study)
@@ -543,8 +551,8 @@ def test_a_study_without_labels_has_what_exists(folder):
         {"question": "identify", "groups": "place"},
         {"question": "compare", "groups": "place", "compare": ["barn", "tree"]},
         {"question": "surface", "attributes": ["place", "predicted"], "surface": "beta"},
-        {"weight": "x2", "metric": "ece"},
-        {"surrogate": "linear"},
+        pytest.param({"weight": "x2", "metric": "ece"}, marks=pytest.mark.slow),
+        pytest.param({"surrogate": "linear"}, marks=pytest.mark.slow),
     ],
 )
 def test_every_kind_of_study_has_details(folder, settings):
