@@ -150,13 +150,13 @@ def _read_texts(study: StoredStudy, ids: Sequence[str]) -> dict[str, str]:
     """{id: what its columns of text say, shortened}; empty for a pool without text."""
     ids = list(dict.fromkeys(ids))
     groups = parse_schema(study.pool).group_columns
-    columns = [name for name in find_columns(study) if name not in groups] if ids else []
-    if not columns:
-        return {}
     try:
+        columns = [name for name in find_columns(study) if name not in groups] if ids else []
+        if not columns:
+            return {}
         shown = study.open_pool().show(find_items(ids, study.cache(auxiliary=False)), columns)
     except PoolError:
-        # A column whose values Python does not have.
+        # The pool is not at hand, or a column has values that Python does not have.
         return {}
     texts = {}
     for at, id in enumerate(ids):
