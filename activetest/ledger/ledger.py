@@ -310,6 +310,11 @@ class Ledger:
         file = write_arrays(arrays, self._arrays_folder) if arrays else None
         return _PreparedRound(round.number, fit_round, round.fit_labels, file, packed, drawn)
 
+    def first_source(self) -> str | None:
+        """The name of the first file of labels; None without any."""
+        files = self._read().files
+        return files[0].source if files else None
+
     def last_file(self) -> tuple[str, tuple[Answer, ...]] | None:
         """The source and the answers of the last file that still counts; None without any."""
         contents = self._read()

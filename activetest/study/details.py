@@ -251,7 +251,19 @@ def _list_commands(
         # A file, on the command line.
         given["costs"] = _Name("costs")
     imported = [each for each in log.history if each.imported]
-    words = [pool, *["draws"] * bool(imported), *(f"{name}={given[name]!r}" for name in given)]
+    words = [pool]
+    if imported:
+        first, source = imported[0], study.ledger.first_source()
+        words.append(repr(source) if source else "draws")
+        if first.choices["acquisition"] == "uniform":
+            given["design"] = "uniform"
+        elif first.choices["floor"]:
+            given["draws_floor"] = first.choices["floor"]
+        if first.drawn_from is not None:
+            classes = parse_schema(study.pool).classes
+            given["drawn_from"] = [classes[code] for code in first.drawn_from]
+        files -= bool(source)
+    words += [f"{name}={value!r}" for name, value in given.items()]
     yield f"Study.{'from_draws' if imported else 'create'}({', '.join(words)})"
     sizes = [len(each.rows) for each in log.history if not each.imported]
     runs = [(size, len(list(each))) for size, each in groupby(sizes)]

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from activetest import progress
+from activetest import __version__, progress
 from activetest.cache.cache import Cache
 from activetest.errors import ChoiceError, LabelError
 from activetest.estimation.repredict import repredict
@@ -548,6 +548,7 @@ def _fit_rounds(
                 fit_round=fitted,
                 fit_labels=labels,
                 drawn_from=None if chosen else codes,
+                version=__version__,
                 imported=True,
             )
         )

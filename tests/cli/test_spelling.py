@@ -58,6 +58,7 @@ COMMANDS = {name: formatter.load_command(name) for name in formatter.COMMANDS}
         ("Study.create(pool, folder)", "activetest init POOL --study DIR"),
         ('Study.create("my pool.csv", seed=1)', "activetest init 'my pool.csv' --seed 1"),
         ("Study.create(pool, ...)", "activetest init POOL ..."),
+        ('Study.from_draws(pool, "log.csv")', "activetest import --pool POOL log.csv"),
         ("Study.check(pool)", "activetest init POOL --dry-run"),
         ("at.Study.create(pool)", "activetest init POOL"),
         ("Study.open(folder)", "--study DIR"),

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cli.app import main
+from activetest.cli.spelling import to_commands
 from activetest.errors import ActivetestError, ChoiceError, LabelConflict, LabelError, StudyError
 from activetest.ledger.ledger import Ledger
 from activetest.nouns.log import DECLINED, LABELLED, PENDING
@@ -340,6 +341,21 @@ def test_the_study_goes_on_with_draws_of_its_own(pool, truth):
     study.ingest({id: truth[id] for id in study.next(8).ids})
     whole = study.report(metrics=["error"]).estimates[0]
     assert (whole.estimate, whole.method) == (pytest.approx(14 / SIZE), "exact")
+
+
+def test_a_page_says_where_the_draws_came_from(pool, truth, folder):
+    write_log(folder / "draws.csv", draw(pool, truth))
+    study = Study.from_draws("pool.parquet", "draws.csv", "study", draws_floor=0.2, seed=1)
+    study.ingest({id: truth[id] for id in study.next(5).ids})
+    found = study.report(details=True).details.provenance
+    assert found.commands == (
+        "Study.from_draws('pool.parquet', 'draws.csv', seed=1, draws_floor=0.2)",
+        "study.next(5)",
+        "study.ingest(labels)",
+    )
+    assert found.versions[0] == "another program" and len(found.versions) == 2
+    line = to_commands(f"`{found.commands[0]}`")
+    assert line == "activetest import --pool pool.parquet draws.csv --seed 1 --draws-floor 0.2"
 
 
 def test_what_the_log_did_not_foresee_can_be_reported(pool, truth):
