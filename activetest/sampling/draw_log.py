@@ -25,6 +25,8 @@ LOG_FIELDS = (*FIELDS, ROUND, PROBABILITY)
 # How a probability is written: no other spelling of a number that Python reads.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MOST_ROUNDS = 2**31
+# Squares of inverses of smaller ones are no numbers.
+_SMALLEST = 1e-100
 _EXPECTED = (
     "a log has the columns id, probability, label and round; name those that are called otherwise: "
     "`columns={'probability': 'q'}`"
@@ -150,16 +152,17 @@ def _parse(cells: Mapping[str, Any], place: str, name: str) -> LoggedLabel:
 
 
 def _parse_probability(value: Any, where: str) -> float | None:
-    """A number above 0 and at most 1; None for nothing. Raises LabelError."""
+    """A number from _SMALLEST to 1; None for nothing. Raises LabelError."""
     text = _write_number(value, where, PROBABILITY)
     if not text:
         return None
     number = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
     # A sum over all items may be off by a few digits.
-    if not 0 < number <= 1 + 1e-9:
+    if not _SMALLEST <= number <= 1 + 1e-9:
         raise LabelError(
             f"{where}: the probability is {text[:40]!r}",
-            "it is a number above 0 and at most 1, with a point for decimals",
+            "it is a number above 0 and at most 1, with a point for decimals"
+            + (f"; the smallest that can be used is {_SMALLEST:g}" if number > 0 else ""),
         )
     return min(number, 1.0)
 

@@ -444,6 +444,42 @@ def test_a_log_that_cannot_be_is_refused_and_leaves_nothing(
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": "item-1", "label": "cat", "probability": NaN}',
+        '{"id": "item-1", "label": "cat", "probability": Infinity}',
+        '{"id": "item-1", "label": "cat", "probability": 1e999}',
+        '{"id": "item-1", "label": "cat", "probability": 123456789012345678901234567890}',
+        '{"id": "item-1", "label": "cat", "probability": true}',
+        '{"id": "item-1", "label": "cat", "probability": [0.1]}',
+        '{"id": "item-1", "label": "cat", "probability": {"q": 0.1}}',
+        '{"id": "item-1", "label": ["cat"], "probability": 0.1}',
+        '{"id": "item-1", "label": "cat", "probability": 0.1, "round": 1e308}',
+        '{"id": "item-1", "label": "cat", "probability": 0.1, "round": true}',
+        '{"id": ["item-1"], "label": "cat", "probability": 0.1}',
+        '{"id": "item-1", "label": "cat", "probability": 0.1, "status": 5}',
+        '{"id": "\\ud800", "label": "cat", "probability": 0.1}',
+        "[" * 5000,
+    ],
+)
+def test_lines_of_json_that_cannot_be_are_refused(pool_file, folder, capsys, line):
+    (folder / "log.jsonl").write_text(f"{line}\n")
+    before = sorted(path.name for path in folder.iterdir())
+    assert main(["import", "log.jsonl", "--pool", "pool.parquet", "--seed", "1"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, -0.0, 2.0, 1e308, 1e-101])
+def test_numbers_of_a_frame_that_are_no_probabilities_are_refused(pool_file, folder, value):
+    frame = pd.DataFrame({"id": ["item-1", "item-2"], "label": ["cat", "dog"]})
+    for draws in (frame.assign(probability=value), frame.assign(probability=[value, 0.1])):
+        with pytest.raises(LabelError, match="probabilit"):
+            Study.from_draws("pool.parquet", draws, "study")
+    assert not (folder / "study").exists()
+
+
 def test_two_columns_of_one_name_are_refused(pool, truth, folder, capsys):
     (folder / "log.csv").write_text("id,label,probability,probability\nitem-1,cat,0.1,0.2\n")
     assert main(["import", "log.csv", "--pool", "pool.parquet"]) == 2
