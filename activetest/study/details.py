@@ -254,7 +254,8 @@ def _list_commands(
     words = [pool]
     if imported:
         first, source = imported[0], study.ledger.first_source()
-        words.append(repr(source) if source else "draws")
+        # Rows and frames are values of a program.
+        words.append(repr(source) if source and source not in ("the rows", "the frame") else "draws")
         if first.choices["acquisition"] == "uniform":
             given["design"] = "uniform"
         elif first.choices["floor"]:
@@ -262,6 +263,7 @@ def _list_commands(
         if first.drawn_from is not None:
             classes = parse_schema(study.pool).classes
             given["drawn_from"] = [classes[code] for code in first.drawn_from]
+        # The answers of the log are a file.
         files -= bool(source)
     words += [f"{name}={value!r}" for name, value in given.items()]
     yield f"Study.{'from_draws' if imported else 'create'}({', '.join(words)})"
@@ -271,8 +273,6 @@ def _list_commands(
         yield f"study.next(n){_write_times(len(sizes))}"
     else:
         yield from (f"study.next({size}){_write_times(times)}" for size, times in runs)
-    # The answers of an imported log are a file.
-    files -= bool(imported)
     if files > 0:
         yield f"study.ingest(labels){_write_times(files)}"
 
