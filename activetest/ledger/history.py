@@ -1,6 +1,7 @@
 """The log of a ledger, for people and auditors: every draw and every answer ever given, as rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from activetest.ledger.contents import StoredAnswer, StoredFile
@@ -22,6 +23,8 @@ class LoggedRow(NamedTuple):
     source         the file of the answer
     superseded     "replaced" or "taken back", of an answer that does not count any more
     former_label, former_status   of such an answer
+    known_to       of an item that was never drawn: the first round that knew its label; None where
+                   none did
     """
 
     id: str
@@ -35,6 +38,7 @@ class LoggedRow(NamedTuple):
     superseded: str
     former_label: str
     former_status: str
+    known_to: int | None = None
 
 
 class LoggedDraw(NamedTuple):
@@ -47,9 +51,14 @@ class LoggedDraw(NamedTuple):
 
 
 def list_rows(
-    draws: Iterable[LoggedDraw], files: Iterable[StoredFile], answers: Iterable[StoredAnswer]
+    draws: Iterable[LoggedDraw],
+    files: Iterable[StoredFile],
+    answers: Iterable[StoredAnswer],
+    supplied: Mapping[str, int | None] = MappingProxyType({}),
 ) -> list[LoggedRow]:
     """Every draw with its answers, in the order drawn; then the answers about other items.
+
+    supplied  {id: first round that knew it, None when none did} of items that were never drawn
 
     An answer whose file is not among the files counts, as of a file that has no name.
     """
@@ -66,8 +75,9 @@ def list_rows(
         rows += [_write_row(each, draw, by_number, last) for each in found]
         if not found:
             rows.append(LoggedRow(*draw[:3], "", "", "", draw.time, "", "", "", ""))
-    for found in given.values():
-        rows += [_write_row(each, None, by_number, last) for each in found]
+    for id, found in given.items():
+        first = supplied.get(id)
+        rows += [_write_row(each, None, by_number, last)._replace(known_to=first) for each in found]
     return rows
 
 

@@ -9,11 +9,12 @@ agree with the chain.
 
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from activetest.errors import StorageError, StudyError
@@ -279,8 +280,11 @@ class Ledger:
         answers: Sequence[Answer],
         *,
         source: str,
+        before: Mapping[int, Sequence[Answer]] = MappingProxyType({}),
     ) -> None:
         """Record rounds with the ids of their draws, and then answers about them: all or nothing.
+
+        before  {number: answers that this round is the first to know}
 
         Raises LedgerMoved where anything was written before.
         """
@@ -292,13 +296,21 @@ class Ledger:
             contents = self._read_open(db)
             if contents.meta.revision:
                 raise LedgerMoved
-            head, first, revision = contents.head, 1, 0
-            for each, (_, drawn) in zip(prepared, rounds, strict=True):
+            head, first, revision, file, answer = contents.head, 1, 0, 1, 1
+            for each, (round, drawn) in zip(prepared, rounds, strict=True):
+                if known := before.get(round.number):
+                    revision += 1
+                    head = _insert_file(
+                        db, head, known, source, number=file, first=answer, revision=revision
+                    )
+                    file, answer = file + 1, answer + len(known)
                 head = each.insert(db, head, drawn, revision=revision, first=first)
                 first, revision = first + len(drawn), revision + 1
             if answers:
                 revision += 1
-                _insert_file(db, head, answers, source, number=1, first=1, revision=revision)
+                _insert_file(
+                    db, head, answers, source, number=file, first=answer, revision=revision
+                )
             db.execute("UPDATE meta SET revision = ?", (revision,))
             self._seen = None
 
@@ -386,7 +398,8 @@ class Ledger:
         draws = [
             LoggedDraw(each.id, each.round, each.prob, times[each.round]) for each in contents.draws
         ]
-        return list_rows(draws, contents.files, contents.answers)
+        supplied = _find_supplied(contents)
+        return list_rows(draws, contents.files, contents.answers, supplied)
 
     def list_times(self) -> "Times":
         """When it was created, when rounds were drawn, and when files that count came."""
@@ -498,8 +511,8 @@ def _insert_file(
     number: int,
     first: int,
     revision: int,
-) -> None:
-    """Store a file of answers, from the number `first` on, and its entry after `head`."""
+) -> bytes:
+    """Store a file of answers, from the number `first` on; the hash of its entry after `head`."""
     # The name of a file may be anything, and texts of SQLite are UTF-8.
     source = source.encode("utf-8", "backslashreplace").decode()
     file = StoredFile(number, source, _now(), revision, None)
@@ -508,7 +521,7 @@ def _insert_file(
         StoredAnswer(place, number, *answer) for place, answer in enumerate(answers, start=first)
     ]
     db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
-    entries.append_file(db, head, file, rows)
+    return entries.append_file(db, head, file, rows)
 
 
 def _find_known(contents: Contents) -> Record:

@@ -20,8 +20,11 @@ from activetest.nouns.log import PENDING
 from activetest.nouns.name_lists import shorten_list
 
 # What a row of a log has besides an answer. Answers that are superseded do not count any more.
-ROUND, PROBABILITY, SUPERSEDED = "round", "probability", "superseded"
+# Items that were never drawn may say which round was the first that knew their labels.
+ROUND, PROBABILITY, SUPERSEDED, KNOWN_TO = "round", "probability", "superseded", "known_to"
 LOG_FIELDS = (*FIELDS, ROUND, PROBABILITY)
+# Looked for under their own names.
+_FURTHER = dict.fromkeys((ROUND, PROBABILITY, SUPERSEDED, KNOWN_TO), "")
 # How a probability is written: no other spelling of a number that Python reads.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MOST_ROUNDS = 2**31
@@ -40,12 +43,15 @@ class LoggedLabel(NamedTuple):
     round        number of the round that drew the item; None where the log has none
     probability  of the draw; None where the log has none
     superseded   whether the answer does not count any more
+    known_to     first round that knew the label of an item that was not drawn; math.inf where none
+                 did, and None where the log does not say
     """
 
     label: Label
     round: int | None
     probability: float | None
     superseded: bool = False
+    known_to: float | None = None
 
 
 def read_draw_log(
@@ -62,7 +68,7 @@ def read_draw_log(
 
     Raises LabelError, naming the row, for anything else, and for what is no probability or round.
     """
-    name, rows = _open_log(draws, {ROUND: "", PROBABILITY: "", SUPERSEDED: "", **columns}, stdin)
+    name, rows = _open_log(draws, {**_FURTHER, **columns}, stdin)
     found = [_parse(cells, place, name) for place, cells in rows]
     if not found:
         raise LabelError(f"{name} has no rows", _EXPECTED)
@@ -143,11 +149,13 @@ def _parse(cells: Mapping[str, Any], place: str, name: str) -> LoggedLabel:
     texts = {each: write_value(cells[each], where, each) for each in FIELDS[1:] if each in cells}
     superseded = bool(write_value(cells.get(SUPERSEDED), where, SUPERSEDED).strip())
     label = parse_row({"id": id} | texts, place, where)
+    known_to = _parse_round(cells.get(KNOWN_TO), where, KNOWN_TO)
     return LoggedLabel(
         label._replace(status=PENDING, label="") if superseded else label,
         _parse_round(cells.get(ROUND), where),
         _parse_probability(cells.get(PROBABILITY), where),
         superseded,
+        math.inf if known_to is None and KNOWN_TO in cells else known_to,
     )
 
 
@@ -167,14 +175,16 @@ def _parse_probability(value: Any, where: str) -> float | None:
     return min(number, 1.0)
 
 
-def _parse_round(value: Any, where: str) -> int | None:
-    """A whole number from 1; None for nothing. Raises LabelError."""
-    text = _write_number(value, where, ROUND)
+def _parse_round(value: Any, where: str, field: str = ROUND) -> int | None:
+    """A whole number from 0; None for nothing. Raises LabelError."""
+    text = _write_number(value, where, field)
     if not text:
         return None
     number = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
     if not (0 <= number < _MOST_ROUNDS and number.is_integer()):
-        raise LabelError(f"{where}: the round is {text[:40]!r}", "rounds are whole numbers from 0")
+        raise LabelError(
+            f"{where}: the {field} is {text[:40]!r}", "rounds are whole numbers from 0"
+        )
     return int(number)
 
 

@@ -255,7 +255,8 @@ def _list_commands(
     if imported:
         first, source = imported[0], study.ledger.first_source()
         # Rows and frames are values of a program.
-        words.append(repr(source) if source and source not in ("the rows", "the frame") else "draws")
+        is_file = source is not None and source not in ("the rows", "the frame")
+        words.append(repr(source) if is_file else "draws")
         if first.choices["acquisition"] == "uniform":
             given["design"] = "uniform"
         elif first.choices["floor"]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("id", "round", "probability", "label", "annotator", "status", "time", "source"),
-    *("superseded", "former_label", "former_status"),
+    *("superseded", "former_label", "former_status", "known_to"),
 )
 
 
@@ -69,7 +69,7 @@ class DrawLog:
         """CSV with a header: as text, or written to a file, whole or not at all.
 
         >>> print(study.export().to_csv().splitlines()[0])
-        id,round,probability,label,annotator,status,time,source,superseded,former_label,former_status
+        id,round,probability,label,annotator,status,time,source,superseded,former_label,former_status,known_to
 
         It can be ingested by another study of the same pool: answers that do not count any more
         stand in columns that are left alone there. With `force` a file that is there is replaced,
@@ -100,7 +100,7 @@ class DrawLog:
         from activetest.pool.frames import write_frame
 
         types: dict[str, type] = dict.fromkeys(COLUMNS, str)
-        types |= {"round": int, "probability": float}
+        types |= {"round": int, "probability": float, "known_to": int}
         columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         for row in self.rows:
             for name, value in zip(COLUMNS, row, strict=True):

@@ -13,6 +13,7 @@ Guesses are those of the study's surrogate, fitted to the labels of the rounds b
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -97,8 +98,10 @@ _REFUSED = {
 class ImportedLog:
     """A log of draws as the rounds and answers of a study that does not exist yet.
 
-    log      what will be known, with its rounds
-    ids      of the draws, in order
+    log       what will be known, with its rounds
+    ids       of the draws, in order
+    supplied  {id: first round that knew it} of items that were never drawn; one more than the last
+              where none did
     answers  all of them, as the ledger spells them
     source   name of the log
     notices  sentences about what it holds
@@ -106,6 +109,7 @@ class ImportedLog:
 
     log: Log
     ids: tuple[str, ...]
+    supplied: dict[str, int]
     answers: tuple[Answer, ...]
     source: str
     notices: tuple[str, ...]
@@ -118,7 +122,11 @@ class ImportedLog:
             (each, self.ids[start:end])
             for each, start, end in zip(self.log.history, starts, ends, strict=True)
         ]
-        ledger.record_log(rounds, self.answers, source=self.source)
+        before: dict[int, list[Answer]] = {}
+        for answer in self.answers:
+            before.setdefault(self.supplied.get(answer.id, len(rounds) + 1), []).append(answer)
+        after = before.pop(len(rounds) + 1, [])
+        ledger.record_log(rounds, after, source=self.source, before=before)
 
 
 @dataclass(frozen=True)
@@ -200,21 +208,23 @@ def plan_log(
     seed  of the study. Raises LabelError and ChoiceError as import_draws does.
     """
     rows, answers = _read_answers(rows, source, meaning, cache)
-    batches = _split_rounds(_find_draws(rows, source))
+    of_draws, known_to = _split_supplied(rows, source)
+    batches = _split_rounds(_find_draws(of_draws, source))
+    supplied = _find_first_rounds(known_to, batches)
     uniform = meaning.design == Design.UNIFORM
     codes = _find_classes(meaning.drawn_from, cache)
     if uniform:
         batches = [_shuffle(each, cache, seed, number) for number, each in enumerate(batches, 1)]
     drawn = [draw for batch in batches for draw in batch]
-    positions = cache.find([draw.id for draw in drawn])
-    left = _count_left(drawn, positions, codes, cache, source, uniform=uniform)
+    numbers = np.repeat(np.arange(1, len(batches) + 1), [len(each) for each in batches])
+    log = _make_log(drawn, numbers, supplied, answers, cache)
+    left = _count_left(drawn, log, codes, cache, source, uniform=uniform)
     if uniform:
         _check_uniform(batches, left, source)
         prob = 1 / left
     else:
         prob = _check_probabilities(batches, left, meaning, source)
-    numbers = np.repeat(np.arange(1, len(batches) + 1), [len(each) for each in batches])
-    log = _make_log(drawn, positions, prob, numbers, answers, cache)
+    log = replace(log, prob=prob)
     # Draws of ours that are uniform are so in proportion to weights and prices.
     plain = uniform and find_rates(cache) is None
     record = asdict(
@@ -226,6 +236,7 @@ def plan_log(
     return ImportedLog(
         log,
         tuple(draw.id for draw in drawn),
+        supplied,
         tuple(answers),
         source,
         _describe(log, source, prob * left),
@@ -249,6 +260,64 @@ def _read_answers(
     return edited, answers
 
 
+def _split_supplied(
+    rows: Sequence[LoggedLabel], source: str
+) -> tuple[list[LoggedLabel], dict[str, float]]:
+    """The rows about draws, and {id: first round that knew it} of items that were never drawn.
+
+    Raises LabelError where rows have no round, and do not say which round knew them.
+    """
+    if all(row.round is None for row in rows):
+        return list(rows), {}
+    of_draws: list[LoggedLabel] = []
+    supplied: dict[str, float] = {}
+    answered: set[str] = set()
+    for row in rows:
+        if row.round is not None:
+            of_draws.append(row)
+            continue
+        if row.known_to is None or row.probability is not None:
+            raise _explain_supplied(row, source)
+        if row.label.status != PENDING:
+            answered.add(row.label.id)
+        supplied[row.label.id] = row.known_to
+    taken_back = [id for id, first in supplied.items() if id not in answered and first < math.inf]
+    if taken_back:
+        raise LabelError(
+            f"{source}: the label of id {taken_back[0]!r} was taken back after round "
+            f"{supplied[taken_back[0]]:g} knew it",
+            "leave out the rounds from that one on: estimates use none of them",
+        )
+    drawn = {row.label.id: row.label for row in of_draws}
+    for id in supplied:
+        if id in drawn:
+            raise LabelError(
+                f"{source}, {drawn[id].place}: id {id!r} was drawn, and has rows without a round",
+                "every row about an item that was drawn has its round",
+            )
+    return of_draws, {id: first for id, first in supplied.items() if id in answered}
+
+
+def _explain_supplied(row: LoggedLabel, source: str) -> LabelError:
+    """The error for an item without a round, where others have one."""
+    where = f"{source}, {row.label.place}: id {row.label.id!r}"
+    if row.label.status == PENDING or row.probability is not None:
+        return LabelError(f"{where} has no round", "fill it in")
+    return LabelError(
+        f"{where} has a label, but no round drew it",
+        "an estimate must know from which draw on the label was known: name the first round that "
+        "knew it in a column known_to, which is empty where none did",
+    )
+
+
+def _find_first_rounds(
+    known_to: Mapping[str, float], batches: Sequence[Sequence[_Draw]]
+) -> dict[str, int]:
+    """{id: first round that knew it}, as rounds are numbered from 1 here."""
+    numbers = [batch[0].round or 0 for batch in batches]
+    return {id: bisect_left(numbers, first) + 1 for id, first in known_to.items()}
+
+
 def _find_draws(rows: Sequence[LoggedLabel], source: str) -> list[_Draw]:
     """The drawn items in the order of their first rows. Raises LabelError for one drawn twice.
 
@@ -256,13 +325,8 @@ def _find_draws(rows: Sequence[LoggedLabel], source: str) -> list[_Draw]:
     """
     draws: dict[str, _Draw] = {}
     seen: dict[tuple[str, str], Label] = {}
-    numbered = any(row.round is not None for row in rows)
-    for label, round, probability, superseded in rows:
+    for label, round, probability, superseded, _ in rows:
         draw = _Draw(label.id, round, probability, label.place)
-        if numbered and round is None:
-            if superseded:
-                continue
-            raise _explain_supplied(draw, label, source)
         first = draws.setdefault(label.id, draw)
         same = (first.round, first.probability) == (round, probability)
         repeated = None if superseded else seen.get((label.id, label.annotator))
@@ -277,18 +341,6 @@ def _find_draws(rows: Sequence[LoggedLabel], source: str) -> list[_Draw]:
         if not superseded:
             seen[label.id, label.annotator] = label
     return list(draws.values())
-
-
-def _explain_supplied(draw: _Draw, label: Label, source: str) -> LabelError:
-    """The error for an item without a round, where others have one."""
-    if label.status == PENDING or draw.probability is not None:
-        return LabelError(f"{source}, {draw.place}: id {draw.id!r} has no round", "fill it in")
-    return LabelError(
-        f"{source}, {draw.place}: id {draw.id!r} has a label, but no round drew it",
-        "an estimate must know from which draw on the label was known: put such items in rounds of "
-        "their own, without probabilities, before the first round that knew them; those that came "
-        "after the last draw can be left out here and added by `study.ingest(labels)`",
-    )
 
 
 def _split_rounds(draws: Sequence[_Draw]) -> list[list[_Draw]]:
@@ -325,7 +377,7 @@ def _find_classes(names: Sequence[str], cache: Cache) -> tuple[int, ...] | None:
 
 def _count_left(
     drawn: Sequence[_Draw],
-    positions: Array,
+    log: Log,
     codes: tuple[int, ...] | None,
     cache: Cache,
     source: str,
@@ -337,7 +389,7 @@ def _count_left(
     Items without a probability were chosen by other means, unless draws were uniform: they may be
     any.
     """
-    able = find_predicted_as(cache, codes)
+    positions, able = log.rows, find_predicted_as(cache, codes)
     counted = find_counted(cache)
     able = able if counted is None else able & counted
     chosen = np.array([draw.probability is None and not uniform for draw in drawn])
@@ -354,6 +406,8 @@ def _count_left(
             else "`drawn_from` names all classes whose items could be drawn",
         )
     before = np.cumsum(able[positions]) - able[positions]
+    known = np.sort(log.supplied_round[able[log.supplied_rows]])
+    before += np.searchsorted(known, log.round, side="right")
     return np.asarray(able.sum() - before, float)
 
 
@@ -473,26 +527,32 @@ def _account(prob: Array, left: Array) -> float:
 
 def _make_log(
     drawn: Sequence[_Draw],
-    positions: Array,
-    prob: Array,
     numbers: Array,
+    supplied: Mapping[str, int],
     answers: Sequence[Answer],
     cache: Cache,
 ) -> Log:
-    """The log of these draws and answers, without rounds."""
+    """The log of these draws and answers, without rounds and probabilities."""
     known = resolve_answers(answers, values=not cache.classes)
-    outcomes = [known.get(draw.id, (PENDING, "")) for draw in drawn]
     encode = make_label_encoder(cache.classes)
-    empty = Log.empty()
-    return replace(
-        empty,
-        rows=positions,
-        prob=prob,
+
+    def read(ids: Sequence[str]) -> tuple[Array, Array]:
+        outcomes = [known.get(id, (PENDING, "")) for id in ids]
+        labels = [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
+        return np.array([status for status, _ in outcomes], np.int64), np.array(labels, float)
+
+    ids, others = [draw.id for draw in drawn], list(supplied)
+    (status, labels), (supplied_status, supplied_labels) = read(ids), read(others)
+    return Log(
+        rows=cache.find(ids),
+        prob=np.full(len(ids), np.nan),
         round=numbers,
-        status=np.array([status for status, _ in outcomes], np.int64),
-        labels=np.array(
-            [encode(label) if status == LABELLED else np.nan for status, label in outcomes]
-        ),
+        status=status,
+        labels=labels,
+        supplied_rows=cache.find(others) if others else np.empty(0, np.int64),
+        supplied_status=supplied_status,
+        supplied_labels=supplied_labels,
+        supplied_round=np.array(list(supplied.values()), np.int64),
     )
 
 
@@ -572,10 +632,12 @@ def _describe(log: Log, source: str, shares: Array) -> tuple[str, ...]:
     parts += [f"{counts[DECLINED]:,} declined"] * bool(counts[DECLINED])
     rounds = f"{len(log.history):,} round{'s' * (len(log.history) != 1)}"
     lines = [f"{len(log.rows):,} draws of {source} in {rounds}: {', '.join(parts)}"]
+    if len(log.supplied_rows):
+        lines[0] += f"; and labels of {len(log.supplied_rows):,} items that were not drawn"
     found = float(np.nanmean(1 / shares))
     if len(log.rows) >= _FEWEST and not np.allclose(shares[~np.isnan(shares)], 1.0):
         lines.append(
-            f"their probabilities account for {found:.0%} of the items that could be drawn: about "
-            "100 % where every item had a chance"
+            f"their probabilities account for {100 * found:.3g} % of the items that could be "
+            "drawn: about 100 % where every item had a chance"
         )
     return tuple(lines)

@@ -96,6 +96,52 @@ def test_a_log_that_was_exported_gives_the_same_numbers_again(pool, truth, acqui
     assert drawn == [row[:4] for row in log if not row.superseded]
 
 
+@pytest.mark.parametrize("form", ["log", "csv"])
+def test_labels_of_items_that_were_never_drawn_are_known_from_the_same_round_again(
+    pool, truth, form
+):
+    study = Study.create("pool.parquet", "first", seed=4)
+    study.ingest({id: truth[id] for id in ("item-3", "item-8")})
+    for count, others in ((8, ("item-20", "item-21")), (8, ("item-30",))):
+        study.ingest({id: truth[id] for id in study.next(count).ids})
+        drawn = {row.id for row in study.export()}
+        study.ingest({id: truth[id] for id in others if id not in drawn})
+    log = study.export()
+    log.to_csv("log.csv")
+    again = Study.from_draws(
+        "pool.parquet", log if form == "log" else "log.csv", "again", draws_floor=0.35, seed=5
+    )
+    stored, first = StoredStudy.open("again"), StoredStudy.open("first")
+    assert stored.ledger.record().supplied == first.ledger.record().supplied
+    assert set(first.ledger.record().supplied.values()) == {1, 2, None}
+    settings = {"estimators": ["lure"], "metrics": ["error"]}
+    assert rows_of(again, **settings)[0][2:] == pytest.approx(rows_of(study, **settings)[0][2:])
+    assert again.status().counts == study.status().counts
+    assert again.verify().passed
+
+
+def test_labels_without_a_round_must_say_which_round_knew_them(pool, truth):
+    rows = draw(pool, truth, (6, 6))
+    drawn = {row["id"] for row in rows}
+    free = next(id for id in truth if id not in drawn)
+    for further, problem in (
+        ({"id": free, "label": "cat"}, "no round drew it"),
+        ({"id": free, "label": "cat", "probability": 0.1, "known_to": 2}, "has no round"),
+        ({"id": rows[0]["id"], "label": "cat", "known_to": 2}, "has rows without a round"),
+        ({"id": free, "label": "cat", "known_to": "soon"}, "the known_to is 'soon'"),
+        (
+            {"id": free, "label": "", "known_to": 2, "superseded": "taken back"},
+            "was taken back after round 2",
+        ),
+    ):
+        with pytest.raises(LabelError, match=problem):
+            Study.from_draws("pool.parquet", [*rows, further], "study")
+    rows.append({"id": free, "label": "cat", "known_to": 2})
+    study = Study.from_draws("pool.parquet", rows, "study", design="sequential", seed=1)
+    assert StoredStudy.open("study").ledger.record().supplied == {free: 2}
+    assert study.status().counts.supplied == 1
+
+
 def test_uniform_draws_need_no_probabilities_and_no_order(pool, truth):
     study = Study.create("pool.parquet", "first", acquisition="uniform", seed=4)
     study.ingest({id: truth[id] for id in study.next(15).ids})
@@ -186,8 +232,9 @@ def tiny(folder):
     return cache, {f"item-{row}": CLASSES[code] for row, code in enumerate(codes)}, 0.4
 
 
-def test_draws_of_another_sampler_are_estimated_without_bias_over_all_its_orders(tiny):
-    """Its second round looks at the labels of the first."""
+@pytest.mark.parametrize("brought", [False, True])
+def test_draws_of_another_sampler_are_estimated_without_bias_over_all_its_orders(tiny, brought):
+    """Its second round looks at the labels of the first, and may know a label that was brought."""
     cache, truth, error = tiny
     pred = dict(zip(truth, cache.rows(0, 5).outputs.pred, strict=True))
 
@@ -197,15 +244,14 @@ def test_draws_of_another_sampler_are_estimated_without_bias_over_all_its_orders
             wrong = sum(truth[id] != CLASSES[pred[id]] for id, _ in first)
             drawn = {id for id, _ in first}
             left = {id: own ** (wrong + 0.5) for id, own in weight.items() if id not in drawn}
-            for second, more in orders(left, 2):
-                numbers = (1, 1, 2, 2)
-                yield (
-                    [
-                        {"id": id, "probability": q, "label": truth[id], "round": number}
-                        for (id, q), number in zip([*first, *second], numbers, strict=True)
-                    ],
-                    prob * more,
-                )
+            known = [min(left)] * (brought and wrong > 0)
+            left = {id: own for id, own in left.items() if id not in known}
+            for second, more in orders(left, 1 if brought else 2):
+                rows = [{"id": id, "label": truth[id], "known_to": 2} for id in known]
+                for place, (id, q) in enumerate([*first, *second]):
+                    number = 1 + (place > 1)
+                    rows.append({"id": id, "probability": q, "label": truth[id], "round": number})
+                yield rows, prob * more
 
     assert expect(cache, truth, studies(), design="sequential") == pytest.approx(error, rel=1e-6)
 
@@ -511,7 +557,7 @@ def test_probabilities_of_another_design_are_taken_where_somebody_says_that_they
     with pytest.raises(LabelError) as caught:
         Study.from_draws("pool.parquet", rows, "study")
     assert 'design="sequential"' in caught.value.hint
-    assert "account for 1" in str(
+    assert "account for" in str(
         Study.from_draws("pool.parquet", rows, "study", design="sequential").setup
     )
 
@@ -547,7 +593,7 @@ def test_a_log_without_its_pool_or_where_a_study_is_already_is_refused(pool, tru
 
 
 def test_a_study_is_not_there_before_all_its_draws_are(pool, truth, folder, monkeypatch):
-    def fail(self, rounds, answers, *, source):
+    def fail(self, rounds, answers, **_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Ledger, "record_log", fail)
