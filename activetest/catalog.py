@@ -44,7 +44,7 @@ there without importing the file.
                         by which an earlier report is known
     HEAD                of formats whose reports have none: what stands before them in a file
     OF_GAPS             an interval for a sum of absolute gaps, to which metrics are in proportion
-    SUFFIXES, PRECEDENCE, POOL, ANSWERS, TASKS
+    SUFFIXES, PRECEDENCE, POOL, GRADED, ANSWERS, TASKS
                         of file formats: see activetest.formats. SUFFIXES are the endings of files,
                         those of reports among them
 

@@ -7,6 +7,7 @@ A file of this family states at its head what it is and which of the functions b
     PRECEDENCE  where several formats recognise a file, the highest number wins: 0, where nothing
                 is said, of the files of one program; less of tables that any program writes
     POOL        it has read_pool
+    GRADED      read_pool takes the column of a judge, too
     ANSWERS     it has read_answers
     TASKS       it has write_tasks and list_columns
     CONFIG      it has write_config
@@ -15,7 +16,9 @@ A file of this family states at its head what it is and which of the functions b
         Whether a file is of this format, by its content. Cheap, and never raises.
     read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]
         The rows, as tables of one schema, of which there is at least one. `id` is a column that
-        stays text. Raises PoolError, naming the file and the place in it.
+        stays text. With GRADED there is `judge: str | None = None`: the column of grades without
+        which an item is left out, by default that of the first grader. Raises PoolError, naming the
+        file and the place in it.
     read_answers(content: bytes, name: str, *, columns: Mapping[str, str]) -> Iterator[dict]
         Answers of annotators: place ("line 3"), id and label, and annotator and status where there
         are some. Values are text, numbers, true/false or None. `columns` says {field: column} where

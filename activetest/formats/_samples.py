@@ -98,17 +98,24 @@ class Terms:
 
 
 def build_tables(
-    path: object, read: Callable[[], Iterator[Sample]], terms: Terms, notes: Iterable[str] = ()
+    path: object,
+    read: Callable[[], Iterator[Sample]],
+    terms: Terms,
+    notes: Iterable[str] = (),
+    *,
+    judge: str | None = None,
 ) -> Iterator[pa.Table]:
     """The tables of a log; at least one.
 
     read   gives the samples, the same ones each time
     notes  what is to be said of the file besides
+    judge  the column of the grades that every item of the table has; default: those of the first
+           grader
 
     Raises PoolError where there is no sample, or none with a grade or an output, or where two items
     have one id.
     """
-    contents = _Contents(path, terms)
+    contents = _Contents(path, terms, judge)
     for sample in read():
         contents.add(sample)
     layout = contents.finish()
@@ -233,8 +240,8 @@ class _Field:
 class _Contents:
     """What the samples of a file have, gathered one by one."""
 
-    def __init__(self, path: object, terms: Terms) -> None:
-        self.path, self.terms = path, terms
+    def __init__(self, path: object, terms: Terms, judge: str | None = None) -> None:
+        self.path, self.terms, self.judge = path, terms, judge
         self.grades: dict[str, dict[str, _Grades]] = {}
         self.identities: dict[str, bytes] = {}
         self.samples: Counter[str] = Counter()
@@ -313,6 +320,13 @@ class _Contents:
     def used_graders(self) -> list[str]:
         """The graders that gave any grade, in the order of the file."""
         return [name for name, used in self.graders.items() if used]
+
+    @property
+    def judging_grader(self) -> str:
+        """The grader of the judge's column; where there is none of that name, the first."""
+        used = self.used_graders
+        named = (self.judge or "").removeprefix(self.terms.prefix)
+        return named if named in used and self.judge != named else used[0]
 
     def finish(self) -> "_Layout":
         """Raises PoolError where no sample has a grade or an output."""
@@ -418,10 +432,14 @@ class _Layout:
 
 
 class _ScoreLayout(_Layout):
-    """The columns of a log with grades: the first grader's are the score."""
+    """The columns of a log with grades: the first grader's are the score.
+
+    chosen  the grader without whose grade an item is left out
+    """
 
     def find_items(self) -> set[str]:
-        self.chosen = self.contents.used_graders[0]
+        self.first = self.contents.used_graders[0]
+        self.chosen = self.contents.judging_grader
         return {name for name, grades in self.contents.grades.items() if self.chosen in grades}
 
     def takes(self, sample: Sample) -> bool:
@@ -429,8 +447,8 @@ class _ScoreLayout(_Layout):
         return grade is not None and not (isinstance(grade, float) and not math.isfinite(grade))
 
     def add_outputs(self) -> None:
-        chosen, contents = self.chosen, self.contents
-        words = chosen in contents.wordy
+        first, contents = self.first, self.contents
+        words = first in contents.wordy
         self.judge = "pred" if words else "score"
         self.columns[self.judge] = pa.string() if words else pa.float64()
         self.others = {
@@ -440,16 +458,15 @@ class _ScoreLayout(_Layout):
         }
         for column, name in self.others.items():
             self.columns[column] = pa.string() if name in contents.wordy else pa.float64()
-        about = (
-            [] if chosen == self.judge else [f"{self.judge} is the {self.terms.grader} {chosen}"]
-        )
+        about = [] if first == self.judge else [f"{self.judge} is the {self.terms.grader} {first}"]
         if self.others:
             about.append(
                 f"the other {self.terms.grader}s are {shorten_list(self.others, _NAMES_SHOWN)}"
             )
         self.notes += ["; ".join(about)] if about else []
-        repeated = sum(contents.grades[name][chosen].count > 1 for name in self.items)
+        repeated = sum(contents.grades[name][self.chosen].count > 1 for name in self.items)
         if repeated:
+            words = self.chosen in contents.wordy
             how = "the most frequent grade counts" if words else "the score is their mean"
             several = "has" if repeated == 1 else "have"
             self.notes.append(
@@ -458,18 +475,21 @@ class _ScoreLayout(_Layout):
             )
 
     def _repeats(self, name: str) -> bool:
-        """Whether a grader is the chosen one, or says no more than that."""
-        if name != self.terms.verdict:
-            return name == self.chosen
+        """Whether a grader is the first one, or says no more than that and is not asked for."""
+        if name != self.terms.verdict or name == self.chosen:
+            return name == self.first
         items = (self.contents.grades[item] for item in self.items)
         return all(
-            name in grades and grades[name].mean() == grades[self.chosen].mean() for grades in items
+            name in grades
+            and self.first in grades
+            and grades[name].mean() == grades[self.first].mean()
+            for grades in items
         )
 
     def build_row(self, sample: Sample) -> dict[str, object]:
         row = super().build_row(sample)
         grades = self.contents.grades[sample.id]
-        for column, name in {str(self.judge): self.chosen, **self.others}.items():
+        for column, name in {str(self.judge): self.first, **self.others}.items():
             found = grades.get(name)
             if found is not None:
                 row[column] = clean(found.word()) if name in self.contents.wordy else found.mean()

@@ -23,6 +23,7 @@ from activetest.nouns.file_head import FileHead
 TITLE = "HELM predictions"
 SUFFIXES = (".json",)
 POOL = True
+GRADED = True
 
 _TERMS = Terms(
     "helm",
@@ -51,7 +52,7 @@ def recognise(head: FileHead) -> bool:
     return b"instance_id" in keys and bool({b"predicted_text", b"stats"} & keys)
 
 
-def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each instance: perturbations and trials of one are its repetitions.
 
     Raises PoolError naming the prediction.
@@ -60,7 +61,7 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     notes = []
     if not instances.is_file():
         notes.append(f"{_INSTANCES} is not beside the file: there is neither input nor target")
-    return build_tables(path, lambda: _read_samples(path, instances), _TERMS, notes)
+    return build_tables(path, lambda: _read_samples(path, instances), _TERMS, notes, judge=judge)
 
 
 def _read_samples(path: Path, instances: Path) -> Iterator[Sample]:

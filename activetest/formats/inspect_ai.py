@@ -28,6 +28,7 @@ from activetest.nouns.file_head import FileHead
 TITLE = "Inspect log"
 SUFFIXES = (".eval", ".json")
 POOL = True
+GRADED = True
 ANSWERS = True
 
 _TERMS = Terms("inspect-ai", repetition="epochs")
@@ -67,7 +68,7 @@ def _is_first(start: bytes, name: str) -> bool:
     return start[30:].startswith(name.encode())
 
 
-def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each sample, of which epochs are repetitions.
 
     The first scorer's grade is the score; of multiple-choice questions the letters of answer and
@@ -76,7 +77,7 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
     with path.open("rb") as file:
         zipped = file.read(len(_ZIP)) == _ZIP
     read = _read_members if zipped else _read_document
-    return build_tables(path, lambda: read(path), _TERMS)
+    return build_tables(path, lambda: read(path), _TERMS, judge=judge)
 
 
 def read_answers(

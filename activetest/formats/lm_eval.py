@@ -32,6 +32,7 @@ from activetest.nouns.file_head import LENGTH, FileHead
 TITLE = "lm-evaluation-harness samples"
 SUFFIXES = (".jsonl",)
 POOL = True
+GRADED = True
 ANSWERS = True
 
 _TERMS = Terms("lm-eval", grader="metric")
@@ -72,7 +73,7 @@ def recognise(head: FileHead) -> bool:
     )
 
 
-def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each document: its first filter's first metric is the score.
 
     Where each option of a question has a log-likelihood, the row has probabilities (their softmax),
@@ -85,7 +86,7 @@ def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
                 hint="give samples_TASK.jsonl, which lm-evaluation-harness writes beside it with "
                 "log_samples",
             )
-    return build_tables(path, lambda: _read_samples(path), _TERMS)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
 
 
 def read_answers(

@@ -24,6 +24,7 @@ from activetest.nouns.file_head import FileHead
 TITLE = "OpenAI evals log"
 SUFFIXES = (".jsonl",)
 POOL = True
+GRADED = True
 
 _TERMS = Terms("openai-evals", grader="metric")
 _SPEC = re.compile(rb'^\s*\{\s*"spec"\s*:\s*\{')
@@ -42,9 +43,9 @@ def recognise(head: FileHead) -> bool:
     return line.startswith(b"{") and {b"event_id", b"sample_id", b"type"} <= keys
 
 
-def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each sample. Raises PoolError naming the line."""
-    return build_tables(path, lambda: _read_samples(path), _TERMS)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
 
 
 @dataclass(slots=True)

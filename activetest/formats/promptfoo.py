@@ -26,6 +26,7 @@ from activetest.nouns.file_head import FileHead
 TITLE = "promptfoo results"
 SUFFIXES = (".json",)
 POOL = True
+GRADED = True
 ANSWERS = True
 
 _TERMS = Terms("promptfoo", sample="result", grader="named score", verdict="success")
@@ -47,9 +48,9 @@ def recognise(head: FileHead) -> bool:
     return b"timestamp" in keys or {b"promptIdx", b"testIdx"} <= keys
 
 
-def read_pool(path: Path, *, id: str | None = None) -> Iterator[pa.Table]:
+def read_pool(path: Path, *, id: str | None = None, judge: str | None = None) -> Iterator[pa.Table]:
     """A row for each test, prompt and provider. Raises PoolError naming the result."""
-    return build_tables(path, lambda: _read_samples(path), _TERMS)
+    return build_tables(path, lambda: _read_samples(path), _TERMS, judge=judge)
 
 
 def read_answers(

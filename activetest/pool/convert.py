@@ -55,6 +55,7 @@ def to_parquet(
     id: str | None = None,
     note: str = "",
     columns: Collection[str] = (),
+    judge: str | None = None,
 ) -> None:
     """Convert a file of another format; the target appears whole or not at all.
 
@@ -63,12 +64,13 @@ def to_parquet(
 
     columns  that a study reads. It may have been made when the file's format was not known yet: a
              general format serves that gives them where the file's own does not
+    judge    column of the grades without which an item of a log is left out; default: the first
 
     Raises PoolError naming the line for what cannot be parsed, OSError when target cannot be
     written.
     """
     path = check_source(source)
-    tables = _read_tables(path, _recognise(path, source), id=id, columns=columns)
+    tables = _read_tables(path, _recognise(path, source), id=id, columns=columns, judge=judge)
     with atomic.replacing_file(Path(target), durable=True) as building:
         with progress.step("converting the pool to Parquet", unit="rows") as step:
             write_parquet(_count_rows(store_tables(tables, note), step), building)
@@ -84,14 +86,25 @@ def _count_rows(tables: Iterator[pa.Table], step: progress.Step) -> Iterator[pa.
 
 
 def _read_tables(
-    path: Path, formats: Sequence[str], *, id: str | None, columns: Collection[str]
+    path: Path,
+    formats: Sequence[str],
+    *,
+    id: str | None,
+    columns: Collection[str],
+    judge: str | None,
 ) -> Iterator[pa.Table]:
     """The tables of a file, by the first format that gives the columns, else by the first of all.
 
     Raises PoolError where that one cannot be read.
     """
+
+    def read(name: str) -> Iterator[pa.Table]:
+        graded = {"judge": judge} if catalog.fact(FAMILY, name, "GRADED") else {}
+        tables: Iterator[pa.Table] = catalog.load(FAMILY, name).read_pool(path, id=id, **graded)
+        return tables
+
     for name in formats:
-        tables = catalog.load(FAMILY, name).read_pool(path, id=id)
+        tables = read(name)
         try:
             first = next(tables)
         except PoolError:
@@ -100,13 +113,16 @@ def _read_tables(
             continue
         if {*columns} <= {*first.column_names}:
             return chain([first], tables)
-    own: Iterator[pa.Table] = catalog.load(FAMILY, formats[0]).read_pool(path, id=id)
-    return own
+    return read(formats[0])
 
 
 @contextmanager
-def open_as_parquet(source: str, *, id: str | None = None) -> Iterator[str]:
+def open_as_parquet(
+    source: str, *, id: str | None = None, judge: str | None = None
+) -> Iterator[str]:
     """The address of a table as Parquet: its own, or a temporary file that is removed afterwards.
+
+    id, judge  as of to_parquet
 
     Raises PoolError where it is not there or cannot be parsed.
     """
@@ -116,7 +132,7 @@ def open_as_parquet(source: str, *, id: str | None = None) -> Iterator[str]:
     check_source(source)
     with atomic.temporary_folder() as folder:
         path = folder / f"{Path(source).stem[:50]}.parquet"
-        to_parquet(source, str(path), id=id)
+        to_parquet(source, str(path), id=id, judge=judge)
         yield str(path)
 
 

@@ -245,7 +245,8 @@ def _opened(pool: Any, given: Settings, *, grouped: bool) -> Iterator[Pool]:
                 frames.check_row_numbers(pool)
             yield opened
         return
-    with convert.open_as_parquet(str(pool), id=given.columns.get("id")) as path:
+    id, judge = given.columns.get("id"), given.columns.get("judge")
+    with convert.open_as_parquet(str(pool), id=id, judge=judge) as path:
         yield Pool.open(path, **columns)
 
 

@@ -20,6 +20,8 @@ from activetest.study.folder import CONFIG, resolve_address
 ADDRESSES = ("uri", "train", "surrogates")
 # Fingerprints of the auxiliary files, and of the pool's features, as init found them.
 FINGERPRINTS = ("train_fingerprint", "surrogates_fingerprint", "features_fingerprint")
+# The judge by whose grades the items of a log were chosen; studies of earlier versions have none.
+GRADED_BY = "graded_by"
 _HEADER = """\
 # The pool of this study, and the choices for the rounds to come, which may be edited here.
 # What was drawn and every label are in ledger.db; never delete that file.
@@ -74,7 +76,7 @@ def write_config(folder: Path, config: Config) -> None:
 
 def parse_schema(pool: Mapping[str, Any]) -> Schema:
     """The role of every column. Raises ChoiceError for entries of [pool] that make no sense."""
-    others = (*ADDRESSES, *FINGERPRINTS)
+    others = (*ADDRESSES, *FINGERPRINTS, GRADED_BY)
     return Schema.from_dict({key: value for key, value in pool.items() if key not in others})
 
 
@@ -96,7 +98,7 @@ def _check_pool(pool: Any, path: Path) -> dict[str, Any]:
         raise ChoiceError(f"{path}: [pool] needs uri, task and kind", "restore what was there")
     if not pool["uri"]:
         raise ChoiceError(f"{path}: [pool] uri is empty", "restore what was there")
-    for key in (*ADDRESSES, *FINGERPRINTS):
+    for key in (*ADDRESSES, *FINGERPRINTS, GRADED_BY):
         if not isinstance(pool.get(key, ""), str):
             raise ChoiceError(f"{path}: [pool] {key} is {pool[key]!r}", "it must be a text")
     try:

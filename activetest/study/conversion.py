@@ -33,6 +33,7 @@ class _Source:
     """What a file was converted from, and what it became.
 
     id         the column that stays text
+    judge      the column of the grades that decide which items of a log are there; None: the first
     size       of the source, in bytes
     time       of its last change, in ns
     hash       of its content
@@ -45,14 +46,21 @@ class _Source:
     time: int
     hash: str
     converted: tuple[str, int, int, str]
+    judge: str | None = None
 
 
 def write_conversion(
-    address: str, place: Path, *, id: str | None, columns: Collection[str] = ()
+    address: str,
+    place: Path,
+    *,
+    id: str | None,
+    columns: Collection[str] = (),
+    judge: str | None = None,
 ) -> Path:
     """Convert a pool into the folder `conversion` of a folder; the Parquet file.
 
     id       the column that stays text; default: id
+    judge    the column of grades without which an item is left out, see convert.to_parquet
     columns  that the study reads, see convert.to_parquet
 
     It is on the disk when this returns. Raises PoolError for a pool that cannot be read or that
@@ -62,16 +70,18 @@ def write_conversion(
     for _ in range(_ATTEMPTS):
         before = source.stat()
         content = hash_file(source)
-        key = hashlib.sha256(json.dumps([content, id or "id"]).encode()).hexdigest()
+        key = hashlib.sha256(
+            json.dumps([content, id or "id", *([judge] if judge else [])]).encode()
+        ).hexdigest()
         target = folder / f"{key[:32]}.parquet"
         atomic.make_folder(folder)
-        convert.to_parquet(address, str(target), id=id, columns=columns)
+        convert.to_parquet(address, str(target), id=id, columns=columns, judge=judge)
         after = source.stat()
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             written = target.stat()
             converted = target.name, written.st_size, written.st_mtime_ns, hash_file(target)
             stamp = before.st_size, before.st_mtime_ns
-            _write_source(folder, _Source(_VERSION, id or "id", *stamp, content, converted))
+            _write_source(folder, _Source(_VERSION, id or "id", *stamp, content, converted, judge))
             return target
     raise PoolError(f"{address} changes while it is read", "wait until it is complete")
 
@@ -102,14 +112,18 @@ def keep_conversion(place: Path, study: Path) -> None:
         )
 
 
-def find_conversion(address: str, study: Path, *, id: str | None) -> Path | None:
+def find_conversion(
+    address: str, study: Path, *, id: str | None, judge: str | None = None
+) -> Path | None:
     """The conversion that a study has of a pool; None where there is none of what the pool is now.
 
     Raises PoolError for a pool that cannot be read.
     """
     folder = study / CONVERSION
     source = _read_source(folder)
-    if source is None or source.id != (id or "id") or not _is_there(folder, source):
+    if source is None or not _is_there(folder, source):
+        return None
+    if (source.id, source.judge) != (id or "id", judge):
         return None
     with _reading(address):
         now = os.stat(address)
@@ -129,20 +143,22 @@ def ensure_conversion(
     *,
     id: str | None,
     columns: Collection[str] = (),
+    judge: str | None = None,
     thorough: bool = False,
 ) -> Path:
     """The conversion of a pool as it is now: that of the study, or made again.
 
     columns   that the study reads, see convert.to_parquet
+    judge     as of write_conversion
     thorough  read all of the conversion: damage may leave its size and time as they were
 
     Raises as write_conversion does.
     """
-    path = find_conversion(address, study, id=id)
+    path = find_conversion(address, study, id=id, judge=judge)
     if path is not None and not (thorough and find_damage(study)):
         return path
     with atomic.temporary_folder(study, CONVERSION) as place:
-        name = write_conversion(address, place, id=id, columns=columns).name
+        name = write_conversion(address, place, id=id, columns=columns, judge=judge).name
         keep_conversion(place, study)
     return study / CONVERSION / name
 
@@ -164,7 +180,9 @@ def find_damage(study: Path) -> str | None:
         return None
 
 
-def find_current(address: str, study: Path, *, id: str | None) -> Path | None:
+def find_current(
+    address: str, study: Path, *, id: str | None, judge: str | None = None
+) -> Path | None:
     """The conversion of what the pool holds now, by the content of both; None where there is none.
 
     Everything is read and nothing changed. Raises PoolError for a pool that cannot be read, OSError
@@ -172,7 +190,7 @@ def find_current(address: str, study: Path, *, id: str | None) -> Path | None:
     """
     folder = study / CONVERSION
     source = _read_source(folder)
-    if source is None or source.id != (id or "id") or find_damage(study):
+    if source is None or (source.id, source.judge) != (id or "id", judge) or find_damage(study):
         return None
     with _reading(address):
         if hash_file(Path(address)) != source.hash:

@@ -99,12 +99,20 @@ def save_frame(frame: Any, place: Path, study: Path | None) -> SavedFrame:
     return _keep(written, place, study)
 
 
-def save_stream(stream: BinaryIO, place: Path, study: Path | None, *, id: str | None) -> SavedFrame:
+def save_stream(
+    stream: BinaryIO,
+    place: Path,
+    study: Path | None,
+    *,
+    id: str | None,
+    judge: str | None = None,
+) -> SavedFrame:
     """Write what an open file holds, of any format that pools have, as save_frame does.
 
     All of it is copied first: some formats, such as zip files, are read from their end.
 
-    id  a column that stays text
+    id     a column that stays text
+    judge  the column of grades without which an item of a log is left out
 
     Raises PoolError for what is no pool, OSError when the file cannot be written.
     """
@@ -119,7 +127,7 @@ def save_stream(stream: BinaryIO, place: Path, study: Path | None, *, id: str | 
         title = catalog.fact(FAMILY, format, "TITLE") if format else "a table"
         note = f"read from {name}, {title}: {count:,} bytes with the SHA-256 {content}"
         with naming_stream(stream, raw):
-            convert.to_parquet(str(raw), str(written), id=id, note=note)
+            convert.to_parquet(str(raw), str(written), id=id, note=note, judge=judge)
     finally:
         raw.unlink(missing_ok=True)
     return _keep(written, place, study)

@@ -15,7 +15,7 @@ from activetest import atomic, locks
 from activetest.cache import auxiliary, cache
 from activetest.cache.cache import Cache
 from activetest.cache.checked import MANIFEST
-from activetest.errors import StudyError
+from activetest.errors import ChoiceError, StudyError
 from activetest.nouns.choices import NO_QUESTION, Choices, Question, Task
 from activetest.parallel import one_blas_thread
 from activetest.pool import convert
@@ -31,7 +31,7 @@ from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task, read_settings
 from activetest.study import provenance
-from activetest.study.config import parse_schema
+from activetest.study.config import GRADED_BY, parse_schema
 from activetest.study.conversion import (
     ensure_conversion,
     find_conversion,
@@ -95,6 +95,11 @@ class _Source:
     place: Path | None = None
     frame: SavedFrame | None = None
 
+    @property
+    def converted(self) -> bool:
+        """Whether the pool is a file of another format than Parquet."""
+        return self.place is not None and self.frame is None
+
 
 @one_blas_thread()
 def init(
@@ -148,11 +153,15 @@ def init(
     revision = study.ledger.record().revision if study else 0
     check_seed(given.seed, study)
     # Ids of a converted pool stay text, also when only the study knows which column they are.
-    id = given.columns.get("id") or (study.pool.get("id") if study else None)
+    before = study.pool if study else {}
+    id, judge = (
+        given.columns.get(name) or before.get(key)
+        for name, key in (("id", "id"), ("judge", GRADED_BY))
+    )
     with (
         nullcontext(_Source(converted, given_pool))
         if converted
-        else _open_source(given_pool, study, folder, id=id, dry_run=dry_run)
+        else _open_source(given_pool, study, folder, id=id, judge=judge, dry_run=dry_run)
     ) as source:
         pool = _open_pool(source, study, given)
         if source.frame and not pool.schema.id:
@@ -170,16 +179,18 @@ def init(
         named = {_STORED[name] for name, value in given.files.items() if value is not None}
         with _open_cache_folder(source, folder, study, dry_run=dry_run) as place:
             if study and columns_change:
-                _check_same_pool(_open_before(pool, study, source), study, place)
+                _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
             built = _build_cache(
                 pool, place, None if columns_change else study, choices.surrogate, files, named
             )
             choices = resolve_compared_groups(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given)
-            if source.place and not source.frame:
+            if source.converted:
                 notices += (CONVERTED,)
             address = source.frame.address if source.frame else source.name
-            entries = _pool_entries(address, pool, built, files, study, named)
+            entries = _pool_entries(
+                address, pool, built, files, study, named, judge if source.converted else None
+            )
             seed = secrets.randbits(32) if given.seed is None else given.seed
             imported = plan_log(built, choices, seed) if plan_log else None
             notices += imported.notices if imported else ()
@@ -236,11 +247,18 @@ def describe_setup(study: StoredStudy) -> Setup:
 
 @contextmanager
 def _open_source(
-    given: Any, study: StoredStudy | None, folder: Path, *, id: str | None, dry_run: bool
+    given: Any,
+    study: StoredStudy | None,
+    folder: Path,
+    *,
+    id: str | None,
+    judge: str | None,
+    dry_run: bool,
 ) -> Iterator[_Source]:
     """The pool as Parquet; what is written for that goes away unless it is kept.
 
-    id  a column that stays text where the pool is converted
+    id     a column that stays text where the pool is converted
+    judge  the column of grades that every item of a log has then
     """
     # What is stored opens without this user's home folder.
     address = os.path.expanduser(str(given)) if is_address(given) else None
@@ -256,18 +274,18 @@ def _open_source(
         if address is None:
             stream = is_stream(given)
             saved = (
-                save_stream(given, place, inside, id=id)
+                save_stream(given, place, inside, id=id, judge=judge)
                 if stream
                 else save_frame(given, place, inside)
             )
             name = name_stream(given) if stream else NAME
             yield _Source(str(saved.path), name, place, saved)
         else:
-            path = find_conversion(address, inside, id=id) if inside else None
+            path = find_conversion(address, inside, id=id, judge=judge) if inside else None
             if path and inside and not _is_cached(path, inside):
                 # A cache is about to be built from it.
-                path = ensure_conversion(address, inside, id=id, thorough=True)
-            path = path or write_conversion(address, place, id=id)
+                path = ensure_conversion(address, inside, id=id, judge=judge, thorough=True)
+            path = path or write_conversion(address, place, id=id, judge=judge)
             yield _Source(str(path), address, place)
 
 
@@ -394,14 +412,23 @@ def _open_cache_folder(
 def _open_before(pool: Pool, study: StoredStudy, source: _Source) -> Pool:
     """The pool as the study reads it so far, with the ids that its conversion keeps as text."""
     schema, files = parse_schema(study.pool), pool.files
-    if source.place and not source.frame:
-        path = find_conversion(source.name, study.folder, id=schema.id)
+    if source.converted:
+        judge = study.pool.get(GRADED_BY)
+        path = find_conversion(source.name, study.folder, id=schema.id, judge=judge)
         files = Files(str(path)) if path else files
     return Pool(pool.uri, schema, files)
 
 
-def _check_same_pool(pool: Pool, study: StoredStudy, place: Path) -> None:
-    """Raises PoolChanged where the pool is not the study's."""
+def _check_same_pool(pool: Pool, study: StoredStudy, place: Path, rows: int) -> None:
+    """Raises PoolChanged where the pool is not the study's.
+
+    rows  that it has as it is read now: raises ChoiceError where another judge graded other items
+    """
+    if rows != study.ledger.rows and pool.rows == study.ledger.rows:
+        raise ChoiceError(
+            f"this judge graded {rows:,} items, and the study has {study.ledger.rows:,}",
+            "start another study: `Study.create(pool, folder)`",
+        )
     cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
 
 
@@ -441,12 +468,14 @@ def _pool_entries(
     files: Mapping[str, str | None],
     study: StoredStudy | None,
     named: set[str],
+    graded_by: str | None,
 ) -> dict[str, Any]:
     """[pool] of study.toml."""
     before = study.pool if study else {}
     past = study.ledger.surrogates() if study else set()
     found = provenance.choose_fingerprints(built, before, changed=named, past=past)
-    kept = {key: value for key, value in {**files, **found}.items() if value is not None}
+    kept = {**files, **found, GRADED_BY: graded_by}
+    kept = {key: value for key, value in kept.items() if value is not None}
     return {"uri": address} | kept | pool.schema.to_dict()
 
 

@@ -165,6 +165,7 @@ class StoredStudy:
                 self.folder,
                 id=schema.id,
                 columns=schema.columns,
+                judge=self.pool.get(config.GRADED_BY),
                 thorough=thorough,
             )
             # Another process may have removed it before it was held.
@@ -183,13 +184,16 @@ class StoredStudy:
             return
         self.check_pool_is_there()
         schema = config.parse_schema(self.pool)
-        path = find_current(self.uri, self.folder, id=schema.id)
+        judge = self.pool.get(config.GRADED_BY)
+        path = find_current(self.uri, self.folder, id=schema.id, judge=judge)
         if path is not None and self._hold(path):
             yield Pool(self.uri, schema, Files(str(path)))
             return
         with atomic.temporary_folder() as folder:
             path = folder / "pool.parquet"
-            convert.to_parquet(self.uri, str(path), id=schema.id, columns=schema.columns)
+            convert.to_parquet(
+                self.uri, str(path), id=schema.id, columns=schema.columns, judge=judge
+            )
             yield Pool(self.uri, schema, Files(str(path)))
 
     def _hold(self, path: Path) -> bool:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,6 +179,52 @@ def test_another_filter_than_the_first_can_be_the_judge(run, tmp_path):
     run("ingest", "labels.csv")
     estimates = json.loads(run("report", "--metric", "accuracy", "--format", "json"))["estimates"]
     assert next(each["estimate"] for each in estimates if each["metric"] == "accuracy") == 1
+
+
+def write_two_scorers(path: Path) -> Path:
+    """The first scorer gave 40 of 60 items a grade, and the second 50."""
+    samples = []
+    for k in range(ITEMS):
+        first = {"strict": {"value": float(k % 2)}} if k < 40 else {}
+        second = {"kind": {"value": grade(k)}} if k >= 10 else {}
+        samples.append(logs.inspect_sample(k, 0.0) | {"scores": first | second})
+    return logs.write_eval(path, samples)
+
+
+def test_items_are_those_of_the_judge_that_is_asked_for(run, tmp_path):
+    path = write_two_scorers(tmp_path / "log.eval")
+    assert "40 items" in (printed := run("init", path, "--dry-run")) and "20 of 60" in printed
+    printed = run("init", path, "--judge", "score_kind", "--seed", "1")
+    assert "50 items" in printed and "10 of 60 items have no grade" in printed
+    run("next", "-n", "50", "--show", "input", "--output", "batch.csv")
+    ids = {number_of(row["id"]) for row in csv.DictReader((tmp_path / "batch.csv").open())}
+    assert ids == {*range(10, ITEMS)}
+    lines = [f"{k},{int(is_right(k))}\n" for k in sorted(ids)]
+    (tmp_path / "labels.csv").write_text("id,label\n" + "".join(lines))
+    run("ingest", "labels.csv")
+    # What was converted is a cache: without it all goes on.
+    shutil.rmtree(tmp_path / ".activetest" / "conversion")
+    assert "50 items" in run("init", "--level", "0.9")
+    estimates = json.loads(run("report", "--metric", "error", "--format", "json"))["estimates"]
+    error = next(each for each in estimates if each["metric"] == "error")
+    assert (error["n_labeled"], error["estimate"]) == (50, pytest.approx(0.1))
+    run("verify")
+
+
+def test_a_study_of_an_earlier_version_keeps_the_items_of_the_first_grader(run, tmp_path):
+    path = write_two_scorers(tmp_path / "log.eval")
+    run("init", path, "--judge", "score", "--seed", "1")
+    config = tmp_path / ".activetest" / "study.toml"
+    assert 'graded_by = "score"' in config.read_text()
+    config.write_text(config.read_text().replace('graded_by = "score"\n', ""))
+    shutil.rmtree(tmp_path / ".activetest" / "conversion")
+    assert "40 items" in run("init", "--level", "0.9")
+    # Another judge brings other items.
+    run("init", path, "--judge", "score_kind", code=2)
+    assert "pool      40 items" in run("status")
+    assert "40 items" in run("init", path, "--judge", "score")
+    run("next", "-n", "5")
+    run("verify")
 
 
 def test_inspect_says_what_is_missing_in_a_log_before_scoring(run, tmp_path):
