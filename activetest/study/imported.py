@@ -66,6 +66,8 @@ _FEWEST = 5
 _ALIKE = 1e-6
 # From here on the mean of 1 / (q n) is taken for 1.
 _SURELY_ONE = 0.7
+# Standard errors by which it is surely below 1; it is skewed where draws are few.
+_MANY_ERRORS = 5
 # How far the probabilities of a log may be from summing to one over the pool, as a factor.
 _FAR = 100.0
 _SEQUENTIAL = f'say so if they are: `design="{Design.SEQUENTIAL}"`'
@@ -492,7 +494,8 @@ def _check_meaning(
 
     With q the probability of a draw among n items, the mean of 1 / (q n) is 1 but for chance. If it
     were the probability that an item is in the sample, the sum of 1 / q over the sample would be
-    the number of items, of which each round was a sample, or the log was one.
+    the number of items, of which each round was a sample, or the log was one. If some items had no
+    chance, it is the share of the others.
     """
     known = np.flatnonzero(~np.isnan(prob))
     if len(known) < _FEWEST:
@@ -516,6 +519,14 @@ def _check_meaning(
             f"those of one draw after another, which sum to 1 over the pool: these would sum to "
             f"about {1 / found:,.2g}",
             f"{_REMEDY}; {_SEQUENTIAL}",
+        )
+    doubt = float(np.std(1 / (prob[known] * left[known]), ddof=1)) / len(known) ** 0.5
+    if found < _SURELY_ONE and found + _MANY_ERRORS * doubt < 1:
+        raise LabelError(
+            f"{source}: the probabilities account for {100 * found:.2g} % of the items alone: the "
+            "others had no chance to be drawn, or hardly any, and nothing can be said of them",
+            "name the predicted classes whose items alone could be drawn: `drawn_from`; if all had "
+            f"a chance, {_SEQUENTIAL}",
         )
 
 

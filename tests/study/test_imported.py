@@ -352,20 +352,26 @@ def test_items_that_were_chosen_count_as_known(pool, truth):
 
 
 def test_draws_from_some_predicted_classes_serve_metrics_of_these(pool, truth):
-    cats = pool[pool["pred"] == 0]["id"].tolist()
+    code = int(pool["pred"].mode()[0])
+    name, other = CLASSES[code], CLASSES[(code + 1) % 3]
+    alike = pool[pool["pred"] == code]["id"].tolist()
     rows = [
-        {"id": id, "probability": 1 / (len(cats) - place), "label": truth[id]}
-        for place, id in enumerate(cats[:6])
+        {"id": id, "probability": 1 / (len(alike) - place), "label": truth[id]}
+        for place, id in enumerate(alike[:12])
     ]
+    precision = f"precision[{name}]"
     study = Study.from_draws(
-        "pool.parquet", rows, "study", drawn_from="cat", metric="precision[cat]", seed=1
+        "pool.parquet", rows, "study", drawn_from=name, metric=precision, seed=1
     )
-    found = study.report(metrics=["precision[cat]"], estimators=["lure"]).estimates[0]
-    right = np.mean([truth[id] == "cat" for id in cats[:6]])
+    found = study.report(metrics=[precision], estimators=["lure"]).estimates[0]
+    right = np.mean([truth[id] == name for id in alike[:12]])
     assert found.estimate == pytest.approx(right)
     assert study.report(metrics=["error"], estimators=["lure"]).estimates[0].estimate is None
     with pytest.raises(LabelError, match="predicted as another class"):
-        Study.from_draws("pool.parquet", rows, "other", drawn_from="dog")
+        Study.from_draws("pool.parquet", rows, "other", drawn_from=other)
+    with pytest.raises(LabelError, match=r"account for \d\d % of the items alone") as caught:
+        Study.from_draws("pool.parquet", rows, "other")
+    assert "`drawn_from`" in caught.value.hint
 
 
 # --- afterwards
