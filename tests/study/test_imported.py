@@ -410,7 +410,7 @@ def test_a_page_says_where_the_draws_came_from(pool, truth, folder):
     assert line == "activetest import --pool pool.parquet draws.csv --seed 1 --draws-floor 0.2"
 
 
-def test_what_the_log_did_not_foresee_can_be_reported(pool, truth):
+def test_what_the_log_did_not_record_can_be_reported(pool, truth):
     study = Study.from_draws("pool.parquet", draw(pool, truth, (5, 5, 5)), "study", seed=1)
     before = rows_of(study, metrics=["error"])
     study.change(groups=["place"])

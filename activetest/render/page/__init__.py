@@ -1,1 +1,1 @@
-"""The parts of the page that `report --format html` writes: sections, plots, and their style."""
+"""The parts of the page that reports are written as: sections, plots, and their style."""

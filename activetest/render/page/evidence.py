@@ -280,7 +280,7 @@ def embed_log(csv: str, *, how: str) -> str:
         return ""
     holds = f"Every draw with its probability, and every answer: {lines:,} lines"
     if how == "absent":
-        where = "too many for this file: `study.export()` and `activetest export` write them"
+        where = "too many for this file: the study has them, and its export writes them"
         return f"<h3>The log of draws</h3>{markup.paragraph(f'{holds}, {where}.')}"
     if how == "packed":
         content = gzip.compress(csv.encode(), compresslevel=9, mtime=0)
