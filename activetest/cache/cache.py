@@ -164,6 +164,10 @@ class Cache:
 
         return self._read_checked(read)
 
+    def list_arrays(self) -> Mapping[str, CheckedArray]:
+        """Every array of the cache itself, by name; see build."""
+        return self._arrays
+
     def part_fingerprint(self, part: str) -> str | None:
         """The fingerprint of what a part was built from, None without the part."""
         return self._parts[part].fingerprint if part in self._parts else None

@@ -178,6 +178,7 @@ class CheckedArray:
         self.name, self._manifest = name, manifest
         stated = manifest.content["arrays"][name]
         shape, self._axis = tuple(stated["shape"]), stated["axis"]
+        self.shape: tuple[int, ...] = shape
         self._rows: int = stated["block_rows"]
         if stated["dtype"] not in _TYPES:
             raise self._damage()
@@ -192,6 +193,7 @@ class CheckedArray:
         except (OSError, EOFError, ValueError, TypeError) as error:
             raise self._damage() from error
         self.size: int = shape[self._axis]
+        self.dtype, self.axis = dtype, int(self._axis)
         self._lines = _view_lines(self._values, self._axis)
         self._sums = np.frombuffer(sums[: len(sums) // 8 * 8], "<u8")
         blocks = -(-self.size // self._rows) if self._lines else 0

@@ -12,6 +12,7 @@ from activetest.nouns.arguments import find_working_directory, read_path
 FOLDER = ".activetest"
 CONFIG, LEDGER, CACHE, POOL = "study.toml", "ledger.db", "cache", "pool"
 CONVERSION = "conversion"
+SUMMARY = "pool.summary"
 # Begins the address of a file inside the study folder.
 INSIDE = "study://"
 

@@ -30,7 +30,7 @@ from activetest.rounds.surface import describe_arms
 from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task, read_settings
-from activetest.study import provenance
+from activetest.study import absent_pool, provenance
 from activetest.study.config import GRADED_BY, parse_schema
 from activetest.study.conversion import (
     ensure_conversion,
@@ -200,6 +200,9 @@ def init(
                 _create(place.parent, folder, entries, choices, seed, built, imported)
     if not dry_run:
         study = StoredStudy.open(folder)
+        with raising_storage_errors(folder):
+            if kept := cache.open_cache(folder / CACHE, built.parts):
+                absent_pool.keep(kept, folder)
     return Setup(
         outcome=outcome,
         folder=folder,

@@ -71,8 +71,25 @@ def attach_auxiliary(
                 hint = _hint_missing(key, coming, pool)
                 raise PoolError(mask_secrets(error.problem), hint) from error
         raise
+    return mark_unavailable(cache, entries, files=files, past=past)
+
+
+def mark_unavailable(
+    cache: Cache, entries: Mapping[str, Any], *, files: Mapping[str, str | None], past: set[str]
+) -> Cache:
+    """The cache, which then knows the past surrogates that cannot predict again."""
     unavailable = _find_unavailable(cache, entries, files, past)
     return Cache(cache.folder, cache.parts, unavailable) if unavailable else cache
+
+
+def find_missing_part(cache: Cache, entries: Mapping[str, Any], *, coming: str) -> str | None:
+    """The part that the coming surrogate sees and the cache lacks; None where it has all."""
+    users = {TRAIN: FEATURES}
+    for part, key in KEYS.items():
+        used = auxiliary.find_surrogates_using(users.get(part, part), {coming})
+        if used and entries.get(key) and part not in cache.parts:
+            return part
+    return None
 
 
 def check_unchanged(

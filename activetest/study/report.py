@@ -104,7 +104,7 @@ def report(
         interval = interval or study.choices.interval
         _check_population(interval, half_width)
     parsed = [parse_requirement(text) for text in requirements]
-    cache, choices = study.cache(), study.choices
+    cache, choices = study.known_cache(), study.choices
     columns = _check_columns(cache, groups)
     compared = _check_columns(cache, differences) if differences else ()
     facts = specification.describe_pool(cache.roles, choices.costs, cache)
@@ -148,7 +148,7 @@ def report(
         study.ledger.count_replaced(), [*estimates, *judged], several_annotators=several
     )
     # Last of their weight: what is wrong with a number itself comes first.
-    notes += [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
+    notes += _note_pool(study, cache)
     if bound is not None:
         capped = f"Losses that have no bound of their own are capped at {bound:g}, as requested."
         notes.append(Note(capped))
@@ -162,7 +162,7 @@ def report(
         )
         notes += [*about_answer, _OF_POOL] if population else about_answer
     notes += [*about_surface, _SURFACE_OF_POOL] if described and population else about_surface
-    counts, _ = status(study)
+    counts, _ = status(study, cache)
     return Report(
         pool=study.pool_name,
         fingerprint=cache.fingerprint,
@@ -192,6 +192,12 @@ def report(
     )
 
 
+def _note_pool(study: StoredStudy, cache: Cache) -> list[Note]:
+    """What has changed since the study was set up, and that the pool is not at hand."""
+    changed = [Note(change, Weight.INVALID) for change in study.describe_changes(cache)]
+    return changed + ([Note(study.absence, Weight.LIMITED)] if study.absence else [])
+
+
 class _Judge:
     """What a report says of a judge; of a study without one, nothing."""
 
@@ -208,7 +214,8 @@ class _Judge:
         """The section, with the gap in the groups of these columns."""
         if not self.metrics:
             return None
-        values = read_gap_columns(self._study.open_pool(), view.log)
+        # Columns that are no groups are left out where the pool is not at hand.
+        values = {} if self._study.absence else read_gap_columns(self._study.open_pool(), view.log)
         return describe_judge(
             view, self._schema, self.metrics, values, columns, kind, simultaneous=simultaneous
         )

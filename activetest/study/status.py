@@ -17,8 +17,10 @@ from activetest.study.results import Status
 from activetest.study.stored import StoredStudy
 
 
-def status(study: StoredStudy) -> Status:
+def status(study: StoredStudy, cache: Cache | None = None) -> Status:
     """The counts, and a sentence about what `next` would do.
+
+    cache  of the pool, where that is known; else it is opened if it is needed
 
     Reads the ledger alone, unless items have weights or prices, or cannot change the metric.
     """
@@ -40,11 +42,12 @@ def status(study: StoredStudy) -> Status:
         missing=tuple(_list_missing(record.draws, statuses)),
     )
     pending = 0.0
-    if study.pool.get("price") and not study.find_missing_pool():
+    if study.pool.get("price") and (cache is not None or not study.find_missing_pool()):
         waiting = [draw.id for draw in record.draws if draw.id not in known]
         answered = [answer.id for answer in record.answers if answer.status == LABELLED]
         # Prices are of the pool itself: no surrogate's auxiliary data is needed.
-        cache = study.cache(auxiliary=False)
+        if cache is None:
+            cache = study.cache(auxiliary=False)
         spent, pending = (_sum_prices(cache, ids) for ids in (answered, waiting))
         counts = replace(counts, spent=spent)
     labels = [label for status, label in known.values() if status == LABELLED]

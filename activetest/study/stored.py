@@ -33,7 +33,7 @@ from activetest.pool import convert
 from activetest.pool.files import Files
 from activetest.pool.pool import Pool
 from activetest.sampling.choices import check_choices
-from activetest.study import config, provenance
+from activetest.study import absent_pool, config, provenance
 from activetest.study.conversion import ensure_conversion, find_current
 from activetest.study.folder import (
     CACHE,
@@ -71,6 +71,7 @@ class StoredStudy:
         self.seed = ledger.seed
         self._held: set[Path] = set()
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._recalled: tuple[Cache, str] | None = None
 
     @staticmethod
     def open(folder: str | Path | None = None) -> "StoredStudy":
@@ -242,8 +243,42 @@ class StoredStudy:
                 if error.errno not in _FORBIDDEN:
                     raise
                 cache = self._ensure_temporary_cache(pool, auxiliary=auxiliary)
+            else:
+                if auxiliary:
+                    # What all of the study's surrogates see is kept: a part of it would be less.
+                    absent_pool.keep(cache, self.folder)
             cache.reopen = partial(self.cache, auxiliary=auxiliary)
             return cache
+
+    def known_cache(self) -> Cache:
+        """As cache; where the pool is not at hand, what the study keeps of it.
+
+        `absence` says afterwards which of the two it is. Raises PoolError where nothing is kept,
+        StudyError where that is damaged, or too little for the study's surrogate.
+        """
+        if self._recalled is None:
+            if not self._lacks_pool():
+                return self.cache()
+            if self._temporary is None:
+                self._temporary = _make_temporary()
+            with raising_storage_errors(self.folder):
+                self._recalled = absent_pool.recall(self, Path(self._temporary.name) / CACHE)
+        return self._recalled[0]
+
+    @property
+    def absence(self) -> str | None:
+        """What a report says where its cache is one of a pool that is not at hand; else None."""
+        return None if self._recalled is None else self._recalled[1]
+
+    def _lacks_pool(self) -> bool:
+        """Whether there is no pool where it was, or nobody answers there."""
+        if "://" not in self.uri:
+            return self.find_missing_pool() is not None
+        try:
+            self.open_pool().files.stamp()
+        except PoolError:
+            return True
+        return False
 
     def _ensure_cache(self, pool: Pool, place: Path, *, auxiliary: bool) -> Cache:
         cache = caches.ensure_cache(pool, place, expected=self.ledger.fingerprint)
@@ -255,9 +290,7 @@ class StoredStudy:
         It is removed with this object. Warns with CacheRebuilt when it is built.
         """
         if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(
-                prefix="activetest-", ignore_cleanup_errors=True
-            )
+            self._temporary = _make_temporary()
             warnings.warn(
                 f"{self.folder} may not be written: a cache of its pool is built in "
                 f"{self._temporary.name}, and removed afterwards",
@@ -410,6 +443,11 @@ def write_study(
     ledger = Ledger.create(building / LEDGER, seed=seed, fingerprint=fingerprint, rows=rows)
     config.write_config(building, config.Config(dict(pool), choices))
     return ledger
+
+
+def _make_temporary() -> "tempfile.TemporaryDirectory[str]":
+    """A folder among the system's temporary files, which is removed with the object."""
+    return tempfile.TemporaryDirectory(prefix="activetest-", ignore_cleanup_errors=True)
 
 
 def _holds_study(folder: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from activetest.errors import ActivetestError, ChoiceError
 from activetest.safe_text import escape_controls
-from activetest.study.folder import CACHE, CONFIG, CONVERSION, LEDGER
+from activetest.study.folder import CACHE, CONFIG, CONVERSION, LEDGER, SUMMARY
 
 # Digits of a hash that name an entry of the chain.
 _FEWEST_DIGITS = 8
@@ -33,7 +33,7 @@ class Verification:
     head    hash of the last entry of the ledger's chain, which covers everything before it; None
             where the ledger cannot be read
     checks  of the ledger, the files of rounds, study.toml, the cache, the conversion of a pool that
-            is not Parquet, and the pool
+            is not Parquet, the summary of the pool, and the pool
     """
 
     head: str | None
@@ -88,6 +88,7 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
         checks.append(Check("chain", f"ok: {contains} is in it"))
     checks += _check_files(folder)
     checks += _check_conversion(folder)
+    checks.append(_check_summary(folder))
     checks.append(
         Check("pool", "not compared: the ledger says which pool it was")
         if ledger.problems
@@ -148,6 +149,20 @@ def _check_conversion(folder: Path) -> Iterator[Check]:
     kept = "it is made again from the pool when it is needed"
     found = "ok" if any(place.glob("*.parquet")) else "none: the next command makes it"
     yield Check(CONVERSION, found, (f"{damage}; {kept}",) if damage else ())
+
+
+def _check_summary(folder: Path) -> Check:
+    """What the study keeps of the pool, for reports without it."""
+    from activetest.cache.summary import check_summary
+
+    try:
+        found = check_summary(folder / SUMMARY)
+    except FileNotFoundError:
+        return Check("summary", "none: the next command that reads the pool writes it")
+    except (ActivetestError, OSError) as error:
+        kept = "it is written again when the pool is read"
+        return Check("summary", "", (f"{_describe(error)}; {kept}",))
+    return Check("summary", f"ok: {found.rows:,} items, kept on {found.date[:10]}")
 
 
 def _check_pool(folder: Path) -> Check:
