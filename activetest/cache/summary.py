@@ -40,6 +40,7 @@ _LONGEST_HEADER = 2**24
 # Computed again: hashes of ids, their index, and what follows from the outputs.
 _COMPUTED = ("hashes", "id_order", "right", "wrong", "spread")
 _TYPES = {"<f4", "<f8", "<i4", "<i8", "<u8", "|u1"}
+_REMEDY = "restore the pool; without this file, the next command that reads the pool writes it"
 # Items that are packed together.
 _CHUNK = 2**16
 # Fast, and within a few per cent of the best of zlib for such numbers.
@@ -202,7 +203,7 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, Any]:
     if file.readline(len(_TITLE)) != _TITLE:
         raise StudyError(
             f"{path} is no summary of a pool that this version reads",
-            "it is written again by the next command that reads the pool",
+            _REMEDY,
         )
     file.readline(100)
     line = file.readline(_LONGEST_HEADER + 100)
@@ -391,5 +392,5 @@ def _digest(data: bytes) -> str:
 def _damage(path: Path) -> StudyError:
     return StudyError(
         f"{path} is damaged",
-        "restore it from a backup, or the pool: the next command that reads the pool writes it",
+        _REMEDY,
     )

@@ -199,10 +199,7 @@ def init(
             elif not dry_run:
                 _create(place.parent, folder, entries, choices, seed, built, imported)
     if not dry_run:
-        study = StoredStudy.open(folder)
-        with raising_storage_errors(folder):
-            if kept := cache.open_cache(folder / CACHE, built.parts):
-                absent_pool.keep(kept, folder)
+        study = _open_kept(folder, built.parts)
     return Setup(
         outcome=outcome,
         folder=folder,
@@ -214,6 +211,15 @@ def init(
         fingerprint=built.fingerprint,
         notices=notices,
     )
+
+
+def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
+    """The study in a folder, which now keeps a summary of its pool. Raises StorageError."""
+    study = StoredStudy.open(folder)
+    with raising_storage_errors(folder):
+        if built := cache.open_cache(folder / CACHE, parts):
+            absent_pool.keep(built, folder)
+    return study
 
 
 def _list_notices(pool: Pool, built: Cache, choices: Choices, given: Settings) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ def _check_summary(folder: Path) -> Check:
     except FileNotFoundError:
         return Check("summary", "none: the next command that reads the pool writes it")
     except (ActivetestError, OSError) as error:
-        kept = "it is written again when the pool is read"
+        kept = "remove it, and the next command that reads the pool writes it again"
         return Check("summary", "", (f"{_describe(error)}; {kept}",))
     return Check("summary", f"ok: {found.rows:,} items, kept on {found.date[:10]}")
 
