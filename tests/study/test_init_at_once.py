@@ -114,7 +114,7 @@ def test_a_study_in_pieces_is_no_place_for_another(pool):
         init("pool.parquet", seed=6)
     with pytest.raises(StudyError, match="already"), stored.creating_study(study.folder):
         pass
-    assert parts(study.folder) == ["ledger.db"]
+    assert parts(study.folder) == ["ledger.db", "pool.summary"]
     assert (study.folder / "ledger.db").read_bytes() == ledger
 
 

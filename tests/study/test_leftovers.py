@@ -32,7 +32,7 @@ def test_what_is_left_of_an_unfinished_study_goes(folder, write_pool, name, file
     assert [path.name for path in (folder / ".activetest").iterdir()] == [name]
     init("pool.parquet", seed=1)
     parts = sorted(part.name for part in StoredStudy.open().folder.iterdir())
-    assert parts == ["cache", "ledger.db", "study.toml"]
+    assert parts == ["cache", "ledger.db", "pool.summary", "study.toml"]
 
 
 @pytest.mark.parametrize("name", ["cache", ".cache-of-mine", "pool", "notes"])
@@ -73,4 +73,4 @@ def test_an_init_removes_nothing_from_a_folder_that_another_has_just_filled(
     with pytest.raises(ActivetestError, match="another program created it meanwhile|already"):
         init("pool.parquet", seed=6)
     parts = sorted(part.name for part in StoredStudy.open().folder.iterdir())
-    assert parts == ["cache", "ledger.db", "study.toml"] and StoredStudy.open().seed == 5
+    assert parts == ["cache", "ledger.db", "pool.summary", "study.toml"] and StoredStudy.open().seed == 5
