@@ -149,8 +149,6 @@ def _estimate_or_none(estimate: Any, *about: Any) -> Any:
 def _read_texts(study: StoredStudy, ids: Sequence[str]) -> dict[str, str]:
     """{id: what its columns of text say, shortened}; empty for a pool without text."""
     ids = list(dict.fromkeys(ids))
-    if study.absence:
-        return {}
     groups = parse_schema(study.pool).group_columns
     try:
         columns = [name for name in find_columns(study) if name not in groups] if ids else []

@@ -246,9 +246,17 @@ class StoredStudy:
             else:
                 if auxiliary:
                     # What all of the study's surrogates see is kept: a part of it would be less.
-                    absent_pool.keep(cache, self.folder)
+                    self._keep_summary(cache)
             cache.reopen = partial(self.cache, auxiliary=auxiliary)
             return cache
+
+    def _keep_summary(self, cache: Cache) -> None:
+        """Keep what reports need of the pool, in a study that may be written. Raises OSError."""
+        try:
+            absent_pool.keep(cache, self.folder)
+        except OSError as error:
+            if error.errno not in _FORBIDDEN:
+                raise
 
     def known_cache(self) -> Cache:
         """As cache; where the pool is not at hand, what the study keeps of it.

@@ -1,6 +1,8 @@
 """A study whose pool is not at hand: its reports are those with the pool, but for a note."""
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import summary
-from activetest.errors import ActivetestError, PoolError, StudyError
+from activetest.errors import ActivetestError, PoolError, StorageError, StudyError
+from activetest.study import absent_pool
 from activetest.study.folder import CACHE, SUMMARY
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -129,6 +132,23 @@ def test_without_a_summary_the_cache_serves_and_without_both_it_is_an_error(
     shutil.rmtree(study.folder / CACHE)
     with pytest.raises(PoolError, match="keeps no summary"):
         report(StoredStudy.open())
+
+
+@pytest.mark.parametrize("number, refused", [(errno.EACCES, False), (errno.ENOSPC, True)])
+def test_a_study_that_may_only_be_read_reports_without_keeping_anything(
+    study, label_draws, monkeypatch, number, refused
+):
+    label_draws(study, 12)
+
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(absent_pool, "keep_summary", fail)
+    if refused:
+        with pytest.raises(StorageError):
+            report(StoredStudy.open())
+    else:
+        assert report(StoredStudy.open()).counts.labelled == 12
 
 
 def test_groups_that_are_added_are_kept(study, label_draws, folder):

@@ -73,4 +73,5 @@ def test_an_init_removes_nothing_from_a_folder_that_another_has_just_filled(
     with pytest.raises(ActivetestError, match="another program created it meanwhile|already"):
         init("pool.parquet", seed=6)
     parts = sorted(part.name for part in StoredStudy.open().folder.iterdir())
-    assert parts == ["cache", "ledger.db", "pool.summary", "study.toml"] and StoredStudy.open().seed == 5
+    assert parts == ["cache", "ledger.db", "pool.summary", "study.toml"]
+    assert StoredStudy.open().seed == 5
