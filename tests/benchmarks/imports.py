@@ -123,7 +123,9 @@ def main() -> None:
     score, labels = make_pool(options.size)
     truth = np.repeat(find_truth(score, labels), len(ESTIMATORS))
     names = [(metric, estimator) for metric in METRICS for estimator in ESTIMATORS]
-    print("| draws, studies | labels | metric | estimator | bias | coverage (missed) | mean width |")
+    print(
+        "| draws, studies | labels | metric | estimator | bias | coverage (missed) | mean width |"
+    )
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pool.parquet"
