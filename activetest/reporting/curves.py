@@ -55,7 +55,14 @@ _EMPTY = "the pool has no item in this bin"
 # What is one number from one threshold to the next, and falls as the threshold rises.
 _FALLING = ("recall", "false_positive_rate")
 # Shares of which these are the first over the sum.
-_PARTS = {"recall": ("tp", "fn"), "false_positive_rate": ("fp", "tn")}
+_PARTS = {
+    "recall": ("tp", "fn"),
+    "false_positive_rate": ("fp", "tn"),
+    "precision": ("tp", "fp"),
+}
+# Labels of the rarer kind, as uniform draws would have shown them, with which the delta method is
+# believed where draws are not uniform (tests/benchmarks: bands of curves).
+_ENOUGH = {"recall": 3, "false_positive_rate": 3, "precision": 8}
 
 
 def estimate_curve(
@@ -149,7 +156,6 @@ def _estimate_rates(
     parts = {
         measure: [list_parts(measure, place, count) for place in range(count + 1)]
         for measure in MEASURES[kind]
-        if measure in _PARTS
     }
     shares = [metric for each in parts.values() for pair in each for metric in pair]
     view = view_cells(
@@ -163,7 +169,10 @@ def _estimate_rates(
         seed=seed,
     )
     labels = count_outcomes(view.log, cells, count)
-    few = [find_few(measure, labels) for measure in MEASURES[kind]]
+    few = [
+        find_unsure(view, measure, find_few(measure, labels), parts[measure])
+        for measure in MEASURES[kind]
+    ]
     level = choices.level
     if simultaneous:
         rng = make_generator(seed, len(log.history) + 1, "curve")
@@ -175,11 +184,10 @@ def _estimate_rates(
     quantities, moved = [], np.zeros(count + 1, bool)
     for measure, found, lacking in zip(MEASURES[kind], measured, few, strict=True):
         family = [replace(row.quantity, level=choices.level) for row in found]
-        if measure in parts:
-            family = [
-                widen_interval(view, quantity, pair, level) if is_few else quantity
-                for quantity, pair, is_few in zip(family, parts[measure], lacking, strict=True)
-            ]
+        family = [
+            widen_interval(view, quantity, pair, level) if is_few else quantity
+            for quantity, pair, is_few in zip(family, parts[measure], lacking, strict=True)
+        ]
         if measure in _FALLING:
             family, here = make_monotone(family)
             moved |= here
@@ -248,14 +256,37 @@ def count_outcomes(log: Log, cells: Array, count: int) -> dict[str, Array]:
 
 
 def list_parts(measure: str, place: int, count: int) -> list[Metric]:
-    """The two shares a and b of which recall or false_positive_rate is a / (a + b)."""
+    """The two shares a and b of which a measure is a / (a + b)."""
     return [share_at(word, place, count) for word in _PARTS[measure]]
 
 
 def find_few(measure: str, labels: dict[str, Array]) -> Array:
     """(P,) whether fewer than 3 labels of one kind are behind a measure."""
-    kinds = _PARTS.get(measure, ("tp", "fp"))
-    return np.min([labels[kind] for kind in kinds], axis=0) < FEW
+    return np.min([labels[kind] for kind in _PARTS[measure]], axis=0) < FEW
+
+
+def find_unsure(view: View, measure: str, few: Array, parts: Sequence[Sequence[Metric]]) -> Array:
+    """(P,) whether too few labels of one kind are behind a measure to show how it errs.
+
+    few    (P,) of find_few
+    parts  (P,) the two shares of list_parts
+
+    Where draws are not uniform, labels count as uniform draws would have shown them, and precision
+    needs 8: others of that kind may be hidden among items that are seldom drawn.
+    """
+    unsure = few.copy()
+    for place in map(int, np.flatnonzero(~few)):
+        for metric in parts[place]:
+            try:
+                estimate = view.value(metric, HEADLINE).estimate
+            except NotEstimable:
+                # Draws say nothing about this share.
+                continue
+            if estimate.heaviest <= 1 + _ROUNDING:
+                return unsure
+            hidden = estimate.uniform_minority_count < _ENOUGH[measure]
+            unsure[place] |= hidden and not estimate.exact
+    return unsure
 
 
 def widen_interval(

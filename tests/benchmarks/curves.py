@@ -153,6 +153,7 @@ class Pool:
         from activetest.reporting.curves import (
             count_outcomes,
             find_few,
+            find_unsure,
             list_parts,
             make_monotone,
             widen_interval,
@@ -169,7 +170,7 @@ class Pool:
         keys = {name: name.replace("-", "_") for name in _RATES}
         parts = {
             name: [list_parts(keys[name], place, count) for place in range(count)]
-            for name in ("recall", "false-positive-rate")
+            for name in _RATES
         }
         view = view_cells(
             log,
@@ -182,7 +183,12 @@ class Pool:
             seed=seed,
         )
         labels = count_outcomes(view.log, cells, count)
-        few = {name: find_few(keys[name], labels)[:count].tolist() for name in _RATES}
+        few = {
+            name: find_unsure(
+                view, keys[name], find_few(keys[name], labels)[:count], parts[name]
+            ).tolist()
+            for name in _RATES
+        }
         values = {}
         for name, each in metrics.items():
             values[name] = []
@@ -217,7 +223,7 @@ class Pool:
                     found_ends = interval.lower, interval.upper
                     method = "exact" if value.estimate.exact else "fixed"
                     quantity = Quantity(value.value, *found_ends, level, method)
-                    if name in parts and few[name][place]:
+                    if few[name][place]:
                         quantity = widen_interval(view, quantity, parts[name][place], level)
                     family.append(quantity)
                 apart = family

@@ -406,6 +406,37 @@ def test_few_labels_are_fewer_than_three_of_one_kind():
     assert curves.find_few("precision", labels).tolist() == [True, True, False]
 
 
+def test_labels_of_unlikely_draws_are_needed_where_a_kind_may_be_hidden(tmp_path, monkeypatch):
+    """The model is sure that most items are no fraud, and 3 % of these are."""
+    rng = np.random.default_rng(17)
+    score = rng.beta(0.05, 2, 800)
+    truth = (rng.random(800) < 0.03 + 0.9 * score).astype(float)
+    pool = build_table(tmp_path, {"id": range(800), "prob_no": 1 - score, "prob_yes": score})
+    facts = specification.describe_pool(pool.roles, None, pool)
+    bank = SimpleNamespace(pool=pool, truth=truth, facts=facts, score=score)
+    for acquisition in ("optimal", "uniform"):
+        choices = replace(CHOICES, acquisition=acquisition)
+        log = play_rounds(pool, truth, *[(choices, 50)] * 4)
+        found = {}
+        for hidden in (True, False):
+            with monkeypatch.context() as patch:
+                if not hidden:
+                    patch.setattr(curves, "_ENOUGH", dict.fromkeys(curves._ENOUGH, 0))
+                found[hidden] = [
+                    make_curve(bank, log, kind, "yes", choices=choices, points=13)
+                    for kind in ("roc", "precision-recall")
+                ]
+        wider = {
+            name: np.nan_to_num(read(new, f"{name}_upper") - read(new, f"{name}_lower"))
+            > np.nan_to_num(read(old, f"{name}_upper") - read(old, f"{name}_lower")) + 1e-9
+            for new, old in zip(found[True], found[False], strict=True)
+            for name in MEASURES[new.kind]
+        }
+        # Uniform draws hide nothing: three labels of a kind are enough.
+        assert all(each.any() for each in wider.values()) == (acquisition == "optimal")
+        assert any(each.any() for each in wider.values()) == (acquisition == "optimal")
+
+
 def quantities(*ends) -> list[Quantity]:
     return [Quantity(*each, 0.95, "fixed") for each in ends]
 
