@@ -181,6 +181,31 @@ def test_uniform_draws_may_have_the_probabilities_of_any_uniform_design(pool, tr
         Study.from_draws("pool.parquet", uneven, "d", design="uniform")
 
 
+def test_items_may_have_weights(folder):
+    rng = np.random.default_rng(2)
+    score = rng.random(60)
+    frame = pd.DataFrame({"id": [f"i{row}" for row in range(60)], "score": score})
+    frame["traffic"] = np.where(np.arange(60) < 5, 0.0, rng.integers(1, 9, 60))
+    frame.to_parquet("pool.parquet")
+    study = Study.create("pool.parquet", "first", weight="traffic", seed=4)
+    for _ in range(2):
+        study.ingest({id: int(rng.random() < 0.5) for id in study.next(9).ids})
+    log = study.export()
+    settings = {"weight": "traffic", "draws_floor": 0.35, "design": "sequential"}
+    again = Study.from_draws("pool.parquet", log, "again", **settings)
+    mine, theirs = (rows_of(each, estimators=["lure"]) for each in (again, study))
+    assert mine[0][2:] == pytest.approx(theirs[0][2:])
+    rows = [{"id": row.id, "label": row.label} for row in log]
+    plain = Study.from_draws("pool.parquet", rows, "plain", weight="traffic", design="uniform")
+    found = plain.report(metrics=["error"], interval="fixed").estimates[0]
+    assert 0 < found.lower < found.estimate < found.upper < 1
+    with pytest.raises(LabelError, match="has weight 0"):
+        Study.from_draws(
+            "pool.parquet", [*rows, {"id": "i1", "label": "1"}], "other", weight="traffic",
+            design="uniform",
+        )  # fmt: skip
+
+
 # --- estimates are unbiased
 
 
@@ -256,18 +281,22 @@ def test_draws_of_another_sampler_are_estimated_without_bias_over_all_its_orders
     assert expect(cache, truth, studies(), design="sequential") == pytest.approx(error, rel=1e-6)
 
 
-def test_uniform_samples_are_estimated_without_bias_over_all_samples(tiny, monkeypatch):
+@pytest.mark.parametrize("known", [[], ["item-3"]])
+def test_uniform_samples_are_estimated_without_bias_over_all_samples(tiny, monkeypatch, known):
     """Rows are in the order of their labels; the order drawn again is each with one probability."""
     cache, truth, error = tiny
     ranks: list[float] = []
     monkeypatch.setattr("activetest.study.imported.uniforms", lambda *_: np.array(ranks))
+    left = [id for id in truth if id not in known]
+    supplied = [{"id": id, "label": truth[id], "known_to": 1} for id in known]
 
     def studies():
-        for ids in itertools.combinations(truth, 3):
-            rows = [{"id": id, "label": truth[id]} for id in ids]
+        samples = list(itertools.combinations(left, 3))
+        for ids in samples:
+            rows = [{"id": id, "label": truth[id], "round": 1} for id in ids]
             for order in itertools.permutations(range(3)):
                 ranks[:] = order
-                yield sorted(rows, key=by_label), 1 / 60
+                yield sorted(rows, key=by_label) + supplied, 1 / len(samples) / 6
 
     assert expect(cache, truth, studies(), design="uniform") == pytest.approx(error, rel=1e-6)
 
