@@ -83,7 +83,7 @@ def _list_sections(report: Report, extent: _Extent) -> list[Section | None]:
         found.append(evidence.write_history(report, details))
     found.append(findings.write_groups(report, extent.groups))
     if details is None:
-        return found
+        return [*found, head.write_notes(report)]
     log = evidence.embed_log(details.draws_csv, how=extent.log)
     return [
         *found,
@@ -92,6 +92,7 @@ def _list_sections(report: Report, extent: _Extent) -> list[Section | None]:
         evidence.write_items(details.worst_items, details.loss),
         evidence.write_sampled(details.sampled),
         evidence.write_annotators(details),
+        head.write_notes(report),
         evidence.write_provenance(details.provenance, log),
     ]
 

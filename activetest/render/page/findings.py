@@ -36,9 +36,9 @@ def write_metrics(report: Report) -> Section | None:
     several = len({row.estimator for row in known}) > 1
     built = [
         Row(
-            name=words.metric(row),
+            name=words.metric_title(row),
             record=row,
-            note=row.estimator if several else "",
+            note=row.estimator if several else _name_specification(row),
             limits=gates_on(report, row),
             cells=(words.count(row.n_bought), words.ratio_saved(row.quantity.saving)),
         )
@@ -252,6 +252,13 @@ def _write_map(found: SurfaceMap, surface: SurfaceReport) -> str:
         f"{words.percent(surface.level)} credible intervals; {_surface.LEGEND}."
     )
     return table + markup.paragraph(legend, "small")
+
+
+def _name_specification(row: EstimateRow) -> str:
+    """The metric as it is asked for; empty where its title says the same."""
+    name = words.metric(row)
+    title = words.metric_title(row).lower().replace("-", " ")
+    return "" if title == name.replace("-", " ") else name
 
 
 def _flatten(found: _tables.Table | _tables.Matrix) -> _tables.Table:

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-from activetest.nouns.report import PASS, UNDECIDED, EstimateRow, Gate, Report, count_verdicts
+from activetest.nouns.report import FAIL, PASS, UNDECIDED, EstimateRow, Gate, Report, count_verdicts
 from activetest.render import _assessment, _extent, _gates, _judge, _surface, _tables
 from activetest.render import _words as words
 from activetest.render.page import markup
 from activetest.render.page.bars import Row, describe, interval_table, large, split_by_unit
 from activetest.render.page.markup import Section
 
-_SIGNS = {PASS: "✓", UNDECIDED: "?"}
-_FAILED = "✗"
+_SIGNS = {PASS: "✓", UNDECIDED: "?", FAIL: "✗"}
 
 
 def write_header(report: Report) -> str:
@@ -63,21 +62,27 @@ def write_gates(report: Report) -> Section | None:
 def write_cautions(report: Report) -> Section | None:
     """What was requested and at most three cautions; all other notes can be opened."""
     shown = _extent.notes(report, verbose=False)
-    others = [note for note in report.notes if note not in shown]
+    if not shown:
+        return None
+    others = [note.text for note in report.notes if note not in shown]
     cautions = [note.text for note in shown]
     title = "Before you rely on this" if any(note.is_caution for note in shown) else "Notes"
-    count = f"{len(others):,} {'more' if shown else ''} note{'s' * (len(others) != 1)}"
-    rest = markup.bullets([note.text for note in others], "small")
-    return markup.section(
-        "cautions", title, (markup.bullets(cautions), markup.folded(" ".join(count.split()), rest))
-    )
+    more = f"{len(others):,} more note{'s' * (len(others) != 1)}"
+    rest = markup.folded(more, markup.bullets(others, "small"))
+    return markup.section("cautions", title, (markup.bullets(cautions), rest))
+
+
+def write_notes(report: Report) -> Section | None:
+    """The notes where there is nothing to be careful about."""
+    if _extent.notes(report, verbose=False):
+        return None
+    return markup.section("notes", "Notes", [markup.bullets(note.text for note in report.notes)])
 
 
 def badge(verdict: str) -> str:
     """A verdict with its sign."""
-    sign = _SIGNS.get(verdict, _FAILED)
     return (
-        f'<span class="badge {verdict}"><span aria-hidden="true">{sign} </span>'
+        f'<span class="badge {verdict}"><span aria-hidden="true">{_SIGNS[verdict]} </span>'
         f"{markup.escape(verdict.upper())}</span>"
     )
 
@@ -94,7 +99,8 @@ def _write_verdicts(gates: Sequence[Gate]) -> str:
     verdicts = [gate.verdict for gate in gates]
     parts = [
         f"{badge(each)} {verdicts.count(each):,} gate{'s' * (verdicts.count(each) != 1)}"
-        for each in dict.fromkeys(sorted(verdicts, key=(PASS, UNDECIDED).__contains__))
+        for each in (FAIL, UNDECIDED, PASS)
+        if each in verdicts
     ]
     return f"<p>{' &#160; '.join(parts)}</p>"
 
