@@ -31,6 +31,8 @@ from activetest.render import (
     _tables,
 )
 from activetest.render import _words as words
+from activetest.render.page import head
+from activetest.render.page.bars import large
 
 # Rows of a table, and characters of a cell, beyond which a notebook shows how many there are.
 _MOST_ROWS, _MOST_LETTERS = 60, 200
@@ -57,7 +59,7 @@ _CODE = re.compile("`([^`]+)`")
 def render(report: Report) -> str:
     """The headline, verdicts on gates, tables, and at most three cautions."""
     answer = report.assessment
-    parts = [_write_strong(_tables.headline(report))]
+    parts = [_write_strong(_tables.headline(report)), _draw_bar(report)]
     if answer:
         parts.append(_write_strong(_assessment.sentence(answer)))
     if report.surface:
@@ -114,6 +116,15 @@ def simulation(results: Sequence[dict]) -> str:
     """One row per strategy, metric and budget."""
     table = _write_table(_tables.strategies(results), "`.to_frame()` has all")
     return _wrap([table, _write_list(_tables.remarks(results))])
+
+
+def _draw_bar(report: Report) -> str:
+    """The headline on its interval, with the gates on the same number."""
+    row = words.headline(report)
+    if row is None or not head.is_one_number(report, row):
+        return ""
+    picture = large(row, head.list_gates(report, row))
+    return f'<div style="max-width:46em">{picture}</div>' if picture else ""
 
 
 def _list_tables(report: Report, answer: Assessment | None) -> list[_tables.Table | _tables.Matrix]:

@@ -10,8 +10,11 @@ from activetest.render import _words as words
 
 # Percent of the width that is left free at either end, for the letters of the outer ticks.
 _MARGIN = 4.0
+_MOST_DECIMALS = 12
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _INTERVALS = 5
+# An axis of shares is at least so long.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Axis:
         """A tick, with as many decimals as all of them need."""
         step = self.ticks[1] - self.ticks[0]
         decimals = 0
-        while decimals < 9 and abs(round(step, decimals) - step) > 1e-6 * step:
+        while decimals < _MOST_DECIMALS and abs(round(step, decimals) - step) > 1e-6 * step:
             decimals += 1
         text = f"{tick + 0.0:,.{decimals}f}"
         return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
@@ -60,18 +63,20 @@ def choose_axis(values: Iterable[float | None], *, share: bool = False) -> Axis:
     if share:
         span = max(high - low, 0.02)
         low, high = (0.0 if low <= span else low), (1.0 if 1 - high <= span / 2 else high)
-    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-6):
-        low, high = low - 0.5 * max(abs(low), 0.02), high + 0.5 * max(abs(high), 0.02)
+    # Equal numbers have room around them.
+    least = _LEAST_SHARE if share else 1e-9 * max(abs(low), abs(high), 1e-6)
+    if high - low < least:
+        room = _LEAST_SHARE if share else 0.5 * max(abs(low), abs(high), 1e-6)
+        low, high = low - room, high + room
+    if share:
+        low, high = max(low, 0.0), min(high, 1.0)
     raw = (high - low) / _INTERVALS
-    size = 10 ** math.floor(math.log10(raw))
+    size = 10.0 ** math.floor(math.log10(raw))
     step = size * next(each for each in _STEPS if each * size >= raw * 0.999)
     first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
-    if share:
-        first, last = max(first, 0), min(last, math.floor(1 / step + 1e-6) + (1 % step > 1e-6))
     ticks = [round(place * step, 12) for place in range(first, last + 1)]
-    if share and ticks[-1] > 1:
-        ticks = [*ticks[:-1], 1.0]
-    return Axis(tuple(ticks))
+    # Steps of 0.25 may not lead to 1.
+    return Axis(tuple(dict.fromkeys(min(tick, 1.0) for tick in ticks) if share else ticks))
 
 
 def of_records(records: Iterable[Measured], more: Iterable[float | None] = ()) -> Axis:

@@ -16,7 +16,7 @@ from activetest.render.page.bars import (
     sort_worst_first,
     split_by_unit,
 )
-from activetest.render.page.head import gates_on
+from activetest.render.page.head import list_gates
 from activetest.render.page.markup import Section
 from activetest.render.page.style import shade
 
@@ -39,7 +39,7 @@ def write_metrics(report: Report) -> Section | None:
             name=words.metric_title(row),
             record=row,
             note=row.estimator if several else _name_specification(row),
-            limits=gates_on(report, row),
+            limits=[gate.threshold for gate in list_gates(report, row)],
             cells=(words.count(row.n_bought), words.ratio_saved(row.quantity.saving)),
         )
         for row in known

@@ -36,9 +36,9 @@ def write_header(report: Report) -> str:
 def draw_headline(report: Report) -> str:
     """The headline's estimate on its interval, with gates on the same number; empty without one."""
     row = words.headline(report)
-    if row is None or row.estimate is None or not _is_one_number(report, row):
+    if row is None or not is_one_number(report, row):
         return ""
-    gates = [gate for gate in report.gates if _is_about(gate, row)]
+    gates = list_gates(report, row)
     picture = large(row, gates)
     lines = [(words.metric(row), describe(row))]
     lines += [("gate", words.plain(gate.requirement.strip())) for gate in gates]
@@ -87,9 +87,20 @@ def badge(verdict: str) -> str:
     )
 
 
-def gates_on(report: Report, row: EstimateRow) -> tuple[float, ...]:
-    """Where gates on the same number are."""
-    return tuple(gate.threshold for gate in report.gates if _is_about(gate, row))
+def list_gates(report: Report, row: EstimateRow) -> list[Gate]:
+    """The gates on the same number."""
+    number = (row.metric, row.class_name, row.group)
+    return [
+        gate
+        for gate in report.gates
+        if row.against is None and (gate.metric, gate.class_name, gate.group) == number
+    ]
+
+
+def is_one_number(report: Report, row: EstimateRow) -> bool:
+    """Whether the headline has a number, and is not a whole confusion matrix."""
+    matrix = row.metric == words.CONFUSION and _tables.title(report).startswith(words.CONFUSION)
+    return words.real(row.estimate) and not matrix
 
 
 def _write_verdicts(gates: Sequence[Gate]) -> str:
@@ -132,20 +143,6 @@ def _build_row(gate: Gate) -> Row:
         limits=(gate.threshold,),
         cells=(words.count(gate.n_bought), more),
     )
-
-
-def _is_about(gate: Gate, row: EstimateRow) -> bool:
-    """Whether a gate is on the number of a row."""
-    return row.against is None and (gate.metric, gate.class_name, gate.group) == (
-        row.metric,
-        row.class_name,
-        row.group,
-    )
-
-
-def _is_one_number(report: Report, row: EstimateRow) -> bool:
-    """Whether the headline is a number, and not a whole confusion matrix."""
-    return not (row.metric == words.CONFUSION and _tables.title(report).startswith(words.CONFUSION))
 
 
 def _hide(lines: Sequence[tuple[str, str]]) -> str:

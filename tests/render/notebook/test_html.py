@@ -62,10 +62,16 @@ class Fragment(HTMLParser):
 
 
 TAGS = {"div", "table", "thead", "tbody", "tr", "th", "td", "b", "ul", "li", "code"}
+# Of the picture of the headline.
+DRAWN = {"svg", "line", "rect", "text"}
 
 
 def parse(written: str) -> Fragment:
     """The fragment: one element of plain markup, without script, address or event."""
+    pictures = re.findall("<svg .*?</svg>", written, re.DOTALL)
+    for picture in pictures:
+        assert Fragment(picture).tags <= DRAWN and "style" not in picture and "href" not in picture
+        written = written.replace(picture, "")
     fragment = Fragment(written)
     assert fragment.roots == 1
     assert fragment.tags <= TAGS
@@ -212,3 +218,12 @@ def test_a_matrix_of_few_classes_has_intervals_and_one_of_very_many_its_mistakes
     assert "0.100 (0.031 to 0.082)" in write(3)
     assert "(0.031" not in write(10) and "truth in rows" in write(10)
     assert "the 20 largest of 930" in write(31)
+
+
+def test_the_headline_is_shown_as_a_bar_with_its_gate(judged, nothing, row, report):
+    written = html.render(judged)
+    (picture,) = re.findall(r"<svg .*?</svg>", written)
+    assert 'role="img" aria-label="Error: 5.3 % (3.1 % to 8.2 %); error&lt;=0.1"' in picture
+    # The gates on other numbers are not on it.
+    assert picture.count('class="gate"') == 1
+    assert "<svg" not in html.render(report(row(**nothing, headline=True, reason="no labels yet")))
