@@ -50,6 +50,8 @@ ABOUT = {
     "metrics/test_curves": "areas under curves",
     "metrics/test_rates": "metrics that are rates",
     "metrics/test_regression": "metrics of numbers",
+    "render/page/test_accessibility": "the page in a browser",
+    "render/page/test_example": "the example of a page in sample_data",
     "render/test_formats": "every format",
     "render/test_schema": "the schema of every JSON document",
     "render/test_simulation": "simulations in every format",

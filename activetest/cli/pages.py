@@ -8,7 +8,17 @@ FOLDER = Path(__file__).parents[1] / "docs"
 # The order in which a newcomer needs them; pages that are not named here come last.
 _ORDER = (
     *("commands", "pools", "labels", "metrics", "judges", "groups", "questions"),
-    *("surfaces", "gates", "limits", "python", "simulate", "methods", "intervals", "papers"),
+    *(
+        "surfaces",
+        "gates",
+        "reports",
+        "limits",
+        "python",
+        "simulate",
+        "methods",
+        "intervals",
+        "papers",
+    ),
     *("json", "study", "threats"),
 )
 # A file that programs read: it is shown as it stands.
