@@ -75,7 +75,7 @@ def test_a_kill_at_every_eleventh_line_loses_nothing_and_draws_nothing_again(sce
     assert kill_everywhere(scene(command), command, "11") > 50
 
 
-@pytest.mark.parametrize(("command", "step"), [("frame", "50"), ("import", "200")])
+@pytest.mark.parametrize(("command", "step"), [("frame", "50"), ("import", "1000")])
 def test_a_kill_at_a_few_lines_leaves_no_study_or_a_whole_one(scene, command, step):
     assert kill_everywhere(scene(command), command, step) > 50
 
