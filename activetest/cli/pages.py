@@ -12,6 +12,7 @@ _ORDER = (
         "surfaces",
         "gates",
         "reports",
+        "pipelines",
         "limits",
         "python",
         "simulate",
