@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from activetest.cli.app import main
+from tests import makers
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 
@@ -19,6 +20,17 @@ def begin_study(folder: Path, *options: str) -> None:
     """A study of the digits in a folder, which is the working directory."""
     shutil.copy(SAMPLE / "digits.parquet", folder / "digits.parquet")
     assert main(["init", "digits.parquet", "--group", "ink", "--seed", "4", *options]) == 0
+
+
+def copy_study(folder: Path, *options: str) -> None:
+    """A study of the digits with 60 labels, in a folder; written once for all tests."""
+    makers.copy_written(("digits", options), lambda place: _begin_and_label(place, options), folder)
+
+
+def _begin_and_label(folder: Path, options: tuple[str, ...]) -> None:
+    begin_study(folder, *options)
+    for _ in range(2):
+        label_batch(folder, 30)
 
 
 def label_batch(folder: Path, count: int) -> None:

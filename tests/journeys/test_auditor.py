@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cli.app import main
-from tests.journeys.people import begin_study, label_batch
+from tests.journeys.people import copy_study, label_batch
 
 # What the page calls the head of the ledger's chain.
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -21,9 +21,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 @pytest.fixture
 def page(folder, capsys) -> str:
     """The page of a study with 60 labels, as it is attached to a release."""
-    begin_study(folder)
-    for _ in range(2):
-        label_batch(folder, 30)
+    copy_study(folder)
     assert main(["report", "--estimator", "lure", "-o", "report.html", "-o", "report.json"]) == 0
     capsys.readouterr()
     return (folder / "report.html").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 from activetest.cli import pages
 from activetest.cli.app import main
-from tests.journeys.people import begin_study, label_batch
+from tests.journeys.people import copy_study
 
 FILES = ["report.html", "junit.xml", "report.json", "summary.md"]
 WORDS = [word for name in FILES for word in ("-o", name)]
@@ -23,9 +23,7 @@ VERDICTS = {0: "pass", 1: "fail", 3: "undecided"}
 @pytest.fixture
 def study(folder) -> Path:
     """A study of the digits with 60 labels, in the working directory."""
-    begin_study(folder, "--interval", "anytime")
-    for _ in range(2):
-        label_batch(folder, 30)
+    copy_study(folder, "--interval", "anytime")
     return folder / ".activetest"
 
 
