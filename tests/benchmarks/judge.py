@@ -2,6 +2,7 @@
 
     python tests/benchmarks/judge.py --save FILE [--runs 2000] [--labels 100] [--effect 0]
         [--judge verdicts,scores] [--acquisition optimal,uniform]
+    python tests/benchmarks/judge.py --ceiling [--effect 0.08]
 
 Pools of 1,000 items are made, a new one for every ten studies, with a judge and four columns: one
 is normal, the lengths are log-normal, one is true for a tenth of the items, and one is the
@@ -13,6 +14,10 @@ gap rises by so much per standard deviation of the ranks of length.
 any          share of studies in which some column has a corrected p-value of 0.05 or less
 each column  share of studies in which its own p-value is
 within       share of intervals of the slope on length that hold its true value
+
+--ceiling plays no study. It says how much narrower the interval of the slope on length could be at
+most, if a surrogate knew the expected gap of every item: the square root of the mean square of
+score times (gap less expected gap), over that of score times (gap less mean gap), of 200 pools.
 
 Every share has its standard error. Finished studies are kept in FILE, one a line, and not repeated.
 """
@@ -38,13 +43,17 @@ _ALPHA = 0.05
 def main() -> None:
     """Print a row per judge and kind of draws."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", type=Path, required=True)
+    parser.add_argument("--save", type=Path, default=Path("judge.jsonl"))
+    parser.add_argument("--ceiling", action="store_true")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--labels", type=int, default=100)
     parser.add_argument("--effect", type=float, default=0.0)
     parser.add_argument("--judge", default="verdicts,scores")
     parser.add_argument("--acquisition", default="optimal,uniform")
     options = parser.parse_args()
+    if options.ceiling:
+        print_ceilings(options)
+        return
     print(f"| judge | draws | labels | effect | runs | any | {' | '.join(COLUMNS)} | within |")
     print("|---" * (7 + len(COLUMNS)) + "|")
     for judge in options.judge.split(","):
@@ -52,6 +61,21 @@ def main() -> None:
             found = run_studies(options, judge, acquisition)
             cells = judge, acquisition, options.labels, f"{options.effect:g}", len(found)
             print("| " + " | ".join([*map(str, cells), *summarise(found)]) + " |", flush=True)
+
+
+def print_ceilings(options: argparse.Namespace) -> None:
+    """How wide the interval of the slope would be with a perfect surrogate, over what it is."""
+    for judge in options.judge.split(","):
+        ratios = []
+        for number in range(200):
+            with tempfile.TemporaryDirectory() as folder:
+                pool = build_pool(judge, number, options.effect, Path(folder))
+            known, plain = (
+                np.mean((pool.ranks * (pool.gap - center)) ** 2)
+                for center in (pool.expected, pool.gap.mean())
+            )
+            ratios.append(np.sqrt(known / plain))
+        print(f"{judge}, effect {options.effect:g}: {np.mean(ratios):.3f}")
 
 
 def run_studies(options: argparse.Namespace, judge: str, acquisition: str) -> list[dict]:
@@ -126,6 +150,9 @@ def build_pool(judge: str, number: int, effect: float, folder: Path) -> SimpleNa
         columns=columns,
         truth=labels,
         slope=float((expected * ranks).mean()),
+        ranks=ranks,
+        gap=gap,
+        expected=expected,
     )
 
 
