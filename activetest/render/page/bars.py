@@ -105,7 +105,7 @@ def large(record: EstimateRow, limits: Sequence[Gate] = ()) -> str:
         return ""
     raw = record.raw if words.real(record.raw) else None
     gates = list({gate.threshold: gate for gate in limits}.values())
-    axis = of_records([record], [raw, *(gate.threshold for gate in gates)])
+    axis = of_records([record], [raw, *(gate.threshold for gate in gates), *_look_around(record)])
     height = _LARGE if gates or raw is not None else _LARGE - _LABELS
     bottom = height - 24
     middle = bottom - 22
@@ -168,6 +168,21 @@ def write(record: Measured, *, plain: bool = False) -> tuple[str, str]:
         reach = reach.replace(f" {mark}", "")
     ends = " to ".join(words.with_unit(record, end) for end in reach.split(" to "))
     return value, " ".join([ends, *marks])
+
+
+def _look_around(record: EstimateRow) -> list[float]:
+    """Ends of an axis that has room on both sides of an interval; zero and one if they are near."""
+    low, high = record.lower, record.upper
+    if not words.real(low) or not words.real(high):
+        return []
+    room = high - low
+    if not is_shares([low, high]):
+        return [low - room / 2, high + room / 2]
+    near = 2 * room
+    return [
+        0.0 if low <= near else max(low - room / 2, 0.0),
+        1.0 if 1 - high <= near else min(high + room / 2, 1.0),
+    ]
 
 
 def _write_row(row: Row, axis: Axis, reference: float | None, *, plain: bool) -> str:
