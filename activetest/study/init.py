@@ -30,7 +30,7 @@ from activetest.rounds.surface import describe_arms
 from activetest.safe_text import mask_secrets
 from activetest.sampling.between_groups import resolve_compared_groups
 from activetest.sampling.settings import Settings, complete_task, read_settings
-from activetest.study import absent_pool, provenance
+from activetest.study import provenance
 from activetest.study.config import GRADED_BY, parse_schema
 from activetest.study.conversion import (
     ensure_conversion,
@@ -218,7 +218,7 @@ def _open_kept(folder: Path, parts: tuple[str, ...]) -> StoredStudy:
     study = StoredStudy.open(folder)
     with raising_storage_errors(folder):
         if built := cache.open_cache(folder / CACHE, parts):
-            absent_pool.keep(built, folder)
+            study.keep_summary(built)
     return study
 
 

@@ -246,11 +246,11 @@ class StoredStudy:
             else:
                 if auxiliary:
                     # What all of the study's surrogates see is kept: a part of it would be less.
-                    self._keep_summary(cache)
+                    self.keep_summary(cache)
             cache.reopen = partial(self.cache, auxiliary=auxiliary)
             return cache
 
-    def _keep_summary(self, cache: Cache) -> None:
+    def keep_summary(self, cache: Cache) -> None:
         """Keep what reports need of the pool, in a study that may be written. Raises OSError."""
         try:
             absent_pool.keep(cache, self.folder)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from activetest.cache import summary
-from activetest.errors import ActivetestError, PoolError, StorageError, StudyError
+from activetest.errors import ActivetestError, PoolChanged, PoolError, StorageError, StudyError
 from activetest.study import absent_pool
 from activetest.study.folder import CACHE, SUMMARY
 from activetest.study.init import init
@@ -149,6 +149,26 @@ def test_a_study_that_may_only_be_read_reports_without_keeping_anything(
             report(StoredStudy.open())
     else:
         assert report(StoredStudy.open()).counts.labelled == 12
+
+
+def test_an_address_that_does_not_answer_is_no_pool_at_hand(study, label_draws, folder):
+    place = folder / "pool.parquet"
+    init(place.as_uri(), "remote", seed=1, groups=("place",))
+    far = StoredStudy.open("remote")
+    label_draws(far, 12)
+    with_pool = json.loads(Study.open("remote").report().to_json())
+    lose_pool(folder, cache=False)
+    shutil.rmtree(folder / "remote" / CACHE)
+    without = json.loads(Study.open("remote").report().to_json())
+    assert without["estimates"] == with_pool["estimates"]
+    assert any(note.startswith(ABSENT) for note in without["notes"])
+
+
+def test_a_changed_pool_is_no_absent_one(study, label_draws, folder, write_pool):
+    label_draws(study, 12)
+    write_pool(folder / "pool.parquet", 40, seed=9)
+    with pytest.raises(PoolChanged):
+        report(StoredStudy.open())
 
 
 def test_groups_that_are_added_are_kept(study, label_draws, folder):
