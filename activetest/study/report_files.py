@@ -16,7 +16,7 @@ from activetest.errors import ChoiceError, StorageError, explain_refusal
 from activetest.nouns.arguments import check_path
 from activetest.nouns.report import Report
 from activetest.study.export import find_inputs, write_text
-from activetest.study.folder import raising_storage_errors
+from activetest.study.folder import CONFIG, raising_storage_errors
 
 _FAMILY = "render"
 # Bytes from the beginning of a file in which its marks stand.
@@ -60,6 +60,23 @@ def find_files(paths: Sequence[str | Path]) -> tuple[ReportFile, ...]:
     if len({file.path.resolve() for file in found}) < len(found):
         raise ChoiceError("two of the report's files are one file", "give each a name of its own")
     return tuple(found)
+
+
+def locate_files(names: Sequence[str], folder: Path) -> tuple[Path, ...]:
+    """The files that study.toml names; relative ones are seen from the folder that holds the study.
+
+    A study may be somebody else's: raises ChoiceError for a file elsewhere than below that folder.
+    """
+    beside = folder.parent
+    for name in names:
+        check_path(name, ChoiceError)
+        if not (beside / name).resolve().is_relative_to(beside.resolve()):
+            raise ChoiceError(
+                f"{folder / CONFIG}, [report]: the file {name!r} is not below {beside}, where the "
+                "study is",
+                "name it when you report",
+            )
+    return tuple(beside / name for name in names)
 
 
 def check_files(files: Sequence[ReportFile], folder: Path | None, *, force: bool) -> None:

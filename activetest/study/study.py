@@ -782,9 +782,14 @@ class Study:
         """The files of [report] in study.toml, which the command line writes and Python does not.
 
         >>> study.report().save(study.report_files)
+
+        Raises:
+            ChoiceError: A file is elsewhere than in the folder that holds the study, or below it.
         """
+        from activetest.study.report_files import locate_files
+
         stored = self._current()
-        return tuple(stored.folder.parent / name for name in stored.reports.output)
+        return locate_files(stored.reports.output, stored.folder)
 
     @property
     def setup(self) -> Setup:

@@ -60,10 +60,11 @@ def test_an_earlier_report_is_replaced_and_anything_else_only_by_force(report, f
         path = folder / name
         report.save(path)
         report.save(path)
-        path.write_text('{"schema_version": 2}\n', encoding="utf-8")
+        foreign = '{\n  "schema_version": 2,\n  "of": "<testsuites ", "as": "<!-- report -->"\n}\n'
+        path.write_text(foreign, encoding="utf-8")
         with pytest.raises(StorageError, match="is there already"):
             report.save(path)
-        assert path.read_text(encoding="utf-8") == '{"schema_version": 2}\n'
+        assert path.read_text(encoding="utf-8") == foreign
         report.save(path, force=True)
         report.save(path)
 
@@ -104,6 +105,14 @@ def test_no_file_of_the_study_or_its_pool_is_written_over(report, face, folder):
             with pytest.raises(StorageError):
                 face.check_report_files(path, force=force)
     assert (folder / "pool.parquet").read_bytes() == pool
+
+
+@pytest.mark.parametrize("name", ["../out.md", "/tmp/out.md", "link/out.md", "a/../../out.md"])
+def test_a_study_of_somebody_else_writes_nothing_elsewhere(study, folder, name, tmp_path_factory):
+    (folder / "link").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    with pytest.raises(ChoiceError, match="not below"):
+        report_files.locate_files([name], study.folder)
+    assert report_files.locate_files(["deep/out.md"], study.folder) == (folder / "deep/out.md",)
 
 
 def test_two_names_of_one_file_are_refused(report, folder):
