@@ -18,6 +18,7 @@ from activetest.nouns.quantity import Quantity, SavingKind
 from activetest.nouns.report import EstimateRow
 from activetest.nouns.report_details import MOST_POINTS, HistoryPoint
 from activetest.nouns.rows import Array
+from activetest.progress import step
 from activetest.reporting.rows import (
     count_known,
     estimate_row,
@@ -99,15 +100,17 @@ def trace_history(
     band = find_random_band(view, metric, latest.estimator)
     running = _Running.start(view, metric) if kind == ANYTIME and len(numbers) > 1 else None
     points = []
-    for number in numbers[:-1]:
-        surrogate = view.surrogate_after(number, supplied=number)
-        then = view.as_of(number, [metric], supplied=number, surrogate=surrogate)
-        if kind == ANYTIME:
-            row = _estimate_running(then, metric, latest, running)
-        else:
-            level = view.choices.level
-            row = estimate_row(then, metric, latest.estimator, level=level, kind=FIXED)
-        points.append(_place(row, then, number, band))
+    with step("estimating past rounds", len(numbers) - 1) as estimating:
+        for number in numbers[:-1]:
+            surrogate = view.surrogate_after(number, supplied=number)
+            then = view.as_of(number, [metric], supplied=number, surrogate=surrogate)
+            if kind == ANYTIME:
+                row = _estimate_running(then, metric, latest, running)
+            else:
+                level = view.choices.level
+                row = estimate_row(then, metric, latest.estimator, level=level, kind=FIXED)
+            points.append(_place(row, then, number, band))
+            estimating.advance()
     points.append(_place(latest, view, numbers[-1], band))
     return tuple(points), band
 

@@ -1,11 +1,11 @@
 """The details of a report: what it rests on, for a page that has to stand for itself."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from activetest import __version__
 from activetest.errors import NotEstimable, PoolChanged, PoolError, StudyError
@@ -39,6 +39,7 @@ from activetest.study.folder import INSIDE
 from activetest.study.labelling import find_columns
 from activetest.study.stored import StoredStudy, find_items
 
+T = TypeVar("T")
 # Rounds before a version was recorded.
 _UNRECORDED = "0.2.0 or earlier"
 # Rounds of a log that was imported.
@@ -139,7 +140,7 @@ def _estimate_reliability(view: View, facts: Facts) -> Curve | None:
     )
 
 
-def _estimate_or_none(estimate: Any, *about: Any) -> Any:
+def _estimate_or_none(estimate: Callable[..., T | None], *about: Any) -> T | None:
     """What there is to estimate; None where past surrogates cannot predict it any more."""
     with suppress(NotEstimable, PoolChanged, StudyError):
         return estimate(*about)
