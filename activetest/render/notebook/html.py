@@ -123,7 +123,8 @@ def _draw_bar(report: Report) -> str:
     row = words.headline(report)
     if row is None or not head.is_one_number(report, row):
         return ""
-    picture = large(row, head.list_gates(report, row))
+    speaker = "judge" if report.judge else "model"
+    picture = large(row, head.list_gates(report, row), speaker)
     return f'<div style="max-width:46em">{picture}</div>' if picture else ""
 
 

@@ -96,8 +96,10 @@ def split_by_unit(rows: Sequence[Row]) -> list[list[Row]]:
     return list(panels.values())
 
 
-def large(record: EstimateRow, limits: Sequence[Gate] = ()) -> str:
+def large(record: EstimateRow, limits: Sequence[Gate] = (), speaker: str = "model") -> str:
     """The estimate and its interval as one bar, with the gates on the same number.
+
+    speaker    who says what the outputs are: "model" or "judge"
 
     Colours and sizes are attributes of the elements, so that it looks right without a style, too.
     """
@@ -126,7 +128,7 @@ def large(record: EstimateRow, limits: Sequence[Gate] = ()) -> str:
     if raw is not None:
         place = axis.place(raw)
         parts.append(_draw_line("raw", place, middle - 12, bottom, "1 3"))
-        label = f"the model says {words.with_unit(record, words.raw(record))}"
+        label = f"the {speaker} says {words.with_unit(record, words.raw(record))}"
         parts.append(_draw_text("rawname", place, middle - 17, label))
     place = axis.place(record.estimate)
     parts.append(

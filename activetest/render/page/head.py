@@ -39,7 +39,7 @@ def draw_headline(report: Report) -> str:
     if row is None or not is_one_number(report, row):
         return ""
     gates = list_gates(report, row)
-    picture = large(row, gates)
+    picture = large(row, gates, "judge" if report.judge else "model")
     lines = [(words.metric(row), describe(row))]
     lines += [("gate", words.plain(gate.requirement.strip())) for gate in gates]
     return f"<figure>{picture}{_hide(lines)}</figure>" if picture else ""

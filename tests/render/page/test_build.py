@@ -198,6 +198,11 @@ def test_the_log_is_compressed_before_anything_is_left_out(large):
     assert read_log(Page(packed)).count("\n") == 2001
 
 
+@pytest.mark.parametrize("labels", range(1000, 1700, 100))
+def test_no_page_is_larger_than_it_may_be(large, labels):
+    assert len(html.render(large(labels, 40)).encode()) <= 150_000
+
+
 def test_a_larger_study_says_what_is_left_out(large):
     written = html.render(large(60_000, 500))
     assert len(written.encode()) <= build.MOST_BYTES
