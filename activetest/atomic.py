@@ -12,12 +12,14 @@ locks, it stays.
 
 import contextlib
 import errno
+import gc
 import os
 import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -32,6 +34,9 @@ _TEXT = b"activetest works in this folder and removes it.\n"
 _LONGEST = 200
 # Folders and files that others may remove before they are locked.
 _ATTEMPTS = 100
+# Seconds between attempts under Windows: virus scanners and indexers open what is new.
+_PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 0.6)
+_wait = time.sleep
 
 
 @contextmanager
@@ -50,34 +55,34 @@ def replacing_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
         # A name that is too long is none, although the temporary one may be shorter.
         os.lstat(path)
     remove_leftovers(path.parent)
-    building, handle = _create_file(path)
+    held = _Held()
     try:
+        building = _create_file(path, held)
         yield building
         if building.exists():
             if durable:
                 sync_file(building)
             if os.name == "nt":
                 # Windows moves no file that is open.
-                os.close(handle)
-                handle = -1
+                held.close()
             move_file(building, path)
             if durable:
                 sync_folder(path.parent)
     finally:
-        if os.name == "nt" and handle >= 0:
-            os.close(handle)
-            handle = -1
-        building.unlink(missing_ok=True)
-        if handle >= 0:
-            os.close(handle)
+        if os.name == "nt":
+            held.close()
+        if held.path:
+            held.path.unlink(missing_ok=True)
+        held.close()
 
 
 def move_file(source: Path, target: Path) -> None:
     """Rename a complete file, in place of any that is at the target, in one step.
 
-    Both must be on the same file system. Raises OSError when the file system refuses.
+    Both must be on the same file system. Raises OSError when the file system refuses, as Windows
+    does where somebody has one of both open.
     """
-    os.replace(source, target)
+    _retry(lambda: os.replace(source, target))
 
 
 def sync_folder(folder: Path) -> None:
@@ -108,16 +113,15 @@ def temporary_folder(parent: Path | None = None, name: str = "activetest") -> It
     """
     parent = parent or Path(tempfile.gettempdir())
     remove_leftovers(parent)
-    folder, handle = _create_folder(parent / name)
+    held = _Held()
     try:
-        yield folder
+        yield _create_folder(parent / name, held)
     finally:
         if os.name == "nt":
-            os.close(handle)
-            _remove_folder(folder)
-        else:
-            _remove_folder(folder)
-            os.close(handle)
+            held.close()
+        if held.path:
+            _remove_folder(held.path)
+        held.close()
 
 
 @contextmanager
@@ -125,7 +129,8 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder that takes the place of `folder` when the block succeeds.
 
     If the block fails it is removed, and what is at `folder` stays. Processes that are reading the
-    old folder keep the files they have opened. Raises OSError when the file system refuses.
+    old folder keep the files they have opened. Raises OSError when the file system refuses, as
+    Windows does where somebody reads the old folder: it then stays.
     """
     with temporary_folder(folder.parent, folder.name) as temporary:
         building = temporary / "new"
@@ -154,7 +159,7 @@ def creating_folder(folder: Path) -> Iterator[Path]:
             # Windows renames nothing to a name that is taken.
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        os.rename(building, folder)
+        _retry(lambda: os.rename(building, folder))
         sync_folder(folder.parent)
         for above in folder.parent.parents:
             # They may be new, too; those that are not may be nobody's to open.
@@ -214,42 +219,65 @@ def _remove_leftover(path: Path) -> None:
                 _remove_folder(path)
 
 
-def _create_file(path: Path) -> tuple[Path, int]:
-    """A new temporary file for `path`, and the handle by which this process holds it."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-    for _ in range(_ATTEMPTS):
-        building = _name_temporary(path)
-        handle = os.open(building, flags, 0o666)
+class _Held:
+    """What is temporary, and the handle by which this process holds it.
+
+    The path is known before anything is there: an interrupt at any moment finds it.
+    """
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._handle = -1
+
+    def open(self, file: Path) -> bool:
+        """Create a file and hold it; whether it is still there. Raises OSError."""
+        self._handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         # Another process may have removed it before it was locked.
-        if locks.try_lock(handle) is not False and locks.is_at(handle, building):
-            return building, handle
-        os.close(handle)
+        return locks.try_lock(self._handle) is not False and locks.is_at(self._handle, file)
+
+    def write(self, text: bytes) -> None:
+        """Write to the file that is held."""
+        os.write(self._handle, text)
+
+    def close(self) -> None:
+        """Let go of it."""
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
+
+
+def _create_file(path: Path, held: _Held) -> Path:
+    """A new temporary file for `path`, which is held."""
+    for _ in range(_ATTEMPTS):
+        held.path = building = _name_temporary(path)
+        try:
+            if held.open(building):
+                return building
+        except OSError:
+            held.path = None
+            raise
+        held.close()
         with contextlib.suppress(OSError):
             building.unlink()
     raise OSError(f"no temporary file can be kept in {path.parent}")
 
 
-def _create_folder(path: Path) -> tuple[Path, int]:
-    """A new temporary folder for `path`, and the handle by which this process holds its marker."""
+def _create_folder(path: Path, held: _Held) -> Path:
+    """A new temporary folder for `path`, whose marker is held."""
     for attempt in range(_ATTEMPTS):
-        building = _name_temporary(path)
+        held.path = building = _name_temporary(path)
         try:
             building.mkdir(0o700, parents=True)
-            handle = os.open(building / _MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+            there = held.open(building / _MARKER)
         except FileNotFoundError:
             # Another process may have removed the folder before it was marked.
             if attempt == _ATTEMPTS - 1:
                 raise
             continue
-        if locks.try_lock(handle) is not False and locks.is_at(handle, building / _MARKER):
-            try:
-                os.write(handle, _TEXT)
-            except OSError:
-                os.close(handle)
-                shutil.rmtree(building, ignore_errors=True)
-                raise
-            return building, handle
-        os.close(handle)
+        if there:
+            held.write(_TEXT)
+            return building
+        held.close()
         shutil.rmtree(building, ignore_errors=True)
     raise OSError(f"no temporary folder can be kept in {path.parent}")
 
@@ -271,17 +299,55 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _swap_folders(building: Path, folder: Path, temporary: Path) -> None:
-    """Rename a complete folder to `folder`; what was there goes into the temporary one."""
+    """Rename a complete folder to `folder`; what was there goes into the temporary one.
+
+    Where that fails or is interrupted, what was there comes back.
+    """
     while True:
         try:
-            os.rename(building, folder)
+            _retry(lambda: os.rename(building, folder))
             return
         except OSError:
             # Not empty: an older folder, or one that another process has just put there.
             if not folder.is_dir():
                 raise
+        old = temporary / f"old-{_random_name()}"
+        try:
             with contextlib.suppress(FileNotFoundError):
-                os.rename(folder, temporary / f"old-{_random_name()}")
+                _retry(lambda: os.rename(folder, old))  # noqa: B023
+            os.rename(building, folder)
+            return
+        except OSError:
+            if not _put_back(old, folder):
+                raise
+        except BaseException:
+            _put_back(old, folder)
+            raise
+
+
+def _put_back(old: Path, folder: Path) -> bool:
+    """Rename a folder to where it was; whether another process has put one there since."""
+    if not old.is_dir():
+        return False
+    try:
+        os.rename(old, folder)
+    except OSError:
+        return folder.is_dir()
+    return False
+
+
+def _retry(act: Callable[[], None]) -> None:
+    """Act; under Windows again a little later, where somebody has a file open for a moment.
+
+    What this process itself has mapped, and nothing refers to any more, is closed before.
+    """
+    for pause in _PAUSES if os.name == "nt" else ():
+        try:
+            return act()
+        except PermissionError:
+            gc.collect()
+            _wait(pause)
+    return act()
 
 
 def _name_temporary(path: Path) -> Path:

@@ -117,6 +117,9 @@ def explain_refusal(error: OSError, path: object, remedy: str) -> tuple[str, str
         return f"cannot write {path}: {reason}", "free some space"
     if isinstance(error, PermissionError) and _is_unreadable(error.filename):
         return f"cannot read {os.fsdecode(error.filename)}: {reason}", "check its permissions"
+    if os.name == "nt" and isinstance(error, PermissionError):
+        # There, that is also what is said of a file that is open.
+        remedy = f"close other programs that use it, or {remedy}"
     return f"cannot write {path}: {reason}", remedy
 
 

@@ -83,6 +83,17 @@ class Cache:
         self.reopen: Callable[[], Cache] | None = None
         self._mending = RLock()
 
+    def close(self) -> None:
+        """Close its files, where nothing refers to rows of it any more: nothing can be read then.
+
+        Windows neither moves nor removes a file that is mapped.
+        """
+        self._arrays, self._parts = {}, {}
+        self._computed.clear()
+        self._results.clear()
+        for name in ("hashes", "train"):
+            self.__dict__.pop(name, None)
+
     def rows(self, start: int, stop: int) -> Rows:
         """The items at positions start, ..., stop - 1."""
         index = np.arange(start, min(stop, self.size))
@@ -334,6 +345,8 @@ def ensure_cache(pool: Pool, folder: str | Path, *, expected: str | None = None)
                 _describe_difference(pool, cache, sums),
                 hint="restore the pool, or start another study: `Study.create(pool, folder)`",
             )
+    if cache is not None:
+        cache.close()
     built = build_cache(pool, folder)
     announce_rebuild(damage)
     return _reopening(built, pool)

@@ -4,7 +4,7 @@ The draws and numbers come from the same code as those of `next` and `report`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import product
 from os import PathLike
@@ -167,8 +167,9 @@ def simulate(
             batch,
             seed,
         )
-        with one_blas_thread(), atomic.temporary_folder() as folder:
+        with one_blas_thread(), atomic.temporary_folder() as folder, ExitStack() as caches:
             built = cache.build_cache(opened, folder / "cache")
+            caches.callback(built.close)
             truth = read_answer_key(built, key, unmatched=opened.schema.open_classes)
             counted = find_counted(built)
             items = built.size if counted is None else int(np.count_nonzero(counted))
@@ -190,6 +191,7 @@ def simulate(
                 train=given.files["train"],
                 other_models=given.files["other_models"],
             )
+            caches.callback(built.close)
             tasks = list(product(range(len(plan.strategies)), range(runs)))
             # Every strategy's first run comes before any second one.
             tasks.sort(key=lambda task: task[::-1])

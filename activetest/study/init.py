@@ -5,7 +5,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -177,12 +177,16 @@ def init(
         outcome = "checked" if dry_run else "updated" if study else "created"
         files = _auxiliary_files(study, given.files)
         named = {_STORED[name] for name, value in given.files.items() if value is not None}
-        with _open_cache_folder(source, folder, study, dry_run=dry_run) as place:
+        with (
+            _open_cache_folder(source, folder, study, dry_run=dry_run) as place,
+            ExitStack() as caches,
+        ):
             if study and columns_change:
                 _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
             built = _build_cache(
                 pool, place, None if columns_change else study, choices.surrogate, files, named
             )
+            caches.callback(built.close)
             choices = resolve_compared_groups(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given)
             if source.converted:
