@@ -5,7 +5,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -183,10 +183,11 @@ def init(
         ):
             if study and columns_change:
                 _check_same_pool(_open_before(pool, study, source), study, place, pool.rows)
-            built = _build_cache(
-                pool, place, None if columns_change else study, choices.surrogate, files, named
+            built = caches.enter_context(
+                _opening_cache(
+                    pool, place, None if columns_change else study, choices.surrogate, files, named
+                )
             )
-            caches.callback(built.close)
             choices = resolve_compared_groups(choices, built, given.compare)
             notices = _list_notices(pool, built, choices, given)
             if source.converted:
@@ -443,6 +444,13 @@ def _check_same_pool(pool: Pool, study: StoredStudy, place: Path, rows: int) -> 
             "start another study: `Study.create(pool, folder)`",
         )
     cache.ensure_cache(pool, place, expected=study.ledger.fingerprint)
+
+
+@contextmanager
+def _opening_cache(*given: Any) -> Iterator[Cache]:
+    """The cache of _build_cache, whose files are closed before its folder moves."""
+    with closing(_build_cache(*given)) as built:
+        yield built
 
 
 def _build_cache(

@@ -2,11 +2,11 @@
 
 import errno
 import os
-import tempfile
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -70,7 +70,7 @@ class StoredStudy:
         self.ledger = ledger
         self.seed = ledger.seed
         self._held: set[Path] = set()
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: Path | None = None
         self._recalled: tuple[Cache, str] | None = None
 
     @staticmethod
@@ -268,9 +268,9 @@ class StoredStudy:
             if not self._lacks_pool():
                 return self.cache()
             if self._temporary is None:
-                self._temporary = _make_temporary()
+                self._temporary = _make_temporary(self)
             with raising_storage_errors(self.folder):
-                self._recalled = absent_pool.recall(self, Path(self._temporary.name) / CACHE)
+                self._recalled = absent_pool.recall(self, self._temporary / CACHE)
         return self._recalled[0]
 
     @property
@@ -298,14 +298,14 @@ class StoredStudy:
         It is removed with this object. Warns with CacheRebuilt when it is built.
         """
         if self._temporary is None:
-            self._temporary = _make_temporary()
+            self._temporary = _make_temporary(self)
             warnings.warn(
                 f"{self.folder} may not be written: a cache of its pool is built in "
-                f"{self._temporary.name}, and removed afterwards",
+                f"{self._temporary}, and removed afterwards",
                 CacheRebuilt,
                 stacklevel=3,
             )
-        return self._ensure_cache(pool, Path(self._temporary.name) / CACHE, auxiliary=auxiliary)
+        return self._ensure_cache(pool, self._temporary / CACHE, auxiliary=auxiliary)
 
     def _open_sound_pool(self) -> Pool:
         """As open_pool; before a cache is built from it, a damaged conversion is made again."""
@@ -453,9 +453,12 @@ def write_study(
     return ledger
 
 
-def _make_temporary() -> "tempfile.TemporaryDirectory[str]":
-    """A folder among the system's temporary files, which is removed with the object."""
-    return tempfile.TemporaryDirectory(prefix="activetest-", ignore_cleanup_errors=True)
+def _make_temporary(owner: object) -> Path:
+    """A folder for what a study cannot keep in its own; it is removed with its owner."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(atomic.temporary_folder())
+        weakref.finalize(owner, stack.pop_all().close)
+    return folder
 
 
 def _holds_study(folder: Path) -> bool:
