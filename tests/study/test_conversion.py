@@ -82,7 +82,7 @@ def test_a_conversion_is_inside_the_study_and_nothing_beside_the_pool(folder, na
     assert Path("pool.csv.parquet").read_text() == "mine"
     study = StoredStudy.open()
     assert study.pool["uri"] == name and study.pool_name == name
-    assert parts(study.folder) == ["cache", "conversion", "ledger.db", "study.toml"]
+    assert parts(study.folder) == ["cache", "conversion", "ledger.db", "pool.summary", "study.toml"]
     assert study.cache().ids([7]) == ["007"]
     assert kept().parent == study.folder / "conversion"
 
@@ -306,7 +306,7 @@ def test_another_pool_leaves_the_conversion_as_it_was(pool, conversions):
     with pytest.raises(PoolChanged):
         init("other.csv", floor=1)
     assert kept() == before and parts(StoredStudy.open().folder) == [
-        *("cache", "conversion", "ledger.db", "study.toml")
+        *("cache", "conversion", "ledger.db", "pool.summary", "study.toml")
     ]
     next_batch(StoredStudy.open(), 3)
     assert conversions == ["pool.csv", "other.csv"]
@@ -325,7 +325,7 @@ def test_studies_of_a_file_that_an_earlier_version_converted_go_on(pool, convers
     convert.to_parquet("pool.csv", "pool.csv.parquet")
     init("pool.csv.parquet", seed=1)
     assert next_batch(StoredStudy.open(), 3).round == 1
-    assert parts(StoredStudy.open().folder) == ["cache", "ledger.db", "study.toml"]
+    assert parts(StoredStudy.open().folder) == ["cache", "ledger.db", "pool.summary", "study.toml"]
     # Given again by its own name, it is the same pool.
     init("pool.csv")
     assert StoredStudy.open().pool["uri"] == "pool.csv" and kept()

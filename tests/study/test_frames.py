@@ -41,7 +41,7 @@ def parts(folder: Path) -> list[str]:
 def test_a_study_keeps_its_frame(frame, folder):
     study = Study.create(frame, seed=1, groups="place")
     assert parts(folder) == [".activetest"]
-    assert parts(study.folder) == ["cache", "ledger.db", "pool", "study.toml"]
+    assert parts(study.folder) == ["cache", "ledger.db", "pool", "pool.summary", "study.toml"]
     (name,) = kept(study.folder)
     stored = pq.read_table(study.folder / "pool" / name)
     assert stored.equals(frame)
@@ -115,6 +115,7 @@ def test_another_frame_is_refused_and_changes_nothing(frame, folder):
         "cache",
         "ledger.db",
         "pool",
+        "pool.summary",
         "study.toml",
     ]
     assert Study.open().choices.floor == 0.35
@@ -220,7 +221,7 @@ def test_what_a_killed_create_left_is_in_nobodys_way_and_goes(frame, folder):
     (left / "frame.parquet").write_text("half of it")
     os.utime(left, (time.time() - DAY,) * 2)
     study = Study.create(frame, seed=1)
-    assert parts(study.folder) == ["cache", "ledger.db", "pool", "study.toml"]
+    assert parts(study.folder) == ["cache", "ledger.db", "pool", "pool.summary", "study.toml"]
 
 
 @pytest.mark.parametrize("name", ["train", "other_models", "costs"])

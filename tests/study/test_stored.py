@@ -89,6 +89,7 @@ def test_choices_are_updated_whole(study):
     assert sorted(path.name for path in study.folder.iterdir()) == [
         "cache",
         "ledger.db",
+        "pool.summary",
         "study.toml",
     ]
 
