@@ -65,17 +65,19 @@ def when_wrong(
     return right, wrong, spread
 
 
-def other_classes(outputs: Outputs, classes: int) -> Array:
+def other_classes(outputs: Outputs, classes: int, shares: Array | None = None) -> Array:
     """(C, R) probability of each class given that the predicted one is wrong.
 
-    By the black box's own probabilities; with hard labels all others are equally likely.
+    By the black box's own probabilities; with hard labels in proportion to shares (C,), or all
+    others are equally likely without them.
     """
     rows = np.arange(len(outputs.pred))
     if outputs.probs is None:
-        weights = np.zeros((classes, len(rows)), np.float32)
+        each = np.ones(classes) if shares is None else shares
+        weights = np.repeat(each.astype(np.float32)[:, None], len(rows), axis=1)
     else:
         weights = outputs.probs.T.copy(order="C")
-        weights[outputs.pred, rows] = 0
+    weights[outputs.pred, rows] = 0
     total = weights.sum(axis=0)
     # Where the black box is certain, the others are equally likely.
     certain = total <= 1e-12

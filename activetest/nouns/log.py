@@ -11,9 +11,11 @@ from activetest.nouns.rows import Array
 PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
 # when the same log leads to other numbers: of all studies until 3, with 4 only where mc-dropout was
-# the surrogate, and with 5 only for estimates of several means without guesses, as by iid, and for
-# intervals of averages over classes.
-METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 5, 3, 4, 5
+# the surrogate, with 5 only for estimates of several means without guesses, as by iid, and for
+# intervals of averages over classes, and with 6 only where agreement judges outputs without
+# probabilities.
+METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 6, 3, 4, 5
+_METHODS_OF_VERDICTS = 6
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -152,6 +154,12 @@ class Round:
         It did not look at every class for itself either, where a metric averages them.
         """
         return self.methods < _METHODS_OF_RATIOS
+
+    @property
+    def even(self) -> bool:
+        """Whether its surrogate, without probabilities, began with as many right as wrong."""
+        agrees = self.choices["surrogate"] in ("agreement", "stack")
+        return self.methods < _METHODS_OF_VERDICTS and agrees
 
     @property
     def deterministic(self) -> bool:

@@ -38,6 +38,8 @@ class TrainingSet:
     augment      see nouns.choices.Augmentation
     pool         all items, of which some are learned with the black box's labels; needed for
                  augment "agreement" alone
+    shares       (classes,) how often each class is predicted in the pool, counting one more
+                 prediction of each; None for regression, and where outputs are probabilities
     """
 
     rows: Rows
@@ -50,6 +52,7 @@ class TrainingSet:
     background: Rows | None = None
     augment: str = Augmentation.OUTPUTS.value
     pool: "PoolView | None" = None
+    shares: Array | None = None
 
     @property
     def uses_outputs(self) -> bool:

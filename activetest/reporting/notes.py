@@ -52,7 +52,12 @@ def write_notes(
         notes.append(Note(doubt, Weight.LIMITED))
     notes += _describe_unmatched(log, view.cache.classes, answers)
     notes += _describe_imported(log)
-    notes += _describe_older_rounds(log, _find_ratios(view, rows), _find_widened(view, rows))
+    notes += _describe_older_rounds(
+        log,
+        _find_ratios(view, rows),
+        _find_widened(view, rows),
+        verdicts=view.cache.roles["kind"] == "pred",
+    )
     notes += note_missing(view, rows, metric)
     headline = next(row for row in rows if row.headline)
     if headline.method != "exact":
@@ -238,11 +243,14 @@ def _find_widened(view: View, rows: Sequence[EstimateRow]) -> list[str]:
     return list(dict.fromkeys(row.metric for row in rows if row.metric in found))
 
 
-def _describe_older_rounds(log: Log, ratios: Sequence[str], widened: Sequence[str]) -> list[Note]:
+def _describe_older_rounds(
+    log: Log, ratios: Sequence[str], widened: Sequence[str], *, verdicts: bool
+) -> list[Note]:
     """That rounds were drawn by an earlier version, which computed other numbers from them.
 
     ratios are the estimators that make a metric of several means of labels alone, widened the
-    metrics whose intervals hid that hardly a mistake was known.
+    metrics whose intervals hid that hardly a mistake was known; verdicts says whether outputs are
+    classes without probabilities.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -260,6 +268,16 @@ def _describe_older_rounds(log: Log, ratios: Sequence[str], widened: Sequence[st
             'predictions as labels, which now takes `study.change(augment="agreement")`. Numbers '
             "that rest on it may differ from those that the earlier version reported: "
             "see the page on methods."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    older = [each.number for each in log.history if each.even]
+    if older and verdicts:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which began by "
+            "taking every second prediction without a probability for wrong, and now takes one in "
+            "four. What was drawn and predicted then counts as it did. Later rounds are drawn by "
+            "the new rule, and numbers that rest on the surrogate alone, as by ase, may differ "
+            "from those that the earlier version reported."
         )
         notes.append(Note(text, Weight.LIMITED))
     older = [each.number for each in log.history if each.cut_off]

@@ -14,7 +14,7 @@ from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.surrogate import Surrogate
 from activetest.nouns.training import TrainingSet
-from activetest.parallel import one_blas_thread
+from activetest.parallel import map_reduce, one_blas_thread
 from activetest.rounds.weighted import find_counted, weigh_surrogate
 
 # Choices with another value of which a surrogate is fitted again.
@@ -151,6 +151,7 @@ def fit_surrogate(
             if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
             else ()
         ),
+        shares=_count_verdicts(cache, rows),
     )
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
@@ -158,6 +159,24 @@ def fit_surrogate(
     with one_blas_thread(), progress.step("fitting the surrogate"):
         surrogate: Surrogate = method.fit(known, rng=rng, **options)
     return weigh_surrogate(surrogate, cache)
+
+
+def _count_verdicts(cache: PoolView, rows: Rows) -> Array | None:
+    """(C,) shares of the predicted classes, see TrainingSet; rows are any of the pool's."""
+    if not cache.classes or rows.outputs.probs is not None:
+        return None
+
+    def count() -> Array:
+        found = map_reduce(
+            cache.chunks(),
+            lambda piece: np.bincount(
+                cache.rows(*piece).outputs.pred, minlength=len(cache.classes)
+            ),
+            np.add,
+        )
+        return (found + 1) / (cache.size + len(cache.classes))
+
+    return cache.compute_once("shares of verdicts", count)
 
 
 def _take_background(cache: PoolView) -> Rows:

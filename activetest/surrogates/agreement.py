@@ -3,10 +3,11 @@
 Bayesian logistic regression on the confidence, the predicted class and the features. Users who only
 have predictions have no training data, and a model of all classes that is fitted to a few dozen
 labels makes poor estimates. This surrogate predicts a single bit per item. Its prior is the black
-box itself: without labels, P(right) is the confidence. The widths of the prior are averaged by
-their evidence. The cost of an error, given that there is one, is that of the black box's other
-probabilities, times one fitted factor per predicted class. The true class of an error follows those
-probabilities and the errors observed so far.
+box itself: without labels, P(right) is the confidence. Where outputs are classes without
+probabilities it is 3/4, and less for a class that is seldom predicted. The widths of the prior are
+averaged by their evidence. The cost of an error, given that there is one, is that of the black
+box's other probabilities, times one fitted factor per predicted class. The true class of an error
+follows those probabilities, or how often each class is predicted, and the errors observed so far.
 """
 
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ RIGHT_OR_WRONG = True
 # and of the features (mean 0), in half decades from almost fixed to almost free.
 _CALIBRATION = (0.1, 0.3, 1.0, 3.0)
 _FEATURES = (0.03, 0.1, 0.3, 1.0)
+# P(right) before any label, where the black box gives no probabilities: chosen on simulated pools
+# in which it is right in 60 to 95 % of the items, see tests/benchmarks/verdicts.py.
+_USUALLY_RIGHT = 0.75
 # That of a predicted class (mean 0), in units of the first.
 _CLASS = 0.5
 # With more classes than this, predicted classes have no intercepts.
@@ -56,9 +60,12 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
     effects = training.classes if training.classes <= _MOST_EFFECTS else 0
     design = _design_columns(rows, effects)
     # The column after the effects and the intercept is the logit of the confidence.
-    head_columns = effects + 1 + (rows.outputs.probs is not None)
+    stated = rows.outputs.probs is not None
+    head_columns = effects + 1 + stated
     mean = np.zeros(design.shape[1])
     mean[effects + 1 : head_columns] = 1.0
+    if not stated:
+        mean[: effects + 1] = _expect_right(training.shares, effects)
     right = (training.labels == rows.outputs.pred).astype(float)
     mode, covariance = average_posterior(
         design, right, mean, _prior_deviations(design.shape[1], effects, head_columns)
@@ -72,6 +79,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
         cost,
         noise,
         _list_confusions(training, right == 0),
+        None if stated else training.shares,
     )
 
 
@@ -85,6 +93,8 @@ class Agreement:
     covariance    (D, D) of a Gaussian around it
     cost, noise   (T, classes) factors on mean and variance of those statistics when wrong
     confused      (E, 2) predicted and true class of every observed error
+    shares        (classes,) how often each class is predicted; None where outputs are
+                  probabilities, and in rounds of earlier versions
     """
 
     effects: int
@@ -94,10 +104,13 @@ class Agreement:
     cost: Array
     noise: Array
     confused: Array
+    shares: Array | None = None
 
     def params(self) -> dict[str, Any]:
         """JSON-ready parameters: the fields, arrays as lists."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        if self.shares is not None:
+            arrays["shares"] = self.shares.tolist()
         return {"effects": self.effects, "learned": list(self.learned), **arrays}
 
     def beliefs(
@@ -181,7 +194,7 @@ class Agreement:
     def error_class_probs(self, rows: Rows) -> Array:
         """(C, R) probability of each class given an error, from outputs and observed errors."""
         classes = self.cost.shape[1]
-        others = other_classes(rows.outputs, classes)
+        others = other_classes(rows.outputs, classes, self.shares)
         if not len(self.confused):
             return others
         counts = np.zeros((classes, classes), np.float32)
@@ -200,7 +213,8 @@ def restore(params: dict[str, Any]) -> Agreement:
     """The surrogate that params() described."""
     arrays = {name: np.array(params[name], float) for name in _ARRAYS}
     arrays["confused"] = arrays["confused"].reshape(-1, 2).astype(np.intp)
-    return Agreement(params["effects"], tuple(params["learned"]), **arrays)
+    shares = np.array(params["shares"], float) if "shares" in params else None
+    return Agreement(params["effects"], tuple(params["learned"]), **arrays, shares=shares)
 
 
 def _require(moments: Array | None) -> Array:
@@ -227,6 +241,24 @@ def _prior_deviations(size: int, effects: int, head_columns: int) -> Array:
     deviations = np.where(np.arange(size) < head_columns, widths[:, :1], widths[:, 1:])
     deviations[:, :effects] *= _CLASS
     return deviations
+
+
+def _expect_right(shares: Array | None, effects: int) -> Array:
+    """(effects + 1,) prior means of class effects and intercept without probabilities: logits.
+
+    A class that is predicted less often than the average one is right less often, down to half of
+    the time: false alarms outnumber what is rare. shares (classes,) of predictions.
+    """
+    frequent = _to_logit(np.array(_USUALLY_RIGHT))
+    if not effects or shares is None:
+        return np.append(np.zeros(effects), frequent)
+    often = np.minimum(len(shares) * shares, 1)
+    return np.append(_to_logit(0.5 + (_USUALLY_RIGHT - 0.5) * often) - frequent, frequent)
+
+
+def _to_logit(probs: Array) -> Array:
+    logits: Array = np.log(probs / (1 - probs))
+    return logits
 
 
 def _list_confusions(training: TrainingSet, wrong: Array) -> Array:

@@ -444,7 +444,11 @@ def test_how_to_add_a_group_names_those_there_are():
 
 def test_rounds_of_earlier_versions_are_named():
     def older(
-        *methods, surrogate: str = "agreement", ratios: tuple[str, ...] = (), averages=()
+        *methods,
+        surrogate: str = "agreement",
+        ratios: tuple[str, ...] = (),
+        averages=(),
+        verdicts: bool = False,
     ) -> str:
         empty = np.empty(0)
         history = [
@@ -453,13 +457,15 @@ def test_rounds_of_earlier_versions_are_named():
             for k, each in enumerate(methods, 1)
         ]  # fmt: skip
         log = SimpleNamespace(history=history)
-        return texts_of(notes._describe_older_rounds(log, ratios, averages))
+        found = notes._describe_older_rounds(log, ratios, averages, verdicts=verdicts)
+        return texts_of(found)
 
     now = METHODS
     assert older() == older(now, now) == older(now, now, surrogate="mc-dropout") == ""
     assert older(1, now).startswith("Round 1 was drawn by an earlier version")
     assert older(1, 2, now).startswith("Rounds 1 to 2 were drawn by an earlier")
-    # Since the third methods, only mc-dropout has changed, and then only ratios of labels alone.
+    # Since the third methods, only mc-dropout has changed, then only ratios of labels alone, and
+    # then only agreement without probabilities.
     assert older(3, now) == ""
     assert older(4, now, surrogate="mc-dropout") == ""
     cut = older(4, now, ratios=("iid", "lure"))
@@ -469,6 +475,11 @@ def test_rounds_of_earlier_versions_are_named():
     hidden = older(3, 4, now, averages=("balanced-accuracy", "f1[macro]"))
     assert hidden.startswith("Rounds 1 to 2 were drawn by an earlier version")
     assert "intervals of balanced-accuracy and f1[macro] may be wider" in hidden
+    even = older(5, now, verdicts=True)
+    assert even.startswith("Round 1 was drawn by an earlier version")
+    assert "every second prediction without a probability for wrong" in even
+    assert older(5, now) == older(now, verdicts=True) == ""
+    assert older(5, now, surrogate="model", verdicts=True) == ""
     changed = older(3, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
     assert "dropped half of its units, not a fifth" in changed

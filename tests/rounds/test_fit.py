@@ -1,13 +1,16 @@
 """When a surrogate is fitted again, and what it may learn from."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import LABELLED, PENDING, Log
+from activetest.nouns.rows import Outputs
 from activetest.rounds.fit import (
+    _count_verdicts,
     find_predicted_as,
     find_reusable_round,
     fit_surrogate,
@@ -94,6 +97,21 @@ def test_a_surrogate_that_is_lost_is_fitted_anew_and_recorded_as_such(pool):
     drawn = plan.plan_round(log, pool, seldom, seed=1, count=BATCH)
     assert (drawn.fit_round, drawn.fit_labels) == (4, 9)
     assert drawn.params != log.history[0].params
+
+
+def test_verdicts_are_counted_once_and_probabilities_never(pool, monkeypatch):
+    fitted = fit_surrogate(Log.empty(), pool, CHOICES, rng=make_generator(1, 1, "fit"))
+    assert "shares" not in fitted.params()
+    monkeypatch.setattr(pool, "chunks", lambda: [(0, 7), (7, 20), (20, SIZE)])
+    codes = pool.rows(0, SIZE).outputs.pred
+    verdicts = replace(pool.take([0, 1]), outputs=Outputs(codes[:2]))
+    monkeypatch.setattr(
+        pool, "rows", lambda start, stop: SimpleNamespace(outputs=Outputs(codes[start:stop]))
+    )
+    expected = (np.bincount(codes, minlength=len(pool.classes)) + 1) / (SIZE + len(pool.classes))
+    assert (_count_verdicts(pool, verdicts) == expected).all()
+    monkeypatch.setattr(pool, "chunks", lambda: [])
+    assert (_count_verdicts(pool, verdicts) == expected).all()
 
 
 def test_items_of_a_class_are_found_in_every_chunk(pool, monkeypatch):

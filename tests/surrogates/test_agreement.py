@@ -73,6 +73,58 @@ def test_without_labels_an_error_costs_what_the_black_box_says():
     assert (made.noise == 1).all()
 
 
+def verdicts(pred, shares=None, labels=()) -> tuple[Rows, agreement.Agreement]:
+    """Rows of predicted classes without probabilities, and what is believed after some labels."""
+    outputs = Outputs(np.asarray(pred))
+    count, zero_one = len(outputs.pred), ("zero_one",)
+    rows = Rows(
+        np.arange(count),
+        outputs,
+        np.empty((count, 0), np.float32),
+        np.empty((count, 0), np.int64),
+        *right_and_wrong(outputs, zero_one),
+    )
+    some, known = rows[np.arange(len(labels))], np.asarray(labels, float)
+    stats = (known != some.outputs.pred).astype(float)[:, None]
+    shares = None if shares is None else np.array(shares)
+    return rows, agreement.fit(TrainingSet(some, known, stats, zero_one, classes=4, shares=shares))
+
+
+RATES = tuple(statistic(f"true:{code}") for code in range(4))
+
+
+def test_without_probabilities_three_in_four_are_right_and_rare_classes_less_often():
+    shares = np.array([0.5, 0.3, 0.15, 0.05])
+    rows, prior = verdicts([0, 1, 2, 3], shares)
+    # An average class, 1 / 4 of the predictions, is the least that is right in 3 / 4 of the items.
+    right = np.array([0.75, 0.75, 0.5 + 0.25 * 0.6, 0.5 + 0.25 * 0.2])
+    assert 1 - prior.expected(rows, STATISTICS[:1])[0] == approx(right, rel=1e-5)
+    others = np.tile(shares, (4, 1)) * (1 - np.eye(4))
+    expected = np.diag(right) + (1 - right)[:, None] * others / others.sum(axis=1, keepdims=True)
+    assert approx(expected, rel=1e-5) == prior.expected(rows, RATES).T
+
+
+def test_shares_give_way_to_the_errors_that_are_seen():
+    rows, learned = verdicts([0] * 60, [0.25, 0.65, 0.05, 0.05], labels=[2] * 60)
+    expected = learned.expected(rows, RATES)[:, 0]
+    assert expected[2] > 0.7
+    assert expected[1] < 0.1
+
+
+def test_what_rounds_of_earlier_versions_believed_is_believed_again():
+    rows, learned = verdicts([0, 1, 2, 3] * 5, [0.5, 0.3, 0.1, 0.1], labels=[0, 0, 2, 1] * 3)
+    earlier = learned.params()
+    del earlier["shares"]
+    wrong = learned.expected(rows, STATISTICS[:1])[0]
+    found = agreement.restore(json.loads(json.dumps(earlier))).expected(rows, RATES)
+    # Three errors of the second class were seen, all of the first; the prior weighs as much.
+    assert found[:, 1] == approx(wrong[1] * np.array([2 / 3, 0, 1 / 6, 1 / 6]) + (1 - wrong[1])
+                                 * np.eye(4)[1], rel=1e-5)  # fmt: skip
+    again = agreement.restore(json.loads(json.dumps(learned.params())))
+    assert (again.expected(rows, RATES) == learned.expected(rows, RATES)).all()
+    assert (again.expected(rows, RATES) != found).any()
+
+
 # --- learning
 
 
