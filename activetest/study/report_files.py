@@ -67,16 +67,16 @@ def locate_files(names: Sequence[str], folder: Path) -> tuple[Path, ...]:
 
     A study may be somebody else's: raises ChoiceError for a file elsewhere than below that folder.
     """
-    beside = folder.parent
+    parent = folder.parent
     for name in names:
         check_path(name, ChoiceError)
-        if not (beside / name).resolve().is_relative_to(beside.resolve()):
+        if not (parent / name).resolve().is_relative_to(parent.resolve()):
             raise ChoiceError(
-                f"{folder / CONFIG}, [report]: the file {name!r} is not below {beside}, where the "
+                f"{folder / CONFIG}, [report]: the file {name!r} is not below {parent}, where the "
                 "study is",
                 "name it when you report",
             )
-    return tuple(beside / name for name in names)
+    return tuple(parent / name for name in names)
 
 
 def check_files(files: Sequence[ReportFile], folder: Path | None, *, force: bool) -> None:
