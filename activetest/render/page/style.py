@@ -138,8 +138,10 @@ header,main,footer{max-width:none;padding-left:0;padding-right:0}
 header{padding-top:0}
 nav,.download{display:none}
 section{padding:.9rem 0}
-figure,tr,li,.tiles,svg{break-inside:avoid}
-h2,h3,caption,thead,summary{break-after:avoid}
+tr,li,.tiles,svg,caption,.matrix{break-inside:avoid}
+h2,h3,h2+p,caption,thead,summary{break-after:avoid}
+figcaption{break-before:avoid}
+.mid{display:none}
 .wide,pre{overflow:visible}
 details::details-content{content-visibility:visible;display:block;block-size:auto}
 summary{list-style:none;color:var(--faint)}
