@@ -11,7 +11,7 @@ import pytest
 
 from activetest.cli.app import main
 from activetest.errors import ChoiceError, PoolChanged, StudyError
-from activetest.study import restart
+from activetest.study import config, restart
 from activetest.study.ingest import ingest
 from activetest.study.init import init
 from activetest.study.next import next_batch
@@ -271,9 +271,8 @@ with mock.patch.object(owner, name, die):
 def test_a_restart_that_was_given_up_means_nothing_later(scored):
     study = StoredStudy.open()
     choices = study.choices
-    restart.prepare_restart(
-        study.folder, study.pool | {"threshold": 0.9}, choices, seed=5, fingerprint="x"
-    )
+    written = config.Config(study.pool | {"threshold": 0.9}, choices)
+    restart.prepare_restart(study.folder, written, seed=5, fingerprint="x")
     assert StoredStudy.open().pool["threshold"] == 0.5
     init(seed=6)
     assert (StoredStudy.open().seed, StoredStudy.open().pool["threshold"]) == (6, 0.5)

@@ -62,6 +62,7 @@ def test_a_stored_secret_opens_its_pool_and_is_never_shown(old_study, folder, ca
     described = f"{study.setup.uri} {study.setup} {study.report().to_json()} {study!r}"
     assert "s3://***@bucket/pool.parquet?token=***" in described and "SECRET" not in described
     content = read_everything(study.folder / "cache") + read_everything(study.folder / "rounds")
+    content += (study.folder / "pool.summary").read_bytes()
     assert b"SECRET" not in content + (study.folder / "ledger.db").read_bytes()
 
 
@@ -71,7 +72,7 @@ def test_no_error_about_an_address_shows_its_secret(old_study, capsys):
     with pytest.raises(PoolError) as caught:
         StoredStudy.open().cache()
     assert "SECRET" not in str(caught.value) and "s3://***@bucket" in str(caught.value)
-    assert main(["report"]) == 2
+    assert main(["next", "--new"]) == 2
     error = capsys.readouterr().err
     assert "no access to s3://***@bucket/gone.parquet?token=***" in error
     assert "SECRET" not in error
