@@ -151,8 +151,8 @@ def fit_surrogate(
             if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
             else ()
         ),
-        shares=_count_verdicts(cache, rows),
     )
+    known = replace(known, shares=_count_verdicts(cache, rows))
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
