@@ -4,6 +4,8 @@ The page runs no script, loads nothing, and says so in a content security policy
 user's file is escaped, and every plot has its numbers beside it or in a table.
 """
 
+from collections.abc import Sequence
+
 from activetest.nouns.report import Report
 from activetest.render.page import build
 
@@ -19,3 +21,11 @@ def render(report: Report) -> str:
     What is too much for build.MOST_BYTES is left out, and the page says what that is: see build.
     """
     return build.build(report)
+
+
+def simulation(results: Sequence[dict]) -> str:
+    """A page of simulated strategies: curves of every metric, and the table of results."""
+    # NumPy is for curves alone.
+    from activetest.render.page import simulated
+
+    return simulated.build(results)

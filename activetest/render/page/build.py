@@ -48,20 +48,31 @@ def build(report: Report) -> str:
 
 def _build(report: Report, extent: _Extent) -> str:
     sections = [each for each in _list_sections(report, extent) if each is not None]
+    version = report.details.provenance.version if report.details else ""
+    title = f"{_tables.title(report)}, by activetest"
+    return write_document(title, head.write_header(report), sections, mark=MARK, version=version)
+
+
+def write_document(
+    title: str, header: str, sections: Sequence[Section], *, mark: str, version: str = ""
+) -> str:
+    """A whole page under its policy: a header, links to the sections, and these.
+
+    mark     an element by which the program knows its own pages
+    version  of activetest, said at the end
+    """
     sheet = style.write()
     policy = (
         f"default-src 'none'; style-src {markup.hash_source(sheet)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    title = markup.escape(f"{_tables.title(report)}, by activetest")
     inside = "\n".join(each.write() for each in sections)
-    version = report.details.provenance.version if report.details else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">{MARK}'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">{mark}'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title>\n<style>{sheet}</style></head>\n"
-        f"<body><header>{head.write_header(report)}</header>\n"
+        f"<title>{markup.escape(title)}</title>\n<style>{sheet}</style></head>\n"
+        f"<body><header>{header}</header>\n"
         f"{_write_contents(sections)}\n<main>{inside}</main>\n"
         f"<footer><p>Written by activetest {markup.escape(version)}. This file runs no script and "
         "loads nothing.</p></footer></body></html>\n"

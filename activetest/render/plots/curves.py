@@ -91,6 +91,28 @@ def heading(results: Sequence[dict]) -> str:
     return ", ".join([*common, f"{count} simulated studies each"])
 
 
+def relative_error(result: dict) -> float:
+    """Standard error of the mean squared error over that error; 0 where it is not known."""
+    saved, doubt = result["labels_saved"], result["labels_saved_se"]
+    return min(doubt / saved, 0.95) if doubt is not None and np.isfinite(saved) and saved else 0.0
+
+
+def find_cost(curve: Curve) -> np.ndarray:
+    """(budgets,) relative labelling cost: labels used over those uniform draws would need."""
+    with np.errstate(divide="ignore"):
+        return 1 / curve.column(lambda result: result["label_ratio"])
+
+
+def choose_budgets(budgets: Sequence[int]) -> list[int]:
+    """As many budgets as can be written below an axis without touching, the last one included."""
+    room = 0.12 * np.log(max(budgets) / min(budgets)) if len(budgets) > 1 else 0.0
+    kept: list[int] = []
+    for budget in reversed(budgets):
+        if not kept or np.log(kept[-1] / budget) >= room:
+            kept.append(budget)
+    return kept[::-1]
+
+
 def legible(color: str) -> str:
     """The colour, darker where letters in it would be hard to read on white."""
     red_green_blue = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255

@@ -17,10 +17,13 @@ from activetest.render._words import plain
 from activetest.render.plots._files import Origin, check_picture
 from activetest.render.plots.curves import (
     Curve,
+    choose_budgets,
     curves,
+    find_cost,
     heading,
     legible,
     move_apart,
+    relative_error,
     round_numbers,
 )
 
@@ -168,7 +171,7 @@ def _draw_row(panels: Sequence[Any], title: str, lines: Sequence[Curve]) -> None
     _draw_reference(panels[2], budgets, [1.0] * len(budgets))
     for curve in lines:
         mean = curve.column(lambda result: result["rmse"] ** 2)
-        doubt = curve.column(_relative_error)
+        doubt = curve.column(relative_error)
         low = curve.column(lambda result: result["quartiles"][0])
         high = curve.column(lambda result: result["quartiles"][1])
         around = (mean * (1 - doubt), mean * (1 + doubt))
@@ -176,7 +179,7 @@ def _draw_row(panels: Sequence[Any], title: str, lines: Sequence[Curve]) -> None
         median = curve.column(lambda result: result["median"])
         _draw_curve(panels[0], curve, mean, around if few else None)
         _draw_curve(panels[1], curve, median, (low, high) if few else None)
-        _draw_curve(panels[2], curve, _cost(curve))
+        _draw_curve(panels[2], curve, find_cost(curve))
     for panel in panels:
         _style_axes(panel, budgets)
     panels[2].set_ylim(_include_one(panels[2].get_ylim()))
@@ -187,18 +190,6 @@ def _draw_row(panels: Sequence[Any], title: str, lines: Sequence[Curve]) -> None
 
 def _budget(result: dict) -> float:
     return result["budget"]
-
-
-def _relative_error(result: dict) -> float:
-    """Standard error of the mean squared error over that error; 0 where it is not known."""
-    saved, doubt = result["labels_saved"], result["labels_saved_se"]
-    return min(doubt / saved, 0.95) if doubt is not None and np.isfinite(saved) and saved else 0.0
-
-
-def _cost(curve: Curve) -> np.ndarray:
-    """(budgets,) relative labelling cost: labels used over those uniform draws would need."""
-    with np.errstate(divide="ignore"):
-        return 1 / curve.column(lambda result: result["label_ratio"])
 
 
 def _positive(values: ArrayLike) -> np.ndarray:
@@ -226,7 +217,7 @@ def _style_axes(panel: Any, budgets: Sequence[int]) -> None:
     """Logarithmic both ways: a strategy that saves a constant share is parallel to uniform."""
     panel.set_yscale("log")
     panel.set_xscale("log")
-    panel.set_xticks(_choose_ticks(budgets), [f"{budget:,}" for budget in _choose_ticks(budgets)])
+    panel.set_xticks(choose_budgets(budgets), [f"{budget:,}" for budget in choose_budgets(budgets)])
     panel.minorticks_off()
     panel.set_xlabel("labels")
     panel.grid(axis="y", color=_FAINT, linewidth=0.6)
@@ -246,16 +237,6 @@ def _write_ticks(panel: Any) -> None:
     panel.set_yticks(shown, [f"{tick:g}".replace("e-0", "e-") for tick in shown])
 
 
-def _choose_ticks(budgets: Sequence[int]) -> list[int]:
-    """As many budgets as can be written below an axis without touching, the last one included."""
-    room = 0.12 * np.log(max(budgets) / min(budgets)) if len(budgets) > 1 else 0.0
-    kept: list[int] = []
-    for budget in reversed(budgets):
-        if not kept or np.log(kept[-1] / budget) >= room:
-            kept.append(budget)
-    return kept[::-1]
-
-
 def _name_curves(panel: Any, lines: Sequence[Curve]) -> None:
     """The name of every curve beside its end, moved apart where names would touch.
 
@@ -265,7 +246,7 @@ def _name_curves(panel: Any, lines: Sequence[Curve]) -> None:
     last = max(result["budget"] for curve in lines for result in curve.results)
     ends = [(dotted, last, 1.0)]
     for curve in lines:
-        budgets, costs = curve.column(_budget), _positive(_cost(curve))
+        budgets, costs = curve.column(_budget), _positive(find_cost(curve))
         known = np.flatnonzero(np.isfinite(costs))
         end = (budgets[known[-1]], costs[known[-1]]) if len(known) else (np.nan, np.nan)
         ends.append((curve, *end))
