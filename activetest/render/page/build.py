@@ -54,14 +54,21 @@ def _build(report: Report, extent: _Extent) -> str:
 
 
 def write_document(
-    title: str, header: str, sections: Sequence[Section], *, mark: str, version: str = ""
+    title: str,
+    header: str,
+    sections: Sequence[Section],
+    *,
+    mark: str,
+    version: str = "",
+    sheet: str = "",
 ) -> str:
     """A whole page under its policy: a header, links to the sections, and these.
 
     mark     an element by which the program knows its own pages
     version  of activetest, said at the end
+    sheet    style besides that of all pages
     """
-    sheet = style.write()
+    sheet = style.write() + sheet
     policy = (
         f"default-src 'none'; style-src {markup.hash_source(sheet)}; "
         "base-uri 'none'; form-action 'none'"

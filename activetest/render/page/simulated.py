@@ -27,6 +27,15 @@ _UNIFORM = "random draws, plain mean"
 # Units of a drawing: its size, and where the axes are.
 _WIDTH, _HEIGHT = 360, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 346, 12, 226
+# What its plots need besides the style of all pages.
+_SHEET = """
+.panels{display:grid;gap:.4rem 1.4rem;
+grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr))}
+.panel{margin:.4rem 0}
+@media screen and (prefers-color-scheme:dark){
+[stroke="#0072B2"]{stroke:#4c9fdc}[fill="#0072B2"]{fill:#4c9fdc}
+[stroke="#7F4F24"]{stroke:#b98a5c}[fill="#7F4F24"]{fill:#b98a5c}}
+"""
 # Bands of more strategies than this would cover each other.
 _MOST_BANDS = 4
 
@@ -38,13 +47,13 @@ class _Panel:
     title      what is shown, by labels
     reference  of uniform draws: (budgets,)
     lines      of each curve: (budgets,) values, and the ends of their band
-    one        1 is on the axis
+    has_one    1 is on the axis
     """
 
     title: str
     reference: np.ndarray
     lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    one: bool = False
+    has_one: bool = False
 
 
 def build(results: Sequence[dict]) -> str:
@@ -61,7 +70,7 @@ def build(results: Sequence[dict]) -> str:
         '<p class="kicker">Simulated studies</p>'
         f"<h1>What each way to draw and to estimate saves</h1>{markup.paragraph(heading(results))}"
     )
-    return write_document("Simulation, by activetest", header, sections, mark=_MARK)
+    return write_document("Simulation, by activetest", header, sections, mark=_MARK, sheet=_SHEET)
 
 
 def _write_metric(number: int, results: Sequence[dict]) -> Section:
@@ -111,7 +120,7 @@ def _list_panels(lines: Sequence[Curve], known: Sequence[dict]) -> list[_Panel]:
     return [
         _Panel("mean squared error", read("uniform_mse"), mean),
         _Panel("median squared error", read("uniform_median"), median),
-        _Panel("labels used / labels random draws need", np.ones(len(known)), cost, one=True),
+        _Panel("labels used / labels random draws need", np.ones(len(known)), cost, has_one=True),
     ]
 
 
@@ -124,7 +133,7 @@ def _draw(panel: _Panel, lines: Sequence[Curve], budgets: Sequence[int], name: s
     values = np.concatenate([panel.reference, *(line[0] for line in panel.lines)])
     values = values[np.isfinite(values) & (values > 0)]
     ends = (float(values.min()), float(values.max())) if len(values) else (1.0, 1.0)
-    if panel.one:
+    if panel.has_one:
         ends = min(ends[0], 0.95), max(ends[1], 1.05)
     (low, high), ticks = round_numbers(*ends)
     first, last = math.log(budgets[0]), math.log(budgets[-1])
@@ -156,7 +165,7 @@ def _draw(panel: _Panel, lines: Sequence[Curve], budgets: Sequence[int], name: s
         f'<text class="tick" x="{middle}" y="{_BOTTOM + 38}" text-anchor="middle">labels</text>'
     )
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{_BOTTOM}" y2="{_BOTTOM}"/>')
-    if len(lines) <= _MOST_BANDS and not panel.one:
+    if len(lines) <= _MOST_BANDS and not panel.has_one:
         for curve, (_, below, above) in zip(lines, panel.lines, strict=True):
             at = [result["budget"] for result in curve.results]
             upper, lower = _list_points(at, above), _list_points(at, below)[::-1]

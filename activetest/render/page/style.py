@@ -16,8 +16,6 @@ _DARK = """
 :root{--page:#13171b;--ink:#e7eaee;--faint:#a6b0ba;--line:#363e47;--soft:#1c2127;
 --blue:#76b7f5;--reach:#2f6ba6;--orange:#ffab70;--few:#8d97a1;--band:#2d353e;
 --pass:#5fd3b0;--fail:#ff938a;--undecided:#e3c263}
-[stroke="#0072B2"]{stroke:#4c9fdc}[fill="#0072B2"]{fill:#4c9fdc}
-[stroke="#7F4F24"]{stroke:#b98a5c}[fill="#7F4F24"]{fill:#b98a5c}
 """
 _BODY = """
 *{box-sizing:border-box}
@@ -119,9 +117,6 @@ _PLOTS = """
 .bar{fill:var(--blue)}.bar2{fill:var(--few)}
 .axis{stroke:var(--few)}.grid{stroke:var(--line)}
 .square{max-width:24rem}
-.panels{display:grid;gap:.4rem 1.4rem;
-grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr))}
-.panel{margin:.4rem 0}
 .matrix td{text-align:right;padding:.3rem .55rem;border:1px solid var(--page)!important;
 min-width:3.4rem}
 .matrix{min-width:22rem}
