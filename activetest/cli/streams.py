@@ -91,7 +91,9 @@ def say(text: str) -> None:
     """Lines to standard error, as of write_lines. Whether somebody reads them changes nothing."""
     try:
         with _room.get()():
-            print(_escape(mask_secrets(text)), file=sys.stderr, flush=True)
+            # At once: an interrupt comes before it or after it.
+            sys.stderr.write(f"{_escape(mask_secrets(text))}\n")
+            sys.stderr.flush()
     except OSError:
         _discard(sys.__stderr__)
 
