@@ -126,6 +126,11 @@ def interrupt_simulation(folder: Path, wait: float, *, all: bool, number: int) -
     # It may not have begun.
     assert err in ("", SENTENCE)
     assert list(place.iterdir()) == []
+    for _ in range(100):
+        # One that has been ended is still being taken down.
+        if not list_processes(process.pid):
+            break
+        time.sleep(0.02)
     assert list_processes(process.pid) == []
 
 
