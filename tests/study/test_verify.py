@@ -251,7 +251,8 @@ def test_columns_of_a_frame_have_a_type_also_where_nothing_is_in_them(folder, wr
     write_pool(folder / "pool.parquet", 9)
     study = at.Study.create("pool.parquet", seed=1)
     study.next(2)
-    types = dict.fromkeys(COLUMNS, "string") | {"round": "int64", "probability": "double"}
+    types = dict.fromkeys(COLUMNS, "string")
+    types |= {"round": "int64", "probability": "double", "known_to": "int64"}
     schema = study.export().to_frame("pyarrow").schema
     assert {field.name: str(field.type) for field in schema} == types
 
