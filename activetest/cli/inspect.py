@@ -9,6 +9,7 @@ from typer import Argument
 from activetest.cli import options, streams
 from activetest.cli.exit_codes import ExitCode
 from activetest.cli.spelling import to_commands
+from activetest.errors import PoolError
 
 EXAMPLES = (
     "activetest inspect log.eval",
@@ -46,7 +47,12 @@ def inspect(
         hint=to_commands(found.hint),
     )
     streams.write(renderer.inspection(spelled), styled=True)
-    return ExitCode(0 if found.create else 2)
+    if found.create:
+        return ExitCode(0)
+    if format == "text" and streams.have_one_reader():
+        # Who reads the error has just read it in the text.
+        return ExitCode(2)
+    raise PoolError(found.problem, found.hint)
 
 
 COMMAND = inspect

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "activetest report --metric f1 --require 'error<=0.1'",
-    "activetest report --require 'error<=0.1' -o report.json -o junit.xml -o summary.md",
+    "activetest report --require 'error<=0.1' -o report.html -o junit.xml",
 )
 # A gate up to its number, where another one follows after a comma.
 _GATE = re.compile(r"(.+?[<>]=?\s*[-+.\d%eE]+)(?:,|$)")

@@ -357,7 +357,7 @@ DECLARED = "nouns/choices.py"
 STYLE = "render/page/style.py"
 OTHERS = (
     *("python -m pip install --upgrade activetest", "activetest report of "),
-    'content="activetest report"',
+    *('content="activetest report"', 'content="activetest simulate"'),
 )
 # Regular expressions about backticks.
 PATTERNS = ("`([^`]+)`",)

@@ -247,6 +247,6 @@ def test_json_has_groups_as_they_were_promised(compared, answered):
 
 
 def test_json_of_a_study_without_a_question_has_nulls(whole):
-    parts = list(json.loads(as_json.render(whole)).items())[-7:]
+    parts = list(json.loads(as_json.render(whole)).items())[-8:-1]
     names = ("question", "groups", "comparison", "confusion", "reliability", "surface", "judge")
     assert parts == [(name, None) for name in names]
