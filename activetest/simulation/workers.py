@@ -4,10 +4,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, connection, get_context, parent_process
+from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from types import ModuleType
 from typing import Any
@@ -42,9 +43,15 @@ def run_tasks(
     pool = ProcessPoolExecutor(workers, context, _start_worker, (prepare, inputs, play, numbers))
     others = active_children()
     try:
+        # as_completed would hold locks of futures that are still to come, and an interrupt that
+        # arrives in between would keep them for ever.
+        finished: SimpleQueue[Future[Any]] = SimpleQueue()
         with _hidden_main(), _holding_interrupts():
             pending = {pool.submit(_run_task, task): task for task in tasks}
-        for future in as_completed(tuple(pending)):
+            for future in pending:
+                future.add_done_callback(finished.put)
+        while pending:
+            future = finished.get()
             yield pending.pop(future), future.result()
     except BrokenProcessPool as error:
         raise ActivetestError(

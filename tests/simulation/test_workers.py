@@ -1,8 +1,11 @@
 """Runs of a simulation in other processes."""
 
+import operator
 import subprocess
 import sys
 from pathlib import Path
+
+from activetest.simulation.workers import run_tasks
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """\
@@ -30,3 +33,14 @@ def test_a_script_may_simulate_without_a_guard_of_its_main_part(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == "begins" and done.stdout.count("begins") == 1
     assert done.stdout.endswith(" results\n")
+
+
+def test_who_may_be_interrupted_holds_no_lock_of_what_is_still_to_come(monkeypatch):
+    """An interrupt right after such a lock is taken would keep it, and the end would never come."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the main thread takes locks of unfinished futures")
+
+    monkeypatch.setattr("concurrent.futures._base._AcquireFutures.__enter__", refuse)
+    found = dict(run_tasks(tuple, ((2, 3),), operator.getitem, [0, 1], workers=2))
+    assert found == {0: 2, 1: 3}
