@@ -6,7 +6,9 @@ of 1 / k^2 events, in another unit and from another origin, with limits by gamma
 as Hall 1992 does, without its cubic's explosion: where values are skewed an estimate and its
 variance err together, and a symmetric interval misses on one side. The variance's degrees of
 freedom follow from the kurtosis of the terms (Satterthwaite 1946); where the surrogate expects
-more variance, it is drawn towards that.
+more variance, it is drawn towards that. Few terms hide their tail: the fewer the degrees of
+freedom, the more skewed they are taken to be, and the more skewed they are, the more variance has
+the limit on that side.
 """
 
 import numpy as np
@@ -19,6 +21,9 @@ from activetest.nouns.rows import Array
 _PSEUDO_DRAWS = 100
 # Of the variance's own standard error, so much is added to it: few terms hide their kurtosis.
 _DOUBT = 0.2
+# They hide their skewness, too. It grows by so many relative standard errors of the variance, and
+# so much of it is added to the variance of the limit on its side.
+_HIDDEN_SKEWNESS, _DOUBT_OF_TAIL = 0.75, 0.4
 # Less skewness than this is none; with more, less than one event in nine would be left.
 _LEAST_SKEWNESS, _MOST_SKEWNESS = 1e-3, 3.0
 
@@ -31,10 +36,13 @@ def interval(estimate: Estimate, level: float) -> Interval:
         return Interval(mean, mean, level, "exact", 0.0)
     variance, tail = _raise_variance(estimate), (1 - level) / 2
     if variance > 0:
-        freedom = estimate.spread_freedom
-        doubted = variance * (1 + _DOUBT * (2 / freedom) ** 0.5)
-        deviation = doubted**0.5 * stdtrit(freedom, tail) / ndtri(tail)
-        ends = mean + deviation * _standard_limits(estimate.skewness, tail)
+        freedom, skewness = estimate.spread_freedom, estimate.skewness
+        error = (2 / freedom) ** 0.5
+        tails = np.clip([-skewness, skewness], 0, _MOST_SKEWNESS)
+        deviation = (variance * (1 + _DOUBT * error + _DOUBT_OF_TAIL * tails)) ** 0.5
+        deviation *= stdtrit(freedom, tail) / ndtri(tail)
+        skewness *= 1 + _HIDDEN_SKEWNESS * error
+        ends = mean + deviation * _standard_limits(skewness, tail)
         if estimate.minority_count > 0 or not np.isfinite(lower):
             lower = np.clip(ends[0], lower, upper)
         # Otherwise nothing that was seen speaks against the smallest mean.

@@ -5,7 +5,8 @@ the rarer kind of label hides among items that are seldom drawn. Then the mean i
 so that only the limit towards more of that kind is in danger. There the observed variance is
 believed as far as labels of that kind support it; for the rest stands the variance of uniform
 draws, or what the surrogate expects where that is more. With it, Jeffreys' limit is wide enough
-(Brown, Cai and DasGupta 2001); the other limit is Clopper and Pearson's.
+(Brown, Cai and DasGupta 2001); the other limit is Clopper and Pearson's. Where the variance is
+observed and few draws make most of it, that limit allows for it.
 """
 
 import numpy as np
@@ -19,13 +20,16 @@ from activetest.intervals._shares import (
 from activetest.nouns.estimate import HIGH_FLOOR, Estimate, Interval
 
 # Labels of the rarer kind, as uniform draws would have shown them, with which the observed variance
-# is believed: of draws whose floor is high, and of others, which may hide more.
-_ENOUGH, _ENOUGH_BELOW = 12.0, 20.0
-# The same for the ends that decide gates, near and far; the far one were all draws as unlikely as
-# the least likely one.
+# is believed: of draws whose floor is high, were nothing to be decided by it.
+_ENOUGH = 12.0
+# The same for the ends that decide gates, near and far; the far one, and that of draws with a lower
+# floor, were all draws as unlikely as the least likely one.
 _ENOUGH_NEAR, _ENOUGH_FAR = 8.0, 20.0
 # The same for the variance as it most likely is.
 _ENOUGH_ON_AVERAGE = 8.0
+# Part of an observed variance's own error that the binomial limits leave out: the kurtosis of terms
+# whose weights differ.
+_LEFT_OUT = 0.5
 
 
 def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Interval:
@@ -33,12 +37,13 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
 
     Labels of the rarer kind are counted as uniform draws would have shown them. The lower the floor
     of the draws, the more of that kind may hide among the items that it leaves, and the more labels
-    it takes. Where none was seen, the far limit is Clopper and Pearson's as well (Jeffreys'
+    it takes: below 0.35 they are counted over how much less likely than a uniform draw the least
+    likely draw was. Where none was seen, the far limit is Clopper and Pearson's as well (Jeffreys'
     modified: Brown, Cai and DasGupta 2001, 4.1.2).
 
     decides is for an end that has to hold alone, as that of a gate: both limits are Clopper and
     Pearson's, and the variance of either needs labels to be believed. That of the far one needs
-    more: they are counted over how much less likely than a uniform draw the least likely draw was.
+    more, counted as those of a low floor.
 
     A statistic that lies between 0 and 1 would get an interval far too wide: its variance is not
     mean (1 - mean).
@@ -49,11 +54,14 @@ def interval(estimate: Estimate, level: float, *, decides: bool = False) -> Inte
         return Interval(mean, mean, level, "exact", 0.0)
     share, count = min(mean, 1 - mean), estimate.uniform_minority_count
     support = count / _ENOUGH_NEAR if decides else 1.0
-    near, _, _ = _limits(estimate, share, level, support, CLOPPER_PEARSON, rarity=1.0)
+    freedom = estimate.freedom
+    near, _, _ = _limits(estimate, share, level, support, CLOPPER_PEARSON, freedom, rarity=1.0)
     rarity = estimate.heaviest
-    support = count / (rarity * _ENOUGH_FAR if decides else _count_enough(estimate.floor))
+    careful = decides or estimate.floor < HIGH_FLOOR
+    support = count / (rarity * _ENOUGH_FAR if careful else _ENOUGH)
     added = CLOPPER_PEARSON if decides or estimate.minority_count == 0 else JEFFREYS
-    _, far, variance = _limits(estimate, share, level, support, added, rarity=rarity)
+    freedom = freedom if decides else _count_freedom(estimate, support)
+    _, far, variance = _limits(estimate, share, level, support, added, freedom, rarity=rarity)
     # Jeffreys' limit may leave out a bound that the value itself is at.
     far = max(far, share)
     lower, upper = (near, far) if mean <= 0.5 else (1 - far, 1 - near)
@@ -73,13 +81,25 @@ def estimate_variance(estimate: Estimate) -> float:
     return _believe_variance(estimate, uniform, support)
 
 
-def _count_enough(floor: float) -> float:
-    """Labels of the rarer kind with which the observed variance of such draws is believed."""
-    return _ENOUGH if floor >= HIGH_FLOOR else _ENOUGH_BELOW
+def _count_freedom(estimate: Estimate, support: float) -> float:
+    """Degrees of freedom of the variance behind the far limit.
+
+    Its own relative variance, 2 over them, is in part what the kurtosis of the terms leaves
+    (Satterthwaite 1946): of a variance that is observed to a part, the square of that part.
+    """
+    part = _LEFT_OUT * min(support, 1.0) ** 2
+    return 1 / ((1 - part) / estimate.freedom + part / estimate.spread_freedom)
 
 
 def _limits(
-    estimate: Estimate, share: float, level: float, support: float, added: float, *, rarity: float
+    estimate: Estimate,
+    share: float,
+    level: float,
+    support: float,
+    added: float,
+    freedom: float,
+    *,
+    rarity: float,
 ) -> tuple[float, float, float]:
     """Both limits of a share, and the variance behind them; support is how far it is believed.
 
@@ -95,7 +115,7 @@ def _limits(
         plain = share * (1 - share) / variance if variance > 0 else 0.0
         size = min(size, max(draws / max(estimate.undrawn, 1 / draws) / rarity, plain))
     near, far = binomial_limits(
-        share, size, estimate.freedom, level, minority_count=estimate.minority_count, added=added
+        share, size, freedom, level, minority_count=estimate.minority_count, added=added
     )
     return near, far, variance
 

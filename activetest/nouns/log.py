@@ -12,10 +12,10 @@ PENDING, LABELLED, DECLINED = 0, 1, 2
 # The methods by which the numbers of reports follow from a log: 1 up to version 0.2.0. It grows
 # when the same log leads to other numbers: of all studies until 3, with 4 only where mc-dropout was
 # the surrogate, with 5 only for estimates of several means without guesses, as by iid, and for
-# intervals of averages over classes, and with 6 only where agreement judges outputs without
-# probabilities.
-METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 6, 3, 4, 5
-_METHODS_OF_VERDICTS = 6
+# intervals of averages over classes, with 6 only where agreement judges outputs without
+# probabilities, and with 7 only for intervals of losses and of shares.
+METHODS, _METHODS_OF_ALL, _METHODS_OF_DROPOUT, _METHODS_OF_RATIOS = 7, 3, 4, 5
+_METHODS_OF_VERDICTS, _METHODS_OF_TAILS = 6, 7
 # Fields of a log that have a value for each draw, and for each supplied item.
 _OF_DRAWS = ("rows", "prob", "round", "status", "labels")
 _OF_SUPPLIED = ("rows", "status", "labels", "round")
@@ -160,6 +160,15 @@ class Round:
         """Whether its surrogate, without probabilities, began with as many right as wrong."""
         agrees = self.choices["surrogate"] in ("agreement", "stack")
         return self.methods < _METHODS_OF_VERDICTS and agrees
+
+    @property
+    def short_tailed(self) -> bool:
+        """Whether its version took few losses to be no more skewed than those that it had seen.
+
+        Of shares, it believed an observed variance more, and with fewer labels where the floor was
+        low.
+        """
+        return self.methods < _METHODS_OF_TAILS
 
     @property
     def deterministic(self) -> bool:

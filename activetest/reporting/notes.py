@@ -32,6 +32,8 @@ from activetest.sampling.question import chooses_between
 _FEW_MINORITY, _HEAVY = 5, 0.25
 # Intervals of metrics that count right and wrong predictions, rather than add up losses.
 _OF_RATES = ("delta-beta", "group-beta")
+# Those that allow for losses and errors that no draw has met.
+_OF_TAILS = ("gamma", "korn-graubard")
 # Estimators that use labels alone.
 _OF_LABELS = ("iid", "lure")
 # Labels that a note names.
@@ -56,6 +58,7 @@ def write_notes(
         log,
         _find_ratios(view, rows),
         _find_widened(view, rows),
+        _find_tails(rows),
         verdicts=view.cache.roles["kind"] == "pred",
     )
     notes += note_missing(view, rows, metric)
@@ -243,14 +246,24 @@ def _find_widened(view: View, rows: Sequence[EstimateRow]) -> list[str]:
     return list(dict.fromkeys(row.metric for row in rows if row.metric in found))
 
 
+def _find_tails(rows: Sequence[EstimateRow]) -> list[str]:
+    """Metrics of these rows whose intervals allow for more than the losses and errors seen."""
+    return list(dict.fromkeys(row.metric for row in rows if row.method in _OF_TAILS))
+
+
 def _describe_older_rounds(
-    log: Log, ratios: Sequence[str], widened: Sequence[str], *, verdicts: bool
+    log: Log,
+    ratios: Sequence[str],
+    widened: Sequence[str],
+    tails: Sequence[str],
+    *,
+    verdicts: bool,
 ) -> list[Note]:
     """That rounds were drawn by an earlier version, which computed other numbers from them.
 
     ratios are the estimators that make a metric of several means of labels alone, widened the
-    metrics whose intervals hid that hardly a mistake was known; verdicts says whether outputs are
-    classes without probabilities.
+    metrics whose intervals hid that hardly a mistake was known, tails those whose intervals allowed
+    for no more than was seen; verdicts says whether outputs are classes without probabilities.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -278,6 +291,15 @@ def _describe_older_rounds(
             "four. What was drawn and predicted then counts as it did. Later rounds are drawn by "
             "the new rule, and numbers that rest on the surrogate alone, as by ase, may differ "
             "from those that the earlier version reported."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    older = [each.number for each in log.history if each.short_tailed and not each.outdated]
+    if older and tails:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest, whose intervals "
+            "allowed less for large losses and errors that no draw had met yet. The intervals of "
+            f"{' and '.join(tails)} may be wider, and lie higher, than those that the earlier "
+            "version reported."
         )
         notes.append(Note(text, Weight.LIMITED))
     older = [each.number for each in log.history if each.cut_off]

@@ -8,7 +8,7 @@ from pytest import approx
 from scipy.stats import chi2, norm, t
 
 from activetest.intervals import gamma
-from activetest.nouns.estimate import Estimate
+from activetest.nouns.estimate import Estimate, Shape
 
 # So many draws that the observed variance counts alone.
 MANY = 200_000
@@ -92,15 +92,30 @@ def test_the_degrees_of_freedom_are_those_of_the_kurtosis():
 
 
 def test_it_is_garwoods_with_the_deviation_of_students_t():
+    """More skewed than the terms show, and with more variance on the side of the large ones."""
     one = estimate(SKEWED)
     freedom = one.spread_freedom
-    variance = SKEWED.var(ddof=1) / 40 * (1 + 0.2 * (2 / freedom) ** 0.5)
-    deviation = variance**0.5 * t.ppf(0.025, freedom)
-    events = one.skewness**-2
+    error = (2 / freedom) ** 0.5
+    events = (one.skewness * (1 + 0.75 * error)) ** -2
     upper = (chi2.ppf(0.975, 2 * events + 2) / 2 - events) / events**0.5
     lower = (chi2.ppf(0.025, 2 * events) / 2 - events) / events**0.5
-    scale = deviation / norm.ppf(0.025)
-    assert ends(one) == approx((SKEWED.mean() + scale * lower, SKEWED.mean() + scale * upper))
+    doubt = 0.2 * error + 0.4 * one.skewness * np.array([0, 1])
+    variances = SKEWED.var(ddof=1) / 40 * (1 + doubt)
+    scale = variances**0.5 * t.ppf(0.025, freedom) / norm.ppf(0.025)
+    assert ends(one) == approx(SKEWED.mean() + scale * [lower, upper])
+
+
+def test_the_fewer_degrees_of_freedom_the_further_the_limit_towards_the_tail():
+    """The same variance and skewness; only how many terms show them differs."""
+    found = [
+        ends(replace(estimate(SKEWED), shape=Shape(freedom, 0.3, freedom)))
+        for freedom in (5.0, 20.0, 1e9)
+    ]
+    scale = [t.ppf(0.975, freedom) for freedom in (5.0, 20.0, 1e9)]
+    reach = np.array([(end[1] - SKEWED.mean()) / by for end, by in zip(found, scale, strict=True)])
+    assert (reach[:-1] > 1.03 * reach[1:]).all()
+    lean = [(end[1] - SKEWED.mean()) / (SKEWED.mean() - end[0]) for end in found]
+    assert lean == sorted(lean, reverse=True)
 
 
 @pytest.mark.parametrize("unit", [1e-6, -1.0, 1e6])

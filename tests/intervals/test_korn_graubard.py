@@ -12,9 +12,9 @@ from activetest.nouns.estimate import Estimate
 
 # So many draws that Student's t is the normal.
 MANY = 200_000
-# Labels of the rarer kind with which the observed variance is believed: from a floor of 0.35 on,
-# and below; for the ends of a gate, near and far.
-ENOUGH, BELOW, NEAR, DECIDING = 12, 20, 8, 20
+# Labels of the rarer kind with which the observed variance is believed: from a floor of 0.35 on;
+# for the near end of a gate; for its far end, and below that floor.
+ENOUGH, NEAR, DECIDING = 12, 8, 20
 
 
 def estimate(
@@ -133,8 +133,8 @@ def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind()
     [
         (False, 1.0, ENOUGH),
         (False, 0.35, ENOUGH),
-        (False, 0.34, BELOW),
-        (False, 0.0, BELOW),
+        (False, 0.34, DECIDING),
+        (False, 0.0, DECIDING),
         (True, 1.0, DECIDING),
         (True, 0.05, DECIDING),
     ],
@@ -143,8 +143,11 @@ def test_a_collapsed_variance_is_not_believed_without_labels_of_the_rarer_kind()
 def test_labels_that_uniform_draws_would_have_shown_support_the_variance(
     heaviest, decides, floor, enough
 ):
-    """For the end of a gate, draws 2.5 times less likely than uniform ones show 2.5 times fewer."""
-    enough *= heaviest if decides else 1
+    """Draws 2.5 times less likely than uniform ones show 2.5 times fewer.
+
+    That counts for the end of a gate, and where the floor is low.
+    """
+    enough *= heaviest if enough == DECIDING else 1
     uniform = 0.1 * 0.9 / 100
     for share in (0.0, 0.25, 0.5, 1.0, 1.5):
         one = estimate(0.1, uniform / 9, draws=100, rare=share * enough, heaviest=heaviest)
@@ -174,6 +177,28 @@ def test_only_the_far_end_of_an_interval_doubts_the_observed_variance():
         ends(estimate(0.1, 1e-4, draws=100, rare=rare), decides=True) for rare in (1, NEAR, 100)
     ]
     assert deciding[0][0] < deciding[1][0] == deciding[2][0] == found[1][0]
+
+
+@pytest.mark.parametrize("rare", [0, ENOUGH / 2, ENOUGH, 1000])
+def test_an_observed_variance_that_few_draws_make_has_fewer_degrees_of_freedom(rare):
+    """Half of the error that kurtosis leaves it, for the part of it that is observed."""
+    terms = np.zeros((100, 1))
+    terms[:4] = 2.5
+    one = replace(estimate(0.1, 1e-3, draws=100, rare=rare), terms=terms)
+    freedom = one.spread_freedom
+    assert freedom < 20
+    part = min(rare / ENOUGH, 1) ** 2 / 2
+    freedom = 1 / ((1 - part) / 99 + part / freedom)
+    variance = korn_graubard.interval(one, 0.95).variance
+    size = 0.1 * 0.9 / variance * (norm.ppf(0.025) / t.ppf(0.025, freedom)) ** 2
+    size_near = shrunk(0.1 * 0.9 / 1e-3, one)
+    added = 0.5 if rare else 1.0
+    far = beta.ppf(0.975, 0.1 * size + added, 0.9 * size + 1 - added)
+    near = beta.ppf(0.025, 0.1 * size_near, 0.9 * size_near + 1)
+    assert ends(replace(one, minority_count=max(rare, 1)))[0] == approx(near)
+    assert ends(one)[1] == approx(far)
+    # Gates have their own way to be careful.
+    assert ends(one, decides=True) == ends(replace(one, terms=np.zeros((100, 1))), decides=True)
 
 
 def test_what_the_surrogate_expects_counts_where_it_is_more_than_uniform_draws_leave():

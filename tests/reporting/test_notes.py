@@ -448,6 +448,7 @@ def test_rounds_of_earlier_versions_are_named():
         surrogate: str = "agreement",
         ratios: tuple[str, ...] = (),
         averages=(),
+        tails=(),
         verdicts: bool = False,
     ) -> str:
         empty = np.empty(0)
@@ -457,7 +458,7 @@ def test_rounds_of_earlier_versions_are_named():
             for k, each in enumerate(methods, 1)
         ]  # fmt: skip
         log = SimpleNamespace(history=history)
-        found = notes._describe_older_rounds(log, ratios, averages, verdicts=verdicts)
+        found = notes._describe_older_rounds(log, ratios, averages, tails, verdicts=verdicts)
         return texts_of(found)
 
     now = METHODS
@@ -480,6 +481,12 @@ def test_rounds_of_earlier_versions_are_named():
     assert "every second prediction without a probability for wrong" in even
     assert older(5, now) == older(now, verdicts=True) == ""
     assert older(5, now, surrogate="model", verdicts=True) == ""
+    short = older(5, 6, now, tails=("rmse", "mae"))
+    assert short.startswith("Rounds 1 to 2 were drawn by an earlier version")
+    assert "intervals of rmse and mae may be wider" in short
+    assert older(6, now) == older(now, tails=("rmse",)) == ""
+    # What is said of all studies includes it.
+    assert older(2, now, tails=("rmse",)) == older(2, now)
     changed = older(3, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
     assert "dropped half of its units, not a fifth" in changed
@@ -494,6 +501,12 @@ def test_metrics_whose_intervals_are_wider_than_before_are_found():
     rows = [SimpleNamespace(metric=name) for name in ("recall", "specificity", "balanced-accuracy")]
     found = notes._find_widened(SimpleNamespace(metrics=metrics), rows)
     assert found == ["specificity", "balanced-accuracy"]
+
+
+def test_metrics_whose_intervals_allow_for_more_than_was_seen_are_found():
+    by = {"rmse": "gamma", "f1": "delta-beta", "error": "korn-graubard", "accuracy": "betting"}
+    rows = [SimpleNamespace(metric=name, method=method) for name, method in by.items()]
+    assert notes._find_tails([*rows, *rows]) == ["rmse", "error"]
 
 
 def test_without_an_estimate_there_is_no_rarer_side():
