@@ -1,6 +1,6 @@
-"""Curves of simulated strategies, as the papers draw them: errors and relative cost by labels.
+"""Files of curves: SVG by ourselves, PNG by matplotlib, which comes with the extra `report`.
 
-Active Testing (Kossen 2021), Fig. 4, 6 and A.3; matplotlib comes with the extra `report`.
+Active Testing (Kossen 2021), Fig. 4, 6 and A.3.
 """
 
 import warnings
@@ -26,21 +26,18 @@ from activetest.render.plots.curves import (
     relative_error,
     round_numbers,
 )
+from activetest.render.plots.panels import DOTS, MARK, MOST_BANDS, UNIFORM, draw_picture
 
 FORMATS = (".svg", ".png")
-# What a picture states of who drew it, as matplotlib writes it.
+# What a picture states of who drew it: today, and as matplotlib writes and wrote it.
 _CREATOR = "activetest"
-_MARKERS = (b"<dc:title>activetest</dc:title>", b"tEXtSoftware\0activetest")
+_MARKERS = (MARK.encode(), b"<dc:title>activetest</dc:title>", b"tEXtSoftware\0activetest")
 _OF_SIMULATE = Origin("simulate", _MARKERS)
 _INK, _FAINT = "#333333", "#D9D9D9"
-# Bands of more strategies than this would cover each other.
-_MOST_BANDS = 4
 # Inches: a panel with what stands around it, what stands below and above its axes and left of them,
 # the heading of all, a line of names and a letter in one.
 _PANEL, _MARGINS, _TICKS, _HEADING = (3.6, 2.9), (0.42, 0.23), 0.78, 0.35
 _LABEL_HEIGHT, _LETTER = 0.155, 0.068
-_UNIFORM = "random, plain mean"
-_DOTS = (0, (2, 2))
 # From where to where a piece of a curve stands before its name, in widths of a panel.
 _SAMPLE, _LEADER = (1.13, 1.24), "#A8A8A8"
 # Letters of a metric's name beside an axis.
@@ -56,11 +53,8 @@ _STYLE = {
     "axes.spines.right": False,
     "xtick.color": _INK,
     "ytick.color": _INK,
-    "svg.fonttype": "none",
     # A matplotlibrc in the working folder could ask for LaTeX, a program that reads files.
     "text.usetex": False,
-    # The same results make the same file.
-    "svg.hashsalt": "activetest",
 }
 # A class may be called $x$.
 _TITLE = {"loc": "left", "fontsize": 9, "fontweight": "bold", "parse_math": False}
@@ -84,12 +78,14 @@ def check(
         inputs=inputs or {},
         force=force,
     )
+    if _is_svg(path):
+        return
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ChoiceError(
-            "pictures need matplotlib, which is not installed",
-            'python -m pip install "activetest[report]"',
+            ".png needs matplotlib, which is not installed",
+            'draw .svg, or python -m pip install "activetest[report]"',
         ) from error
 
 
@@ -106,6 +102,12 @@ def draw(
     errors on each side of the median. Takes and raises what check does, and raises OSError.
     """
     check(path, inputs=inputs, force=force)
+    # The file that a link points to is replaced, not the link.
+    writing = atomic.replacing_file(Path(path).resolve())
+    if _is_svg(path):
+        with writing as building:
+            building.write_text(draw_picture(results), encoding="utf-8", newline="")
+        return
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -118,20 +120,21 @@ def draw(
         figure.text(*where, heading(results), va="top", parse_math=False)
         for title, row, three in zip(titles, rows, panels, strict=True):
             _draw_row(three, plain(title), row)
-        kind = Path(path).suffix.lower()[1:]
-        marked = {"Date": None, "Creator": _CREATOR} if kind == "svg" else {"Software": _CREATOR}
-        # The file that a link points to is replaced, not the link.
-        writing = atomic.replacing_file(Path(path).resolve())
         with warnings.catch_warnings(), writing as building:
-            # Letters that no installed font has are boxes in a PNG; viewers of an SVG have fonts.
+            # Letters that no installed font has are boxes.
             warnings.filterwarnings("ignore", "Glyph")
-            figure.savefig(building, format=kind, dpi=180, facecolor="white", metadata=marked)
+            look = {"dpi": 180, "facecolor": "white"}
+            figure.savefig(building, format="png", metadata={"Software": _CREATOR}, **look)
+
+
+def _is_svg(path: str | Path) -> bool:
+    return Path(path).suffix.lower() == ".svg"
 
 
 def _lay_out(figure_of: type, rows: Sequence[Sequence[Curve]]) -> tuple:
     """A figure with room for every name, and three panels for each row."""
     lines = max(len(row) for row in rows)
-    letters = max(len(_UNIFORM), *(len(curve.name) for row in rows for curve in row))
+    letters = max(len(UNIFORM), *(len(curve.name) for row in rows for curve in row))
     wide, high = _PANEL[0], max(_PANEL[1], (lines + 1) * _LABEL_HEIGHT + sum(_MARGINS))
     width, height = 3 * wide + 0.9 + _LETTER * letters, len(rows) * high + _HEADING
     figure = figure_of((width, height))
@@ -175,7 +178,7 @@ def _draw_row(panels: Sequence[Any], title: str, lines: Sequence[Curve]) -> None
         low = curve.column(lambda result: result["quartiles"][0])
         high = curve.column(lambda result: result["quartiles"][1])
         around = (mean * (1 - doubt), mean * (1 + doubt))
-        few = len(lines) <= _MOST_BANDS
+        few = len(lines) <= MOST_BANDS
         median = curve.column(lambda result: result["median"])
         _draw_curve(panels[0], curve, mean, around if few else None)
         _draw_curve(panels[1], curve, median, (low, high) if few else None)
@@ -199,7 +202,7 @@ def _positive(values: ArrayLike) -> np.ndarray:
 
 
 def _draw_reference(panel: Any, budgets: Sequence[int], values: Sequence[float]) -> None:
-    panel.plot(budgets, _positive(values), color=_INK, linewidth=1, linestyle=_DOTS, zorder=1)
+    panel.plot(budgets, _positive(values), color=_INK, linewidth=1, linestyle=DOTS, zorder=1)
 
 
 def _draw_curve(
@@ -242,7 +245,7 @@ def _name_curves(panel: Any, lines: Sequence[Curve]) -> None:
 
     Before the name stands a sample of the curve, joined to the curve's end by a thin line.
     """
-    dotted = Curve(_UNIFORM, (), _INK, _DOTS, "")
+    dotted = Curve(UNIFORM, (), _INK, DOTS, "")
     last = max(result["budget"] for curve in lines for result in curve.results)
     ends = [(dotted, last, 1.0)]
     for curve in lines:

@@ -1,0 +1,239 @@
+"""Curves of simulated strategies as SVG, which page and picture share.
+
+Mean and median squared error and relative labelling cost by labels, logarithmic both ways: Active
+Testing (Kossen 2021), Fig. 4, 6 and A.3.
+"""
+
+import html
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activetest.render import _words as words
+from activetest.render.plots.curves import (
+    Curve,
+    Dashes,
+    choose_budgets,
+    curves,
+    find_cost,
+    heading,
+    relative_error,
+    round_numbers,
+)
+
+UNIFORM = "random draws, plain mean"
+DOTS: Dashes = (0, (2, 2))
+# Bands of more strategies than this would cover each other.
+MOST_BANDS = 4
+# What every stand-alone picture of a simulation states near its beginning.
+MARK = 'data-drawn-by="activetest-simulate"'
+# Units of a drawing: its size, and where the axes are.
+_WIDTH, _HEIGHT = 360, 270
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 346, 12, 226
+# Of a picture: what stands around it, a line of text, the sample of a curve, and between panels.
+_EDGE, _LINE, _SAMPLE, _GAP = 20, 20, 26, 14
+# Letters of a curve's name that fit below a panel.
+_LONGEST = 44
+# As the page has it, on light and dark ground.
+_STYLE = """
+svg{color:#1b2026}text{fill:#1b2026}.ground{fill:#fff}.tick{fill:#55606c;font-size:11px}
+.grid{stroke:#d5dae0}.axis{stroke:#55606c}.name{font-weight:600}
+@media (prefers-color-scheme:dark){svg{color:#e7eaee}text{fill:#e7eaee}.ground{fill:#13171b}
+.tick{fill:#a6b0ba}.grid{stroke:#363e47}.axis{stroke:#a6b0ba}
+[stroke="#0072B2"]{stroke:#4c9fdc}[fill="#0072B2"]{fill:#4c9fdc}
+[stroke="#7F4F24"]{stroke:#b98a5c}[fill="#7F4F24"]{fill:#b98a5c}}
+"""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot of a metric, logarithmic both ways.
+
+    title      what is shown, by labels
+    reference  of uniform draws: (budgets,)
+    lines      of each curve: (budgets,) values, and the ends of their band
+    has_one    1 is on the axis
+    """
+
+    title: str
+    reference: np.ndarray
+    lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    has_one: bool = False
+
+
+def _list_panels(lines: Sequence[Curve], known: Sequence[dict]) -> list[Panel]:
+    """Mean and median squared error, and relative cost; known are results by budget."""
+
+    def read(name: str) -> np.ndarray:
+        return np.array([result[name] for result in known], float)
+
+    mean, median, cost = [], [], []
+    for curve in lines:
+        values = curve.column(lambda result: result["rmse"] ** 2)
+        doubt = curve.column(relative_error)
+        mean.append((values, values * (1 - doubt), values * (1 + doubt)))
+        ends = [curve.column(_quartile(end)) for end in (0, 1)]
+        median.append((curve.column(lambda result: result["median"]), ends[0], ends[1]))
+        values = find_cost(curve)
+        cost.append((values, values, values))
+    return [
+        Panel("mean squared error", read("uniform_mse"), mean),
+        Panel("median squared error", read("uniform_median"), median),
+        Panel("labels used / labels random draws need", np.ones(len(known)), cost, has_one=True),
+    ]
+
+
+def _quartile(end: int) -> Callable[[dict], float]:
+    return lambda result: float(result["quartiles"][end])
+
+
+def draw_panel(
+    panel: Panel, lines: Sequence[Curve], budgets: Sequence[int], name: str, where: str = ""
+) -> str:
+    """The plot of a panel; its numbers are in the table of the page.
+
+    where    attributes that place it in another drawing
+    """
+    values = np.concatenate([panel.reference, *(line[0] for line in panel.lines)])
+    values = values[np.isfinite(values) & (values > 0)]
+    ends = (float(values.min()), float(values.max())) if len(values) else (1.0, 1.0)
+    if panel.has_one:
+        ends = min(ends[0], 0.95), max(ends[1], 1.05)
+    (low, high), ticks = round_numbers(*ends)
+    first, last = math.log(budgets[0]), math.log(budgets[-1])
+
+    def across(budget: float) -> float:
+        share = (math.log(budget) - first) / (last - first) if last > first else 0.5
+        return round(_LEFT + 10 + share * (_RIGHT - _LEFT - 20), 1)
+
+    def down(value: float) -> float:
+        inside = min(max(value, low), high)
+        share = (math.log(inside) - math.log(low)) / (math.log(high) - math.log(low))
+        return round(_BOTTOM - share * (_BOTTOM - _TOP), 1)
+
+    parts = []
+    for tick in ticks:
+        y = down(tick)
+        text = f"{tick:g}".replace("e-0", "e-")
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(
+            f'<text class="tick" x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{text}</text>'
+        )
+    for budget in choose_budgets(budgets):
+        x = across(budget)
+        parts.append(
+            f'<text class="tick" x="{x}" y="{_BOTTOM + 18}" text-anchor="middle">{budget:,}</text>'
+        )
+    middle = (_LEFT + _RIGHT) / 2
+    parts.append(
+        f'<text class="tick" x="{middle}" y="{_BOTTOM + 38}" text-anchor="middle">labels</text>'
+    )
+    parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{_BOTTOM}" y2="{_BOTTOM}"/>')
+    if len(lines) <= MOST_BANDS and not panel.has_one:
+        for curve, (_, below, above) in zip(lines, panel.lines, strict=True):
+            at = [result["budget"] for result in curve.results]
+            upper, lower = _list_points(at, above), _list_points(at, below)[::-1]
+            if len(upper) == len(lower) > 1:
+                corners = " ".join(f"{across(x)},{down(y)}" for x, y in [*upper, *lower])
+                parts.append(
+                    f'<polygon points="{corners}" fill="{curve.color}" fill-opacity=".14"/>'
+                )
+    points = _list_points(budgets, panel.reference)
+    parts.append(draw_line([(across(x), down(y)) for x, y in points], "currentColor", DOTS))
+    for curve, (line, *_) in zip(lines, panel.lines, strict=True):
+        places = [
+            (across(x), down(y))
+            for x, y in _list_points([result["budget"] for result in curve.results], line)
+        ]
+        parts.append(draw_line(places, curve.color, curve.dashes))
+        parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{curve.color}"/>' for x, y in places]
+    label = escape(f"{name}: {panel.title} by labels; the numbers are in the table of results")
+    return (
+        f'<svg role="img" aria-label="{label}"{where} viewBox="0 0 {_WIDTH} {_HEIGHT}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _list_points(budgets: Sequence[int], values: np.ndarray) -> list[tuple[int, float]]:
+    """The budgets with a value that has a logarithm."""
+    return [
+        (budget, float(value))
+        for budget, value in zip(budgets, values, strict=True)
+        if math.isfinite(value) and value > 0
+    ]
+
+
+def draw_line(points: Sequence[tuple[float, float]], color: str, dashes: Dashes) -> str:
+    """A line through the points."""
+    corners = " ".join(f"{x},{y}" for x, y in points)
+    return (
+        f'<polyline points="{corners}" fill="none" stroke="{color}" stroke-width="2"'
+        f"{_write_dashes(dashes)}/>"
+    )
+
+
+def _write_dashes(dashes: Dashes) -> str:
+    """The attribute of a dashed line, from lengths in widths of a line."""
+    if isinstance(dashes, str):
+        return ""
+    return f' stroke-dasharray="{" ".join(f"{2 * length:g}" for length in dashes[1])}"'
+
+
+def escape(text: object) -> str:
+    """A text on one line, in which nothing is markup or moves the letters around it."""
+    return html.escape(words.plain(str(text)))
+
+
+def draw_picture(results: Sequence[dict]) -> str:
+    """A picture of its own: for each metric three panels, and the names of their curves."""
+    width = 2 * _EDGE + 3 * _WIDTH + 2 * _GAP
+    down = _EDGE + _LINE
+    parts = [f'<text x="{_EDGE}" y="{down - 4}">{escape(heading(results))}</text>']
+    for title in dict.fromkeys(result["metric"] for result in results):
+        drawn, down = _draw_metric([each for each in results if each["metric"] == title], down)
+        parts.append(drawn)
+    height = down + _EDGE
+    about = "Errors and relative cost of simulated strategies by labels"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {MARK} width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="system-ui,sans-serif" font-size="13" '
+        f'role="group" aria-label="{about}"><style>{_STYLE}</style>'
+        f'<rect class="ground" width="{width}" height="{height}"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _draw_metric(results: Sequence[dict], down: int) -> tuple[str, int]:
+    """The panels of a metric and their key from there on, and where they end."""
+    lines = curves(results)
+    name = words.plain(results[0]["metric"])
+    budgets, panels = lay_out_panels(lines)
+    down += _LINE
+    parts = []
+    for number, panel in enumerate(panels):
+        across = _EDGE + number * (_WIDTH + _GAP)
+        title = escape(f"{name}: {panel.title}")
+        place = f' x="{across}" y="{down + 10}" width="{_WIDTH}" height="{_HEIGHT}"'
+        # A long name ends where the next panel begins.
+        narrow = f' textLength="{_WIDTH}" lengthAdjust="spacingAndGlyphs"' * (len(title) > 52)
+        parts.append(f'<text class="name" x="{across}" y="{down}"{narrow}>{title}</text>')
+        parts.append(draw_panel(panel, lines, budgets, name, place))
+    down += _HEIGHT + _LINE + 8
+    names = [(UNIFORM, "currentColor", DOTS)]
+    names += [(curve.name, curve.color, curve.dashes) for curve in lines]
+    across = 1 if max(len(text) for text, *_ in names) > _LONGEST else 3
+    for number, (text, color, dashes) in enumerate(names):
+        x = _EDGE + number % across * (_WIDTH + _GAP)
+        y = down + number // across * _LINE
+        parts.append(draw_line([(x, y - 4), (x + _SAMPLE, y - 4)], color, dashes))
+        parts.append(f'<text x="{x + _SAMPLE + 8}" y="{y}">{escape(text)}</text>')
+    down += math.ceil(len(names) / across) * _LINE
+    return "".join(parts), down
+
+
+def lay_out_panels(lines: Sequence[Curve]) -> tuple[list[int], list[Panel]]:
+    """The budgets of the curves of a metric, and what each panel shows."""
+    uniform = {result["budget"]: result for curve in lines for result in curve.results}
+    budgets = sorted(uniform)
+    return budgets, _list_panels(lines, [uniform[budget] for budget in budgets])
