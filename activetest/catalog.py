@@ -35,7 +35,7 @@ there without importing the file.
     MODEL_BASED         an estimator that believes the surrogate about items without a label
     NEEDS_PASSES        a model-based estimator that looks at every pass of the surrogate
     REMOVES_BIAS        an interval whose file also has remove_bias(estimate) -> value
-    REPORTS_ONLY        a format that shows reports, and neither a status nor a simulation
+    SHOWS               a format that shows these alone, of report, status, simulation, inspection
     NEEDS_GATES         a format that shows requirements alone
     ABRIDGED            a format that shows all notes and estimates only if verbose
     NEEDS_DETAILS       a format that shows what a report rests on: nouns.report_details

@@ -20,6 +20,8 @@ _SEVERAL = "Options with ,... take several values: separated by commas, or given
 _COLUMN = 22
 # Which family of the catalogue an option names methods of.
 _FAMILIES = {"estimator": "estimators"}
+# What a command shows in an output format, where it is not what it is called.
+_SHOWN = {"inspect": "inspection", "simulate": "simulation"}
 # Kinds of numbers as the parser calls them, and how its older versions refuse other text.
 _NUMBERS = {"int": "whole number", "integer": "whole number", "float": "number"}
 _NOT_A_NUMBER = re.compile(
@@ -232,9 +234,8 @@ def _explain(parameter: Any, context: Any) -> str:
     if parameter.metavar == "FORMAT":
         from activetest.cli import options
 
-        reports = context.command.name == "report"
-        formats = options.list_report_formats() if reports else options.list_formats()
-        parts.append(f"One of {', '.join(formats)}.")
+        shown = _SHOWN.get(context.command.name, context.command.name)
+        parts.append(f"One of {', '.join(options.list_formats(shown))}.")
     if default := _default(parameter):
         parts.append(f"[default: {default}]")
     return " ".join(parts)

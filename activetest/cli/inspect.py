@@ -26,7 +26,7 @@ def inspect(
             help="A file of any format that a pool may have, a folder, or - for standard input.",
         ),
     ],
-    format: options.output_format() = "text",
+    format: options.output_format("inspection") = "text",
 ) -> ExitCode:
     """Say what is in a file, which metrics it allows, and the init line to type.
 

@@ -87,8 +87,8 @@ def one_value(
     ]
 
 
-def output_format(*, reports: bool = False, section: str = "") -> Any:
-    """The option that chooses an output format; reports have more than other tables."""
+def output_format(shown: str, *, section: str = "") -> Any:
+    """The option that chooses an output format of what is shown: report, status, simulation ..."""
     return Annotated[
         str,
         Option(
@@ -96,27 +96,21 @@ def output_format(*, reports: bool = False, section: str = "") -> Any:
             metavar="FORMAT",
             help="Output format.",
             rich_help_panel=section.capitalize() or None,
-            autocompletion=completion.complete_found(
-                list_report_formats if reports else list_formats
-            ),
+            autocompletion=completion.complete_found(lambda: list_formats(shown)),
         ),
     ]
 
 
-def list_report_formats() -> tuple[str, ...]:
-    """The formats of reports, the default first."""
+def list_formats(shown: str = "report") -> tuple[str, ...]:
+    """The formats that show this, the default first; a report comes in all of them."""
     from activetest import catalog
 
-    return tuple(sorted(catalog.names("render"), key=lambda name: name != "text"))
-
-
-def list_formats() -> tuple[str, ...]:
-    """The formats of all tables, the default first."""
-    from activetest import catalog
-
-    return tuple(
-        name for name in list_report_formats() if not catalog.fact("render", name, "REPORTS_ONLY")
+    found = (
+        name
+        for name in catalog.names("render")
+        if shown in (catalog.fact("render", name, "SHOWS") or (shown,))
     )
+    return tuple(sorted(found, key=lambda name: name != "text"))
 
 
 def check_format(known: Sequence[str], format: str) -> str:
@@ -135,11 +129,12 @@ def load_format(format: str, function: str) -> ModuleType:
     """
     from activetest import catalog
 
-    check_format(list_report_formats(), format)
+    check_format(list_formats(), format)
     module = catalog.load("render", format)
     if not hasattr(module, function):
         raise ChoiceError(
-            f"the format {format!r} is for reports only", f"choose from {', '.join(list_formats())}"
+            f"the format {format!r} shows no {'report' if function == 'render' else function}",
+            f"choose from {', '.join(list_formats(function))}",
         )
     return module
 

@@ -129,7 +129,7 @@ def report(
         bool, Option("--force", help="Let -o and --plot replace files that are no earlier ones.")
     ] = False,
     verbose: options.verbose("Show all estimates and notes, in text and Markdown.") = False,
-    format: options.output_format(reports=True) = "text",
+    format: options.output_format("report") = "text",
     study: options.Folder = None,
 ) -> int:
     """Estimate how good the model is, with intervals, and decide gates.

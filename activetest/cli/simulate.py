@@ -114,7 +114,7 @@ def simulate(
         ),
     ] = False,
     verbose: options.verbose(section=Section.ADVANCED) = False,
-    format: options.output_format(section=Section.ADVANCED) = "text",
+    format: options.output_format("simulation", section=Section.ADVANCED) = "text",
     **choices: Any,
 ) -> None:
     """Replay strategies on a pool whose labels are all known.

@@ -6,7 +6,7 @@ from activetest.cli.spelling import to_commands
 EXAMPLES = ("activetest status --format json",)
 
 
-def status(format: options.output_format() = "text", study: options.Folder = None) -> None:
+def status(format: options.output_format("status") = "text", study: options.Folder = None) -> None:
     """Show where the study stands, and what next would do."""
     from activetest.study.study import Study
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from activetest.nouns.report import Report
 from activetest.render.page import build
 
-REPORTS_ONLY = True
+SHOWS = ("report", "simulation")
 NEEDS_DETAILS = True
 SUFFIXES = (".html", ".htm")
 MARKS = ('<meta name="generator" content="activetest ',)

@@ -6,7 +6,7 @@ from activetest.nouns.report import PASS, Gate, Report
 from activetest.render import _gates
 from activetest.render import _words as words
 
-REPORTS_ONLY = True
+SHOWS = ("report",)
 NEEDS_GATES = True
 SUFFIXES = (".xml",)
 MARKS = ("<testsuites ", '<testsuite name="activetest report of ')

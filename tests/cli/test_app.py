@@ -74,7 +74,7 @@ def test_a_used_up_pool_is_no_error(study, capsys):
         (["init", "--floor", "low"], "--floor is 'low', not a number"),
         (["next", "--format", "xml"], "no format is called 'xml'"),
         (["status", "--format", "xml"], "no format is called 'xml'"),
-        (["status", "--format", "junit"], "the format 'junit' is for reports only"),
+        (["status", "--format", "junit"], "the format 'junit' shows no status"),
         (["init", "--metric", "f7"], "there is no metric 'f7'"),
         (["simulate"], "Missing argument 'POOL'"),
         (["init", "nowhere.parquet"], "nowhere.parquet"),

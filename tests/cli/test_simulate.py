@@ -79,7 +79,7 @@ def test_costs_come_from_a_file(words, folder, capsys):
         (["--metric", "cost"], "costs"),
         (["--aim", "nonsense"], "nonsense"),
         (["--interval", "wide"], "wide"),
-        (["--format", "junit"], "the format 'junit' is for reports only"),
+        (["--format", "junit"], "the format 'junit' shows no simulation"),
     ],
 )
 def test_options_that_make_no_sense(words, capsys, wish, problem):
