@@ -39,8 +39,24 @@ def look(page: Path, width: int, scheme: str) -> dict:
 @pytest.mark.parametrize("width", [390, 1280])
 def test_axe_finds_nothing_serious_and_the_policy_blocks_nothing(detailed, tmp_path, width, scheme):
     notes = (*detailed.notes, Note("Another.", Weight.LIMITED), Note("A fact about `next`."))
-    page = tmp_path / "report.html"
-    page.write_text(html.render(replace(detailed, notes=notes)), encoding="utf-8")
+    check(html.render(replace(detailed, notes=notes)), tmp_path, width, scheme)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing_serious_in_the_page_of_a_simulation(result, tmp_path, width, scheme):
+    rows = [
+        result | {"acquisition": acquisition, "budget": budget, "rmse": 0.3 / budget**0.5}
+        for acquisition in ("optimal", "uniform")
+        for budget in (20, 50, 100)
+    ]
+    check(html.simulation(rows), tmp_path, width, scheme)
+
+
+def check(written: str, folder: Path, width: int, scheme: str) -> None:
+    """Nothing serious is in a page, its policy blocks nothing of it, and it fits the screen."""
+    page = folder / "page.html"
+    page.write_text(written, encoding="utf-8")
     found = look(page, width, scheme)
     serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
     assert not serious
