@@ -42,10 +42,10 @@ def tables(judge: JudgeReport, *, verbose: bool) -> list[Table]:
 
 
 def _list_groups(judge: JudgeReport) -> Table:
-    """The gap in every group."""
+    """The gap, or the agreement of verdicts that have none, in every group."""
     columns: Columns = {
         "group": words.group,
-        "gap": words.estimate,
+        _name_gap(judge): words.estimate,
         "interval": words.interval_or_reason,
         "labels": lambda row: words.count(row.n_bought),
         "items": lambda row: words.count(row.n_pool),
@@ -74,5 +74,10 @@ def _list_slopes(judge: JudgeReport) -> Table:
         "corrected p": lambda each: words.short(each.p_corrected),
         "labels": lambda each: words.count(each.n_labeled),
     }
-    title = "change of the gap per standard deviation of a column's ranks"
+    title = f"change of the {_name_gap(judge)} per standard deviation of a column's ranks"
     return Table(title, tuple(columns), write_rows(columns, judge.columns), left=("column",))
+
+
+def _name_gap(judge: JudgeReport) -> str:
+    """What groups and columns are compared by: only a judge with a bias has a gap."""
+    return "gap" if judge.gap == "bias" else "agreement"

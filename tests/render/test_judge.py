@@ -146,3 +146,13 @@ def test_agreement_has_no_direction(judge, row):
     )
     assert _judge.sentence(section) == expected
     assert "differs from people 6.0 points more often per" in _judge.describe_slopes(section)
+
+
+@pytest.mark.parametrize(("gap", "heading"), [("bias", "gap"), ("accuracy", "agreement")])
+def test_groups_and_columns_say_what_they_compare(judge, row, gap, heading):
+    groups = (row(metric=gap, group={"topic": "law"}, estimate=0.6, lower=0.5, upper=0.7),)
+    found = judge((0.75, 0.71, 0.79), (0.09, 0.05, 0.13), slope("chars", 0.1, 0.01))
+    found = replace(found, gap=gap, groups=groups)
+    _, by_group, by_column = _judge_tables.tables(found, verbose=True)
+    assert by_group.headings[1] == heading
+    assert by_column.title.startswith(f"change of the {heading} per")

@@ -104,9 +104,12 @@ def write_confusion(table: ConfusionTable | None) -> Section | None:
         )
     ]
     left = f" {table.others}: {', '.join(table.left_out)}." if table.left_out else ""
+    unknown = any(not words.real(cell.estimate) for cell in table.cells)
+    dash = " -: no such item is labelled, or too few of the class that the model says."
+    key = "Blue: right. Orange: mistakes. The stronger the colour, the more items."
     parts.append(
         markup.paragraph(
-            f"Blue: right. Orange: mistakes. The stronger the colour, the more items.{left}",
+            f"{key}{dash if unknown else ''}{left}",
             "small",
         )
     )

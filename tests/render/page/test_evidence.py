@@ -1,0 +1,25 @@
+"""What numbers rest on, on the page."""
+
+from activetest.nouns.quantity import Quantity
+from activetest.nouns.report_details import ConfusionCell, ConfusionTable
+from activetest.render.page import evidence
+
+
+def test_a_matrix_explains_cells_without_an_estimate():
+    known = Quantity(0.5, 0.4, 0.6, 0.95, "group-beta")
+    unknown = Quantity(None, None, None, 0.95, "none")
+
+    def write(last: Quantity) -> str:
+        places = [("a", "a", known), ("a", "b", known), ("b", "a", known), ("b", "b", last)]
+        cells = [
+            ConfusionCell(quantity=found, predicted=said, true=right, n_labeled=5)
+            for said, right, found in places
+        ]
+        section = evidence.write_confusion(
+            ConfusionTable(("a", "b"), ("a", "b"), tuple(cells), None, ())
+        )
+        assert section is not None
+        return section.inside
+
+    assert "no such item is labelled, or too few" in write(unknown)
+    assert "too few" not in write(known)
