@@ -31,7 +31,7 @@ from activetest.reporting.history import trace_history
 from activetest.reporting.rows import HEADLINE, estimate_row
 from activetest.reporting.sampled_shares import compare_with_pool
 from activetest.reporting.worst_items import find_worst_items
-from activetest.safe_text import mask_secrets, shorten_readable
+from activetest.safe_text import make_readable, mask_secrets, shorten_readable
 from activetest.sampling.question import usual_acquisition, usual_floor
 from activetest.study.config import parse_schema
 from activetest.study.export import DrawLog
@@ -167,8 +167,19 @@ def _read_texts(study: StoredStudy, ids: Sequence[str]) -> dict[str, str]:
             for name, value in values.items()
         ]
         if parts:
-            texts[id] = shorten_readable("\n".join(parts), MOST_CHARACTERS)
+            texts[id] = _shorten_parts(parts, MOST_CHARACTERS)
     return texts
+
+
+def _shorten_parts(parts: Sequence[str], most: int) -> str:
+    """The parts on lines of their own; what short ones leave of the characters is for long ones."""
+    lengths = [len(make_readable(part[:most])) for part in parts]
+    left, room = most - (len(parts) - 1), [0] * len(parts)
+    for place, at in enumerate(sorted(range(len(parts)), key=lengths.__getitem__)):
+        room[at] = min(lengths[at], max(left // (len(parts) - place), 1))
+        left -= room[at]
+    shortened = [shorten_readable(part, size) for part, size in zip(parts, room, strict=True)]
+    return shorten_readable("\n".join(shortened), most)
 
 
 def _write_time(time: str | None) -> str | None:

@@ -23,7 +23,7 @@ from activetest.errors import ChoiceError
 from activetest.nouns.log import Log
 from activetest.nouns.report_details import ReportDetails
 from activetest.sampling import plan
-from activetest.study.details import describe_provenance
+from activetest.study.details import _shorten_parts, describe_provenance
 from tests.makers import write_pool
 from tests.older_ledgers import rewrite_ledger
 
@@ -564,3 +564,14 @@ def test_every_kind_of_study_has_details(folder, settings):
     assert found.confusion.cells
     assert found.reliability.points
     assert found.worst_items
+
+
+def test_long_texts_of_an_item_share_what_short_ones_leave():
+    shortened = _shorten_parts(
+        ["question: " + "q" * 20, "one: " + "a" * 400, "two: " + "b" * 400], 300
+    )
+    first, second, third = shortened.split("\n")
+    assert len(shortened) == 300 and first == "question: " + "q" * 20
+    assert second.startswith("one: aaa") and third.startswith("two: bbb")
+    assert len(second) == len(third) == 134 and third.endswith("\u2026")
+    assert _shorten_parts(["a", "b"], 300) == "a\nb"

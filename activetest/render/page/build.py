@@ -103,11 +103,12 @@ def _list_sections(report: Report, extent: _Extent) -> list[Section | None]:
     if details is None:
         return [*found, head.write_notes(report)]
     log = evidence.embed_log(details.draws_csv, how=extent.log)
+    predictor = "judge" if report.judge else "model"
     return [
         *found,
         evidence.write_confusion(details.confusion),
         evidence.write_reliability(details.reliability),
-        evidence.write_items(details.worst_items, details.loss),
+        evidence.write_items(details.worst_items, details.loss, predictor),
         evidence.write_sampled(details.sampled),
         evidence.write_annotators(details),
         head.write_notes(report),

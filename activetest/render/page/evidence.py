@@ -155,12 +155,14 @@ def write_reliability(curve: Curve | None) -> Section | None:
     return markup.section("reliability", "Can its confidence be believed?", (figure,))
 
 
-def write_items(items: Sequence[WorstItem], loss: str | None) -> Section | None:
-    """The labelled items that the model did worst on, with their texts."""
+def write_items(
+    items: Sequence[WorstItem], loss: str | None, predictor: str = "model"
+) -> Section | None:
+    """The labelled items that the model, or the judge, did worst on, with their texts."""
     written = []
     for item in items:
         parts = [
-            f"model: <b>{_isolate(item.predicted)}</b>",
+            f"{predictor}: <b>{_isolate(item.predicted)}</b>",
             f"label: <b>{_isolate(item.label)}</b>",
         ]
         if words.real(item.confidence):

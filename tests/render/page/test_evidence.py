@@ -1,7 +1,7 @@
 """What numbers rest on, on the page."""
 
 from activetest.nouns.quantity import Quantity
-from activetest.nouns.report_details import ConfusionCell, ConfusionTable
+from activetest.nouns.report_details import ConfusionCell, ConfusionTable, WorstItem
 from activetest.render.page import evidence
 
 
@@ -23,3 +23,10 @@ def test_a_matrix_explains_cells_without_an_estimate():
 
     assert "no such item is labelled, or too few" in write(unknown)
     assert "too few" not in write(known)
+
+
+def test_the_worst_items_name_who_was_wrong():
+    item = WorstItem("a", None, "1", "0", 0.7, 0.7)
+    for predictor in ("model", "judge"):
+        section = evidence.write_items([item], None, predictor)
+        assert section is not None and f"{predictor}: <b>" in section.inside
