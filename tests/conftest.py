@@ -14,6 +14,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from activetest.cache.cache import Cache
 from activetest.study.ingest import ingest
@@ -21,6 +22,10 @@ from activetest.study.init import init
 from activetest.study.next import next_batch
 from activetest.study.stored import StoredStudy
 from tests import makers
+
+# A busy machine is no reason for a test to fail.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items) -> None:

@@ -125,4 +125,4 @@ class Measured:
     @property
     def reliable(self) -> bool:
         """False while there are too few labels for the interval."""
-        return self.quantity.reliable
+        return self.quantity.reliable and self.quantity.estimate is not None

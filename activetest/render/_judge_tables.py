@@ -1,6 +1,6 @@
 """What stands in the tables of a judge's section."""
 
-from activetest.nouns.report import ColumnSlope, JudgeReport
+from activetest.nouns.report import ColumnSlope, EstimateRow, JudgeReport, Report
 from activetest.render import _words as words
 from activetest.render._tables import Columns, Table, write_rows
 
@@ -17,8 +17,14 @@ _MEASURES = {
 }
 
 
-def tables(judge: JudgeReport, *, verbose: bool) -> list[Table]:
-    """The judge's metrics, its gap in groups, and if verbose how the gap varies with columns."""
+def tables(report: Report, *, verbose: bool) -> list[Table]:
+    """The judge's metrics, its gap in groups, and if verbose how the gap varies with columns.
+
+    None without a judge.
+    """
+    judge = report.judge
+    if judge is None:
+        return []
     name = words.plain(judge.column)
     columns: Columns = {
         "measure": lambda row: _MEASURES[row.metric],
@@ -34,24 +40,38 @@ def tables(judge: JudgeReport, *, verbose: bool) -> list[Table]:
         left=("measure", "metric"),
     )
     found = [first]
-    if judge.groups:
-        found.append(_list_groups(judge))
+    if groups := list_groups(report, judge):
+        found.append(_list_groups(judge, groups))
     if verbose and judge.columns:
         found.append(_list_slopes(judge))
     return found
 
 
-def _list_groups(judge: JudgeReport) -> Table:
-    """The gap, or the agreement of verdicts that have none, in every group."""
+def list_groups(report: Report, judge: JudgeReport) -> list[EstimateRow]:
+    """The judge's groups, without those that the report shows anyway.
+
+    Where agreement is the headline, the tables of groups have it.
+    """
+    shown = [row.quantity for row in report.estimates if row.group is not None]
+    return [row for row in judge.groups if row.quantity not in shown]
+
+
+def _title_groups(judge: JudgeReport) -> str:
+    """What the table of groups is about."""
+    what = "judge minus people" if judge.gap == "bias" else "agreement with people"
+    return f"{what}, by group"
+
+
+def _list_groups(judge: JudgeReport, groups: list[EstimateRow]) -> Table:
+    """The gap, or the agreement of verdicts that have none, in these groups."""
     columns: Columns = {
         "group": words.group,
-        _name_gap(judge): words.estimate,
+        "gap" if judge.gap == "bias" else "agreement": words.estimate,
         "interval": words.interval_or_reason,
         "labels": lambda row: words.count(row.n_bought),
         "items": lambda row: words.count(row.n_pool),
     }
-    what = "judge minus people" if judge.gap == "bias" else "agreement with people"
-    return Table(f"{what}, by group", tuple(columns), write_rows(columns, judge.groups))
+    return Table(_title_groups(judge), tuple(columns), write_rows(columns, groups))
 
 
 def _list_slopes(judge: JudgeReport) -> Table:
@@ -74,10 +94,7 @@ def _list_slopes(judge: JudgeReport) -> Table:
         "corrected p": lambda each: words.short(each.p_corrected),
         "labels": lambda each: words.count(each.n_labeled),
     }
-    title = f"change of the {_name_gap(judge)} per standard deviation of a column's ranks"
+    # Without a bias the gap of an item is 1 where judge and people differ.
+    what = "gap" if judge.gap == "bias" else "share of disagreements"
+    title = f"change of the {what} per standard deviation of a column's ranks"
     return Table(title, tuple(columns), write_rows(columns, judge.columns), left=("column",))
-
-
-def _name_gap(judge: JudgeReport) -> str:
-    """What groups and columns are compared by: only a judge with a bias has a gap."""
-    return "gap" if judge.gap == "bias" else "agreement"

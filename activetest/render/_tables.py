@@ -138,14 +138,17 @@ def title(report: Report) -> str:
     return f"{name} of {words.pool(report)}"
 
 
-def facts(report: Report) -> list[tuple[str, str]]:
-    """What stands under the headline; labels saved are of one number, and a matrix has many."""
+def facts(report: Report, *, hints: bool = True) -> list[tuple[str, str]]:
+    """What stands under the headline; labels saved are of one number, and a matrix has many.
+
+    Without hints nothing is said to type: many formats are read by people who were not there.
+    """
     row = words.headline(report)
     found = words.facts(report, row)
     if row is not None and _is_of_matrix(report, row):
         found = found[:1]
     if row is not None and row.estimate is not None:
-        found.append(("about", words.scope(report, row)))
+        found.append(("about", words.scope(report, row, hints=hints)))
     return found
 
 

@@ -255,11 +255,14 @@ def facts(report: Report, row: EstimateRow | None) -> list[tuple[str, str]]:
     return rows
 
 
-def scope(report: Report, row: EstimateRow) -> str:
-    """What numbers are about: the items of this pool, or what the pool is a sample of."""
+def scope(report: Report, row: EstimateRow, *, hints: bool) -> str:
+    """What numbers are about: the items of this pool, or what the pool is a sample of.
+
+    Hints name the option that changes it.
+    """
     items = f"{count(row.n_pool)} item{'s' * (row.n_pool != 1)}"
     if not report.population:
-        others = f" ({plain(report.beyond)}: future ones too)" if report.beyond else ""
+        others = f" ({plain(report.beyond)}: future ones too)" if hints and report.beyond else ""
         return f"the {items} of this pool{others}"
     sampled = f", by {plain(report.cluster)}" if report.cluster else ""
     return f"the population that the {items} are a sample of{sampled}"

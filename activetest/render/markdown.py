@@ -76,9 +76,8 @@ def render(report: Report, *, verbose: bool = False, more: str = _extent.MORE) -
     judge = report.judge
     if judge:
         parts += [_Part(f"**{_escape(line)}**") for line in _judge.sentences(report, judge)]
-    parts.append(_write_list(map(": ".join, _tables.facts(report))))
-    if judge:
-        parts += map(_write_table, _judge_tables.tables(judge, verbose=verbose))
+    parts.append(_write_list(map(": ".join, _tables.facts(report, hints=False))))
+    parts += map(_write_table, _judge_tables.tables(report, verbose=verbose))
     if report.assessment:
         parts += _write_answer(report.assessment, report.estimates, verbose=verbose)
     if report.surface:

@@ -72,9 +72,8 @@ def render(
                 page.print(Text(line, style="bold"))
         page.print()
         _print_facts(page, _tables.facts(report))
-        if judge:
-            for section in _judge_tables.tables(judge, verbose=verbose):
-                _text_tables.show(page, section)
+        for section in _judge_tables.tables(report, verbose=verbose):
+            _text_tables.show(page, section)
         if answer:
             _print_answer(page, answer, report.estimates, verbose=verbose)
         if report.surface:

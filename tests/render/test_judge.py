@@ -125,10 +125,11 @@ def test_slopes_are_put_into_words(judge, columns, sentence):
     assert _judge.describe_slopes(judge(RATE, BIAS, *columns)) == sentence
 
 
-def test_tables_have_what_the_json_has(judge):
+def test_tables_have_what_the_json_has(judge, report, row):
     section = judge(RATE, BIAS, slope("turns", 0.02, 0.3), slope("words", None, reason="one value"))
-    assert len(_judge_tables.tables(section, verbose=False)) == 1
-    first, slopes = _judge_tables.tables(section, verbose=True)
+    shown = replace(report(row(headline=True)), judge=section)
+    assert len(_judge_tables.tables(shown, verbose=False)) == 1
+    first, slopes = _judge_tables.tables(shown, verbose=True)
     assert [line[0] for line in first.rows] == ["share, by people", "judge minus people"]
     assert slopes.rows[0][1:3] == ("0.020", "-0.020 to 0.060")
     assert slopes.rows[1][1:3] == ("-", "one value")
@@ -148,11 +149,24 @@ def test_agreement_has_no_direction(judge, row):
     assert "differs from people 6.0 points more often per" in _judge.describe_slopes(section)
 
 
-@pytest.mark.parametrize(("gap", "heading"), [("bias", "gap"), ("accuracy", "agreement")])
-def test_groups_and_columns_say_what_they_compare(judge, row, gap, heading):
+@pytest.mark.parametrize(
+    ("gap", "heading", "changes"),
+    [("bias", "gap", "gap"), ("accuracy", "agreement", "share of disagreements")],
+)
+def test_groups_and_columns_say_what_they_compare(judge, report, row, gap, heading, changes):
     groups = (row(metric=gap, group={"topic": "law"}, estimate=0.6, lower=0.5, upper=0.7),)
     found = judge((0.75, 0.71, 0.79), (0.09, 0.05, 0.13), slope("chars", 0.1, 0.01))
     found = replace(found, gap=gap, groups=groups)
-    _, by_group, by_column = _judge_tables.tables(found, verbose=True)
+    shown = replace(report(row(headline=True)), judge=found)
+    _, by_group, by_column = _judge_tables.tables(shown, verbose=True)
     assert by_group.headings[1] == heading
-    assert by_column.title.startswith(f"change of the {heading} per")
+    assert by_column.title.startswith(f"change of the {changes} per")
+
+
+def test_groups_that_the_report_shows_are_not_repeated(judge, report, row):
+    groups = (row(metric="accuracy", group={"topic": "law"}, estimate=0.6, lower=0.5, upper=0.7),)
+    found = replace(judge(RATE, BIAS), gap="accuracy", groups=groups)
+    apart = replace(report(row(headline=True)), judge=found)
+    assert len(_judge_tables.tables(apart, verbose=False)) == 2
+    together = replace(report(row(headline=True), *groups), judge=found)
+    assert len(_judge_tables.tables(together, verbose=False)) == 1

@@ -71,7 +71,7 @@ def render(report: Report) -> str:
         parts += _write_gates(report.gates)
     parts.append(_write_facts(_tables.facts(report)))
     if judge:
-        parts += [_write_table(each, _ALL) for each in _judge_tables.tables(judge, verbose=False)]
+        parts += [_write_table(each, _ALL) for each in _judge_tables.tables(report, verbose=False)]
     if report.surface:
         parts += _write_surface(report.surface)
     tables = _list_tables(report, answer)

@@ -124,7 +124,7 @@ def write_judge(report: Report, most: int) -> Section | None:
     judge = report.judge
     if judge is None:
         return None
-    measures, *others = _judge_tables.tables(judge, verbose=True)
+    measures, *others = _judge_tables.tables(report, verbose=True)
     rows = [
         Row(cells[0], row, note=words.metric(row), cells=(words.count(row.n_bought),))
         for row, cells in zip(judge.estimates, measures.rows, strict=True)
@@ -133,11 +133,8 @@ def write_judge(report: Report, most: int) -> Section | None:
         interval_table(measures.title, "measure", panel, more=("labels",), titled=not at)
         for at, panel in enumerate(split_by_unit(rows))
     ]
-    if judge.groups:
+    if groups := _judge_tables.list_groups(report, judge):
         title, others = others[0].title, others[1:]
-        # Where agreement is the headline, the section of groups has it.
-        shown = [row.quantity for row in report.estimates if row.group is not None]
-        groups = [row for row in judge.groups if row.quantity not in shown]
         built = [Row(words.group(row), row, note=_count_labels(row)) for row in groups[:most]]
         reference = 0.0 if judge.gap == "bias" else None
         parts.append(interval_table(title, "group", built, reference=reference))

@@ -119,14 +119,14 @@ def _write_verdicts(gates: Sequence[Gate]) -> str:
 def _write_cost(report: Report) -> str:
     """The labels bought, and how many random ones would be as good."""
     tiles = []
-    for name, value in _tables.facts(report):
+    for name, value in _tables.facts(report, hints=False):
         if name == "labels saved":
             text, _, ratio = value.removesuffix(")").rpartition(" (")
             tiles.append((ratio, text) if text else (value, ""))
         elif name.startswith("labels"):
             number, _, rest = value.partition(" ")
             tiles.append((number, f"{name}, {rest}" if rest[:1] != "(" else f"{name} {rest}"))
-    about = dict(_tables.facts(report)).get("about")
+    about = dict(_tables.facts(report, hints=False)).get("about")
     shown = "".join(
         f"<p><b>{markup.escape(number)}</b>{markup.escape(text)}</p>" for number, text in tiles
     )
