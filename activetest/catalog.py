@@ -20,6 +20,7 @@ there without importing the file.
     TITLE               what a metric is called in a sentence, where its name is not that; {} stands
                         for its argument, and what is in brackets is left out without one
     NEEDS_FEATURES      it sees all features of a row, and learns from training rows if any
+    USES_FEATURES       it sees them, and learns from training rows, where there are any
     AUGMENTS            it can learn from features and labels alone, and from items of the pool
                         with the model's labels: see nouns.choices.Augmentation
     USES_OTHER_MODELS   it sees what other models say, if there are any
@@ -28,7 +29,8 @@ there without importing the file.
     NEEDS_KINDS         an acquisition that is given which outcomes each metric tells apart
     RIGHT_OR_WRONG      a surrogate that only says whether the prediction is right, not the class
     CHOOSES_GROUPS      it chooses between groups, not between items
-    CONTINUES           whether a surface can be fitted from the state of an earlier fit
+    CONTINUES           whether a surface can be fitted from the state of an earlier fit, and of
+                        surrogates whether what one round learned is kept in the next
     NEEDS_GOLD          items of which an attribute model must know the true attributes
     CHOOSES_ARMS        it chooses between the arms of a surface, not between items
     SIMULATION_ONLY     no study can use it, for example because it draws with replacement

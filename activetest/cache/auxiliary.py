@@ -13,8 +13,9 @@ from activetest.cache.parts import EXTERNAL, FEATURES, TRAIN
 from activetest.errors import ChoiceError, PoolError
 from activetest.pool.pool import Pool
 
-# The fact by which the file of a surrogate states that it uses a part.
-_USES = {FEATURES: "NEEDS_FEATURES", EXTERNAL: "USES_OTHER_MODELS"}
+# The facts by which the file of a surrogate states that it uses a part, and those by which it does
+# where there is one.
+_USES = {FEATURES: ("NEEDS_FEATURES", "USES_FEATURES"), EXTERNAL: ("USES_OTHER_MODELS",)}
 
 
 def attach_auxiliary(
@@ -43,12 +44,12 @@ def attach_auxiliary(
     """
     names, past, parts = set(names), set(past), []
     fingerprints = fingerprints or {}
-    if find_surrogates_using(FEATURES, names | past):
+    if _needs_features(names | past, pool):
         from activetest.cache import features, training_rows
 
         part = features.ensure_features(cache, pool)
         parts.append(FEATURES)
-        if train is not None and find_surrogates_using(FEATURES, names):
+        if train is not None and _needs_features(names, pool):
             fingerprint = fingerprints.get(TRAIN)
             training_rows.ensure_training_rows(cache, pool, part, train, fingerprint=fingerprint)
             parts.append(TRAIN)
@@ -101,12 +102,23 @@ def needs_other_models(name: str) -> bool:
 
 def find_surrogates_using(part: str, names: Iterable[str]) -> list[str]:
     """Those of the surrogates of these names whose beliefs rest on a part: features or external."""
-    return sorted(name for name in names if catalog.fact("surrogates", name, _USES[part]))
+    return sorted(
+        name
+        for name in names
+        if any(catalog.fact("surrogates", name, fact) for fact in _USES[part])
+    )
+
+
+def _needs_features(names: Iterable[str], pool: Pool) -> bool:
+    """Whether a surrogate sees features, because it has to or because the pool has any."""
+    users = find_surrogates_using(FEATURES, names)
+    needing = any(catalog.fact("surrogates", name, "NEEDS_FEATURES") for name in users)
+    return needing or bool(users and pool.schema.features)
 
 
 def _list_surrogates_using(part: str) -> str:
     """The names of all surrogates that use a part."""
-    return ", ".join(catalog.having("surrogates", _USES[part]))
+    return ", ".join(find_surrogates_using(part, catalog.names("surrogates")))
 
 
 def _can_open_other_models(

@@ -13,7 +13,8 @@ class Surrogate(Protocol):
     """A fitted surrogate: what the labels so far let one believe of every row.
 
     A surrogate that learned items of the pool with the model's labels has their positions (n,) as
-    `augmented`; others lack it, or have None there.
+    `augmented`; others lack it, or have None there. One that learned items of the pool by position
+    has `attach(pool) -> Surrogate`: the same for a pool whose items may have moved since.
 
     statistics are item statistics, see item_statistics.statistic.Statistic; members are whatever
     draw_members gave.

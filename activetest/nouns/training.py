@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from activetest.nouns.choices import Augmentation
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import Surrogate
 
 if TYPE_CHECKING:
     from activetest.nouns.pool import PoolView
@@ -37,9 +38,10 @@ class TrainingSet:
                  in for training rows; None where the surrogate does not need them
     augment      see nouns.choices.Augmentation
     pool         all items, of which some are learned with the black box's labels; needed for
-                 augment "agreement" alone
+                 augment "agreement", and where a surrogate continues
     shares       (classes,) how often each class is predicted in the pool, counting one more
                  prediction of each; None for regression, and where outputs are probabilities
+    earlier      the surrogate of the last round, where this one may go on from it
     """
 
     rows: Rows
@@ -53,6 +55,7 @@ class TrainingSet:
     augment: str = Augmentation.OUTPUTS.value
     pool: "PoolView | None" = None
     shares: Array | None = None
+    earlier: Surrogate | None = None
 
     @property
     def uses_outputs(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from activetest.rounds.weighted import find_counted, weigh_surrogate
 
 # Choices with another value of which a surrogate is fitted again.
 _OF_FITS = ("surrogate", "refit", "augment")
-# Rows of the pool that stand in for training rows.
-_BACKGROUND_ROWS = 1000
+# Rows of the pool that stand in for training rows, and those of surrogates that learn the model's
+# own predictions.
+_BACKGROUND_ROWS, _MORE_ROWS = 1000, 3000
 
 
 def find_free_items(log: Log, size: int) -> Array:
@@ -92,12 +94,19 @@ def restore_surrogate(round: Round, cache: PoolView) -> Surrogate:
             cache.unavailable[name],
             'restore it; `study.report(interval="fixed")` needs only what the rounds recorded',
         )
+    return weigh_surrogate(_restore_unweighted(round, cache), cache)
+
+
+def _restore_unweighted(round: Round, cache: PoolView) -> Surrogate:
+    """As restore_surrogate, for statistics without the weights of items."""
+    name = round.choices["surrogate"]
     _check_packed(round, cache.size)
     surrogate: Surrogate = catalog.load("surrogates", catalog.bare_name(name)).restore(round.params)
     learned = getattr(surrogate, "augmented", None)
     if learned is not None and learned.max(initial=-1) >= cache.size:
         raise _explain_damage(round)
-    return weigh_surrogate(surrogate, cache)
+    attach = getattr(surrogate, "attach", None)
+    return surrogate if attach is None else attach(cache)
 
 
 def _check_packed(round: Round, size: int) -> None:
@@ -146,13 +155,9 @@ def fit_surrogate(
         cache.statistics,
         len(cache.classes),
         scale,
-        *(
-            (cache.train, _take_background(cache), choices.augment, cache)
-            if catalog.fact("surrogates", choices.surrogate, "NEEDS_FEATURES")
-            else ()
-        ),
+        shares=_count_verdicts(cache, rows),
+        **_list_inputs(log, cache, choices, rows),
     )
-    known = replace(known, shares=_count_verdicts(cache, rows))
     name, options = catalog.split_options("surrogates", choices.surrogate)
     method = catalog.load("surrogates", name)
     # It may have loaded a library of its own.
@@ -179,8 +184,39 @@ def _count_verdicts(cache: PoolView, rows: Rows) -> Array | None:
     return cache.compute_once("shares of verdicts", count)
 
 
-def _take_background(cache: PoolView) -> Rows:
-    return cache.take(np.linspace(0, cache.size - 1, min(_BACKGROUND_ROWS, cache.size)).astype(int))
+def _list_inputs(log: Log, cache: PoolView, choices: Choices, rows: Rows) -> dict[str, Any]:
+    """{field of TrainingSet: value} of what else the chosen surrogate learns from.
+
+    rows  are any of the pool's
+    """
+
+    def states(fact: str) -> bool:
+        return bool(catalog.fact("surrogates", choices.surrogate, fact))
+
+    inputs: dict[str, Any] = {}
+    if states("NEEDS_FEATURES"):
+        inputs = {"background": _take_background(cache, _BACKGROUND_ROWS)}
+    elif states("USES_FEATURES") and rows.features is not None:
+        inputs = {"background": _take_background(cache, _MORE_ROWS)}
+    if inputs:
+        inputs |= {"train": cache.train, "augment": choices.augment, "pool": cache}
+    if inputs and states("CONTINUES"):
+        inputs |= {"earlier": _find_earlier(log, cache, choices)}
+    return inputs
+
+
+def _find_earlier(log: Log, cache: PoolView, choices: Choices) -> Surrogate | None:
+    """The surrogate of the last round, if it is the chosen one and can be used again."""
+    if not log.history or choices.surrogate in cache.unavailable:
+        return None
+    last = log.history[-1]
+    if last.imported or last.choices["surrogate"] != choices.surrogate:
+        return None
+    return _restore_unweighted(last, cache)
+
+
+def _take_background(cache: PoolView, most: int) -> Rows:
+    return cache.take(np.linspace(0, cache.size - 1, min(most, cache.size)).astype(int))
 
 
 def observe_statistics(rows: Rows, labels: Array, statistics: tuple[Statistic, ...]) -> Array:

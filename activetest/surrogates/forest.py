@@ -7,8 +7,6 @@ evenly spaced ones are learned from.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEns
 from activetest.surrogates._inputs import input_columns
 from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._training_data import TrainingData, prepare_training_data
+from activetest.surrogates._trees import Trees, list_nodes
 
 NEEDS_FEATURES = True
 AUGMENTS = True
@@ -29,11 +28,6 @@ _MOST_ROWS = 20_000
 _LEAF = 3.0
 # Pseudo-observations that hold a leaf's variance at that of all leaves, and that at the guess.
 _VARIANCE_PRIOR = 2.0
-# Rows and trees that are walked at a time: what is looked up stays in the processor's cache.
-_BLOCK = 2048
-_TOGETHER = 8
-# Levels that all rows go down before those that reached a leaf are set aside.
-_LEVELS = 3
 
 
 def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | GaussianEnsemble:
@@ -59,135 +53,39 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     trees = [each.tree_ for each in grown.estimators_]
     if training.classes:
         values = _class_probs(trees, grown.classes_, data, training.classes)
-        return Ensemble(ClassTrees(*_nodes(trees), values, data.outputs), data.augmented)
+        return Ensemble(ClassTrees(*list_nodes(trees), values, data.outputs), data.augmented)
     values = _means_and_variances(trees, total, RESIDUAL_VARIANCE_SHARE * training.scale**2)
-    return GaussianEnsemble(ValueTrees(*_nodes(trees), values, data.outputs))
+    return GaussianEnsemble(ValueTrees(*list_nodes(trees), values, data.outputs))
 
 
 @dataclass(frozen=True)
-class Trees:
-    """What both kinds share: the nodes of all trees in a row, and what their leaves say.
+class LabelTrees(Trees):
+    """What both kinds share: trees, and what their leaves say.
 
-    width        number of inputs
-    starts       (size + 1,) first node of each tree, and the end
-    left, right  (nodes,) below it, counted from the tree's first node; -1 at leaves
-    feature      (nodes,) input that is compared
-    threshold    (nodes,) up to which it goes left
     values       (leaves, C) class probabilities, or (leaves, 2) mean and variance
     outputs      the black box's outputs are among the inputs
     """
 
-    width: int
-    starts: Array
-    left: Array
-    right: Array
-    feature: Array
-    threshold: Array
     values: Array
     outputs: bool
-
-    @property
-    def size(self) -> int:
-        """The number of trees."""
-        return len(self.starts) - 1
 
     def params(self) -> dict:
         """The fields, and which kind it is."""
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**stored, "classes": isinstance(self, ClassTrees)}
 
-    @cached_property
-    def _steps(self) -> "_Steps":
-        """The nodes, in the order in which rows walk through them."""
-        return _by_level(self)
-
     def _leaves(self, rows: Rows, which: Array) -> Iterator[tuple[slice, Iterator[Array]]]:
         """For blocks of rows: the slice, and an iterator over the (block, C) values of trees.
 
-        Raises ValueError for rows of another width, whose inputs trees would take from one another.
+        Raises ValueError for rows of another width, see Trees.walk.
         """
         columns = input_columns(rows, outputs=self.outputs)
-        if columns.shape[1] != self.width:
-            raise ValueError(f"the forest knows {self.width} inputs, not {columns.shape[1]}")
-        for start in range(0, len(columns), _BLOCK):
-            block = columns[start : start + _BLOCK]
-            yield slice(start, start + len(block)), self._values_of(block, which)
-
-    def _values_of(self, block: Array, which: Array) -> Iterator[Array]:
-        """(B, C) values of the leaves that rows (B, W) reach, for one of these trees at a time."""
-        for first in range(0, len(which), _TOGETHER):
-            for leaves in self._steps.walk(block, which[first : first + _TOGETHER]):
-                yield np.take(self.values, leaves, axis=0)
-
-
-class _Steps(NamedTuple):
-    """Nodes of all trees, tree by tree and level by level, so that children stand side by side.
-
-    roots      (size,) where each tree starts
-    below      (nodes,) where the left child stands, the right one after it; at a leaf, itself
-    feature    (nodes,) input that is compared; 0 at leaves
-    threshold  (nodes,) float32, up to which it goes left; infinite at leaves
-    leaf       (nodes,) which leaf it is, in the order of Trees.values; of no meaning elsewhere
-    """
-
-    roots: Array
-    below: Array
-    feature: Array
-    threshold: Array
-    leaf: Array
-
-    def walk(self, block: Array, which: Array) -> Array:
-        """(K, B) the leaf that each of the rows (B, W) reaches in each of these trees (K,)."""
-        cells = block.ravel()
-        node = np.repeat(self.roots[which], len(block))
-        row = np.tile(np.arange(len(block)) * block.shape[1], len(which))
-        reached, walking = np.empty_like(node), np.arange(len(node))
-        while len(walking):
-            for _ in range(_LEVELS):
-                cell = self.feature.take(node)
-                cell += row
-                right = cells.take(cell) > self.threshold.take(node)
-                node = self.below.take(node)
-                node += right
-            reached[walking] = node
-            still = np.flatnonzero(self.below.take(node) != node)
-            walking, node, row = walking.take(still), node.take(still), row.take(still)
-        return self.leaf.take(reached).reshape(len(which), len(block))
-
-
-def _by_level(trees: Trees) -> _Steps:
-    """The same nodes in another order.
-
-    Inputs are float32: one of them is at most a threshold just when it is at most the largest
-    float32 that is, so thresholds are rounded down.
-    """
-    roots = trees.starts[:-1].astype(np.intp)
-    inner = trees.left >= 0
-    first = np.repeat(roots, np.diff(trees.starts))
-    left, right = trees.left + first, trees.right + first
-    levels = [roots]
-    while len(levels[-1]):
-        above = levels[-1][inner[levels[-1]]]
-        levels.append(np.stack([left[above], right[above]], axis=1).ravel())
-    order = np.concatenate(levels)
-    order = order[np.argsort(first[order], kind="stable")]
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    threshold = trees.threshold.astype(np.float32)
-    threshold = np.where(
-        threshold > trees.threshold, np.nextafter(threshold, np.float32(-np.inf)), threshold
-    )
-    return _Steps(
-        roots,
-        place[np.where(inner, left, np.arange(len(inner)))][order],
-        np.where(inner, trees.feature, 0).astype(np.intp)[order],
-        np.where(inner, threshold, np.float32(np.inf))[order],
-        (np.cumsum(~inner) - 1)[order],
-    )
+        for part, walked in self.walk(columns, which):
+            yield part, (np.take(self.values, leaves, axis=0) for leaves in walked)
 
 
 @dataclass(frozen=True)
-class ClassTrees(Trees):
+class ClassTrees(LabelTrees):
     """Trees that give every class a probability."""
 
     def probs(self, rows: Rows) -> Array:
@@ -209,7 +107,7 @@ class ClassTrees(Trees):
 
 
 @dataclass(frozen=True)
-class ValueTrees(Trees):
+class ValueTrees(LabelTrees):
     """Trees that predict a value, or what the black box's prediction misses."""
 
     def moments(self, rows: Rows) -> tuple[Array, Array]:
@@ -243,17 +141,6 @@ def restore(params: dict) -> Ensemble | GaussianEnsemble:
         members = ClassTrees(width=width, outputs=outputs, **arrays)
         return Ensemble(members, unpack_positions(params))
     return GaussianEnsemble(ValueTrees(width=width, outputs=outputs, **arrays))
-
-
-def _nodes(trees: list) -> tuple[int, Array, Array, Array, Array, Array]:
-    """The first six fields of Trees, of scikit-learn's trees."""
-    left, right, feature = (
-        np.concatenate([getattr(tree, name) for tree in trees]).astype(np.int32)
-        for name in ("children_left", "children_right", "feature")
-    )
-    starts = np.cumsum([0, *(tree.node_count for tree in trees)])
-    threshold = np.concatenate([tree.threshold for tree in trees])
-    return int(trees[0].n_features), starts, left, right, feature, threshold
 
 
 def _class_probs(trees: list, codes: Array, data: TrainingData, classes: int) -> Array:

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from activetest.item_statistics.statistic import statistic
 from activetest.nouns.beliefs import moments
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates import forest, gp, linear
+from activetest.surrogates import _trees, forest, gp, linear
 
 LABEL = (statistic("label:0"),)
 
@@ -219,8 +219,8 @@ def test_rows_in_pieces_are_believed_like_rows_in_one(class_pool, monkeypatch):
     pool = class_pool()
     made = fitted(pool.training(40)).members
     whole = made.probs(pool.rows)
-    monkeypatch.setattr(forest, "_BLOCK", 7)
-    monkeypatch.setattr(forest, "_TOGETHER", 3)
+    monkeypatch.setattr(_trees, "_BLOCK", 7)
+    monkeypatch.setattr(_trees, "_TOGETHER", 3)
     np.testing.assert_array_equal(made.probs(pool.rows), whole)
 
 

@@ -1,0 +1,214 @@
+"""Evidence besides labels: columns of what features, training rows and other models say."""
+
+import io
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pytest import approx
+from sklearn.ensemble import RandomForestClassifier
+
+from activetest.nouns.rows import Rows
+from activetest.surrogates._evidence import (
+    OTHERS,
+    SELF,
+    TRAINING,
+    Evidence,
+    learn_evidence,
+    restore_evidence,
+)
+
+
+def learned(training, seed: int = 3, earlier: Evidence | None = None) -> Evidence:
+    return learn_evidence(training, earlier=earlier, rng=np.random.default_rng(seed))
+
+
+def without(rows: Rows, **fields) -> Rows:
+    return replace(rows, **fields)
+
+
+def stored(params: dict) -> dict:
+    """What comes back when arrays went through a file without pickle."""
+    arrays = {name: each for name, each in params.items() if isinstance(each, np.ndarray)}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    return params | dict(np.load(file, allow_pickle=False))
+
+
+def logit(probs: np.ndarray) -> np.ndarray:
+    return np.log(probs / (1 - probs))
+
+
+def view_of(rows: Rows, order: np.ndarray) -> SimpleNamespace:
+    """What attach asks of a pool, whose items stand in another order."""
+    hashes = np.random.default_rng(5).integers(2**63, size=len(rows.index), dtype=np.uint64)
+    return SimpleNamespace(
+        size=len(order), hashes=hashes[order], compute_once=lambda _key, compute: compute()
+    )
+
+
+def test_there_is_a_column_for_each_kind_of_evidence(class_pool):
+    pool = class_pool()
+    both, plain = pool.training(30, train=True), pool.training(30)
+    assert learned(both).names == (SELF, TRAINING, OTHERS)
+    assert learned(plain).names == (SELF, OTHERS)
+    blind = replace(plain, rows=without(plain.rows, features=None, external=None))
+    assert learned(blind).names == ()
+    assert learned(blind).values(blind.rows).shape == (30, 0)
+
+
+def test_other_models_say_what_they_give_the_prediction_on_average(class_pool):
+    training = class_pool().training(0)
+    rows = class_pool().rows[np.arange(3)]
+    votes = np.zeros((3, 4, 3), np.float32)
+    for row, shares in enumerate([(4, 0), (3, 1), (0, 4)]):
+        right = rows.outputs.pred[row]
+        votes[row, : shares[0], right] = 1
+        votes[row, shares[0] :, (right + 1) % 3] = 1
+    rows = without(rows, features=None, external=votes)
+    found = learned(replace(training, rows=rows[:0])).values(rows)
+    assert found[:, 0] == approx(logit(np.array([0.99, 0.75, 0.01])))
+
+
+def test_of_values_each_column_is_predicted_label_minus_prediction(value_pool):
+    pool = value_pool()
+    evidence = learned(pool.training(60, train=True))
+    found = evidence.values(pool.rows)
+    truth = pool.labels - pool.rows.outputs.pred
+    assert found[:, 2] == approx(pool.rows.external.mean(axis=1) - pool.rows.outputs.pred, abs=1e-6)
+    # Training rows teach the sine that the model forgot.
+    assert np.corrcoef(found[60:, 1], truth[60:])[0, 1] > 0.7
+    assert np.mean((found[60:, 1] - truth[60:]) ** 2) < 0.4 * truth.var()
+
+
+def test_rows_that_were_not_learned_are_judged_by_scikit_learns_forest(class_pool):
+    pool = class_pool()
+    training = pool.training(0)
+    evidence, sample = learned(training), training.background
+    seed = int(np.random.default_rng(3).integers(2**31))
+    grown = RandomForestClassifier(100, oob_score=True, random_state=seed)
+    grown.fit(sample.features, sample.outputs.pred)
+    others = np.setdiff1d(pool.rows.index, sample.index)
+    probs = grown.predict_proba(pool.rows.features[others])
+    places = np.searchsorted(grown.classes_, pool.rows.outputs.pred[others])
+    share = probs[np.arange(len(others)), places]
+    expected = logit(np.clip((100 * share + 0.5) / 101, 0.005, 0.995))
+    assert evidence.values(pool.rows[others])[:, 0] == approx(expected, abs=1e-4)
+    places = np.searchsorted(grown.classes_, sample.outputs.pred)
+    own = grown.oob_decision_function_[np.arange(len(sample.index)), places]
+    expected = logit(np.clip((100 * own + 0.5) / 101, 0.005, 0.995))
+    assert evidence.values(sample)[:, 0] == approx(expected, abs=1e-4)
+    assert expected.min() < 0
+
+
+def test_labels_stand_in_for_predictions_and_do_not_tell_on_themselves(class_pool):
+    """A wrong prediction is not known to be wrong because its label was learned."""
+    pool = class_pool()
+    training = pool.training(200, train=True)
+    noise = np.random.default_rng(0).integers(3, size=200).astype(float)
+    training = replace(training, labels=noise)
+    right = noise == training.rows.outputs.pred
+    evidence = learned(training)
+    for column in evidence.at_labels(training).T[:2]:
+        apart = column[right].mean() - column[~right].mean()
+        assert abs(apart) < 1
+    inside = replace(
+        evidence,
+        learned={
+            name: replace(each, items=each.items[:0], held_out=each.held_out[:0])
+            for name, each in evidence.learned.items()
+        },
+    )
+    for column in inside.values(training.rows).T[:2]:
+        assert column[right].mean() - column[~right].mean() > 2
+
+
+def test_known_labels_are_learned_in_place_of_predictions(class_pool):
+    """Labels that say that the model is wrong wherever the first feature is large."""
+    pool = class_pool()
+    training = pool.training(300)
+    wrong = training.rows.features[:, 0] > 0.5
+    labels = np.where(wrong, (training.rows.outputs.pred + 1) % 3, training.rows.outputs.pred)
+    found = learned(replace(training, labels=labels.astype(float))).values(pool.rows[300:])
+    there = pool.rows.features[300:, 0] > 0.5
+    assert np.median(found[there, 0]) < np.median(found[~there, 0]) - 1
+
+
+@pytest.mark.parametrize(
+    "count, again", [(0, True), (19, True), (20, False), (39, False), (40, True)]
+)
+def test_evidence_is_learned_again_as_labels_pass_a_stage(class_pool, count, again):
+    pool = class_pool()
+    earlier = learned(pool.training(20, train=True))
+    found = learned(pool.training(count, train=True), seed=4, earlier=earlier)
+    assert (found.learned is not earlier.learned) == again
+    assert found.labels == (count if again else 20)
+
+
+def test_evidence_is_learned_again_where_there_is_more_to_learn_from(class_pool):
+    pool = class_pool()
+    earlier = learned(pool.training(20))
+    assert set(learned(pool.training(21, train=True), earlier=earlier).learned) == {SELF, TRAINING}
+
+
+@pytest.mark.parametrize("kind", ["class_pool", "value_pool"])
+def test_evidence_is_restored_without_scikit_learn(request, tmp_path, kind):
+    pool = request.getfixturevalue(kind)()
+    evidence = learned(pool.training(40, train=True))
+    asked, answers = tmp_path / "asked.pickle", tmp_path / "answers.npy"
+    asked.write_bytes(pickle.dumps((stored(evidence.params()), pool.rows)))
+    code = """
+import pickle, sys
+import numpy as np
+from activetest.surrogates._evidence import restore_evidence
+with open(sys.argv[1], "rb") as file:
+    params, rows = pickle.load(file)
+np.save(sys.argv[2], restore_evidence(params | {"mode": [1.0]}).values(rows))
+assert "sklearn" not in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, asked, answers],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(answers), evidence.values(pool.rows))
+
+
+def test_items_that_were_learned_are_found_by_their_ids_when_they_have_moved(class_pool):
+    pool = class_pool()
+    size = len(pool.rows.index)
+    there, order = np.arange(size), np.random.default_rng(2).permutation(size)
+    training = replace(pool.training(40, train=True), pool=view_of(pool.rows, there))
+    evidence = learned(training)
+    moved = restore_evidence(stored(evidence.params())).attach(view_of(pool.rows, order))
+    rows = replace(pool.rows[order], index=there)
+    np.testing.assert_array_equal(moved.values(rows), evidence.values(pool.rows)[order])
+    some = moved.attach(view_of(pool.rows, there[:50]))
+    np.testing.assert_array_equal(some.values(pool.rows[:50]), evidence.values(pool.rows[:50]))
+
+
+def test_of_many_features_forests_learn_principal_components(class_pool):
+    pool = class_pool()
+    rng = np.random.default_rng(0)
+    turn = rng.normal(size=(2, 250)).astype(np.float32)
+    noise = rng.normal(scale=0.1, size=(600, 250)).astype(np.float32)
+
+    def widen(rows):
+        return replace(rows, features=rows.features @ turn + noise[rows.index])
+
+    training = pool.training(30)
+    wide = replace(training, rows=widen(training.rows), background=widen(training.background))
+    evidence = learned(wide)
+    assert evidence.learned[SELF].forest.width == 20
+    narrow = learned(training).values(pool.rows)[:, 0]
+    assert np.corrcoef(evidence.values(widen(pool.rows))[:, 0], narrow)[0, 1] > 0.5
+    again = restore_evidence(stored(evidence.params()))
+    np.testing.assert_array_equal(again.values(widen(pool.rows)), evidence.values(widen(pool.rows)))
