@@ -15,6 +15,8 @@ between. An item that it was learned from is judged by the trees that did not dr
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ import numpy as np
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
+from activetest.parallel import map_reduce
 from activetest.surrogates._evidence_forest import (
     ClassForest,
     ValueForest,
@@ -97,6 +100,7 @@ class Evidence:
     classes  number of classes; 0 for values
     learned  {name: what was learned}
     axes     (D, W) float32, from features to the inputs of forests; None where these are the same
+    columns  (N, learned) float32, of all items of the pool that it is attached to
     """
 
     names: tuple[str, ...]
@@ -104,28 +108,61 @@ class Evidence:
     classes: int
     learned: Mapping[str, Learned] = field(default_factory=dict)
     axes: Array | None = None
+    columns: Array | None = field(default=None, compare=False, repr=False)
 
     def values(self, rows: Rows) -> Array:
         """(R, names) logits that the prediction is right, or predicted labels minus predictions."""
-        columns = np.empty((len(rows.index), len(self.names)))
-        inputs = _read_inputs(rows, self.axes) if self.learned else None
-        for place, name in enumerate(self.names):
-            if name == OTHERS:
-                columns[:, place] = _judge_by_others(rows, self.classes)
-            elif inputs is not None:
-                found = self.learned[name].judge(rows, inputs)
-                columns[:, place] = _scale_judgement(found, rows, self.classes)
-        return columns
+        found = [self._judge(rows) if self.columns is None else self.columns[rows.index]]
+        if OTHERS in self.names:
+            found.append(_judge_by_others(rows, self.classes)[:, None])
+        return np.hstack(found).astype(float)
 
     def at_labels(self, training: TrainingSet) -> Array:
         """(M, names) the same for the labelled rows, by trees that did not learn from them."""
         return self.values(training.rows)
 
     def attach(self, pool: PoolView) -> "Evidence":
-        """The same for this pool, whose items may have moved since it was learned."""
-        return replace(
-            self, learned={name: each.find_items(pool) for name, each in self.learned.items()}
+        """The same for this pool, whose items may have moved since it was learned.
+
+        Every item goes through the forests once: what they say is kept with the pool.
+        """
+        if not self.learned:
+            return self
+        learned = {name: each.find_items(pool) for name, each in self.learned.items()}
+        here = replace(self, learned=learned, columns=None)
+        stored = pool.compute_stored(
+            f"evidence-{_find_stage(self.labels)}",
+            self._compute_digest(),
+            lambda: {"columns": here._judge_all(pool)},
         )
+        return replace(here, columns=stored["columns"])
+
+    def _judge_all(self, pool: PoolView) -> Array:
+        """(N, learned) float32 columns of all items."""
+
+        def judge_piece(piece: tuple[int, int]) -> list[Array]:
+            return [self._judge(pool.rows(*piece))]
+
+        found = map_reduce(pool.chunks(), judge_piece, add, title="judging items by their features")
+        return np.concatenate(found)
+
+    def _judge(self, rows: Rows) -> Array:
+        """(R, learned) float32 columns of what was learned."""
+        columns = np.empty((len(rows.index), len(self.learned)), np.float32)
+        if self.learned:
+            inputs = _read_inputs(rows, self.axes)
+            for place, each in enumerate(self.learned.values()):
+                found = each.judge(rows, inputs)
+                columns[:, place] = _scale_judgement(found, rows, self.classes)
+        return columns
+
+    def _compute_digest(self) -> str:
+        """Hexadecimal: of what was learned."""
+        digest = blake2b(digest_size=16)
+        for name, value in self.params().items():
+            content = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+            digest.update(f"{name} {len(content)} ".encode() + content)
+        return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
         """Arrays and what JSON can hold, under names that begin with `evidence.`."""
@@ -168,7 +205,8 @@ def learn_evidence(
         return replace(earlier, names=names)
     axes = _find_axes(training)
     learned = {name: _learn(name, training, axes, rng) for name in forests}
-    return Evidence(names, count, training.classes, learned, axes)
+    found = Evidence(names, count, training.classes, learned, axes)
+    return found if training.pool is None else found.attach(training.pool)
 
 
 def restore_evidence(params: Mapping[str, Any]) -> Evidence:

@@ -48,8 +48,14 @@ def logit(probs: np.ndarray) -> np.ndarray:
 def view_of(rows: Rows, order: np.ndarray) -> SimpleNamespace:
     """What attach asks of a pool, whose items stand in another order."""
     hashes = np.random.default_rng(5).integers(2**63, size=len(rows.index), dtype=np.uint64)
+    moved = replace(rows[order], index=np.arange(len(order)))
     return SimpleNamespace(
-        size=len(order), hashes=hashes[order], compute_once=lambda _key, compute: compute()
+        size=len(order),
+        hashes=hashes[order],
+        chunks=lambda: [(0, 7), (7, len(order))],
+        rows=lambda start, stop: moved[start:stop],
+        compute_once=lambda _key, compute: compute(),
+        compute_stored=lambda _name, _origin, compute: compute(),
     )
 
 
