@@ -1,7 +1,8 @@
 """A surrogate's parameters on disk: text in the ledger, arrays in a file in the same folder.
 
 The file is named by the hash of its content, and is on the disk before the ledger names it. A file
-that the ledger does not name was left by a round that was not recorded, and does no harm.
+that the ledger does not name was left by a round that was not recorded, and does no harm. Arrays
+that many rounds have in common are in a file of their own, which is written once.
 """
 
 import hashlib
@@ -20,6 +21,7 @@ import numpy as np
 from activetest import atomic
 from activetest.errors import StorageError, StudyError
 from activetest.nouns.rows import Array
+from activetest.nouns.surrogate import KEPT
 from activetest.parallel import reading_header
 
 _HINT = (
@@ -27,6 +29,7 @@ _HINT = (
     "ledger.db, and what the rounds recorded can be reported without this file"
 )
 _NAME = re.compile(r"[0-9a-f]+\.npz")
+_SEPARATOR = " "
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -43,7 +46,7 @@ class MissingParameters(StudyError, KeyError):
 
 
 class StoredParams(Mapping[str, Any]):
-    """Parameters as they were recorded. The file is read on first access.
+    """Parameters as they were recorded. Files are read on first access; name as in write_arrays.
 
     Access raises StudyError for a file that has changed or does not hold the parameter.
     """
@@ -53,7 +56,8 @@ class StoredParams(Mapping[str, Any]):
 
     @cached_property
     def _params(self) -> dict[str, Any]:
-        return {**self._plain, **_read(self._folder, self._name)}
+        arrays = [_read(self._folder, name) for name in list_files(self._name)]
+        return {key: value for part in (self._plain, *arrays) for key, value in part.items()}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._params:
@@ -76,18 +80,32 @@ def split_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
 def write_arrays(arrays: dict[str, Array], folder: Path) -> str:
     """Write named arrays and wait until they are on the disk; the name of their file.
 
-    Raises StorageError when the disk refuses, and ValueError for arrays of objects.
+    Where some of them are KEPT and others not there are two files: their names with a space
+    between. Raises StorageError when the disk refuses, and ValueError for arrays of objects.
     """
     if any(array.dtype.hasobject for array in arrays.values()):
         raise ValueError("parameters must be arrays of numbers or texts, not of objects")
+    kept = {name: array for name, array in arrays.items() if name.startswith(KEPT)}
+    own = {name: array for name, array in arrays.items() if name not in kept}
+    return _SEPARATOR.join(_write_file(part, folder) for part in (own, kept) if part)
+
+
+def list_files(name: str) -> list[str]:
+    """The files that a name of write_arrays stands for."""
+    return name.split(_SEPARATOR) if isinstance(name, str) else [name]
+
+
+def _write_file(arrays: dict[str, Array], folder: Path) -> str:
+    """Write a file, unless it is there; its name. Raises StorageError."""
     buffer = io.BytesIO()
     np.savez(buffer, **cast(Any, arrays))
     content = buffer.getvalue()
     path = folder / _name_file(content)
     try:
         atomic.make_folder(folder)
-        with atomic.replacing_file(path, durable=True) as building:
-            building.write_bytes(content)
+        if not (path.is_file() and path.read_bytes() == content):
+            with atomic.replacing_file(path, durable=True) as building:
+                building.write_bytes(content)
         for changed in (folder, folder.parent):
             atomic.sync_folder(changed)
     except OSError as error:
@@ -99,7 +117,7 @@ def write_arrays(arrays: dict[str, Array], folder: Path) -> str:
 
 
 def check_arrays(folder: Path, name: str) -> None:
-    """Raises StudyError when the file of a round is missing or damaged."""
+    """Raises StudyError when a file of a round, by its own name, is missing or damaged."""
     _read(folder, name)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activetest.errors import StudyError
-from activetest.ledger.arrays import check_arrays
+from activetest.ledger.arrays import check_arrays, list_files
 from activetest.ledger.contents import Contents, read_contents
 from activetest.ledger.ledger import Ledger
 
@@ -51,7 +51,12 @@ def inspect_ledger(path: Path) -> Inspection:
 
 def _check_files(contents: Contents, path: Path) -> Iterator[str]:
     """What is wrong with the files of rounds."""
-    names = {each.arrays: each.number for each in reversed(contents.rounds) if each.arrays}
+    names = {
+        name: each.number
+        for each in reversed(contents.rounds)
+        if each.arrays
+        for name in list_files(each.arrays)
+    }
     for name, number in reversed(names.items()):
         try:
             check_arrays(path.parent / "rounds", name)

@@ -8,6 +8,10 @@ import numpy as np
 from activetest.nouns.beliefs import Beliefs
 from activetest.nouns.rows import Array, Rows
 
+# What the names of parameters begin with that stay the same over many rounds: studies store these
+# arrays once.
+KEPT = "kept."
+
 
 class Surrogate(Protocol):
     """A fitted surrogate: what the labels so far let one believe of every row.

@@ -23,6 +23,7 @@ _OF_FITS = ("surrogate", "refit", "augment")
 # Rows of the pool that stand in for training rows, and those of surrogates that learn the model's
 # own predictions.
 _BACKGROUND_ROWS, _MORE_ROWS = 1000, 3000
+_BACKUP = "restore the study from a backup: what it had learned is not what the round wrote"
 
 
 def find_free_items(log: Log, size: int) -> Array:
@@ -101,7 +102,13 @@ def _restore_unweighted(round: Round, cache: PoolView) -> Surrogate:
     """As restore_surrogate, for statistics without the weights of items."""
     name = round.choices["surrogate"]
     _check_packed(round, cache.size)
-    surrogate: Surrogate = catalog.load("surrogates", catalog.bare_name(name)).restore(round.params)
+    method = catalog.load("surrogates", catalog.bare_name(name))
+    try:
+        surrogate: Surrogate = method.restore(round.params)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        raise StudyError(
+            f"the surrogate of round {round.number} cannot be restored: {error}", _BACKUP
+        ) from error
     learned = getattr(surrogate, "augmented", None)
     if learned is not None and learned.max(initial=-1) >= cache.size:
         raise _explain_damage(round)
@@ -124,8 +131,7 @@ def _check_packed(round: Round, size: int) -> None:
 
 def _explain_damage(round: Round) -> StudyError:
     return StudyError(
-        f"the surrogate of round {round.number} learned items that this pool does not have",
-        "restore the study from a backup: what it had learned is not what the round wrote",
+        f"the surrogate of round {round.number} learned items that this pool does not have", _BACKUP
     )
 
 

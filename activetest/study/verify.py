@@ -73,13 +73,15 @@ def verify(folder: Path, *, contains: str | None = None) -> Verification:
                 f"`contains={contains!r}` is no hash of the chain",
                 f"give at least {_FEWEST_DIGITS} of its hexadecimal digits",
             )
+    from activetest.ledger.arrays import list_files
     from activetest.ledger.inspection import inspect_ledger
 
     ledger = inspect_ledger(folder / LEDGER)
     hashes = [entry.hash.hex() for entry in ledger.contents.entries] if ledger.contents else []
     checks = [Check("ledger", _count_contents(ledger.contents), ledger.problems)]
     if ledger.contents:
-        files = len({each.arrays for each in ledger.contents.rounds if each.arrays})
+        names = {each.arrays for each in ledger.contents.rounds if each.arrays}
+        files = len({file for name in names for file in list_files(name)})
         checks.append(Check("rounds", f"ok: {_count(files, 'file')} of parameters", ledger.files))
     if contains and not any(each.startswith(contains) for each in hashes):
         problem = f"no entry of the chain has the hash {contains}"

@@ -23,6 +23,7 @@ import numpy as np
 
 from activetest.nouns.pool import PoolView
 from activetest.nouns.rows import Array, Rows
+from activetest.nouns.surrogate import KEPT
 from activetest.nouns.training import TrainingSet
 from activetest.parallel import map_reduce
 from activetest.surrogates._evidence_forest import (
@@ -47,7 +48,7 @@ _MOST_FEATURES, _COMPONENTS = 200, 20
 _TREES, _SPARE = 100, 0.5
 _LEAST_LEARNED, _LEAST_OTHERS = 0.005, 0.01
 # Of what is stored, in front of every parameter.
-_PREFIX = "evidence."
+_PREFIX = f"{KEPT}evidence."
 _VERSION = 1
 
 
@@ -165,7 +166,7 @@ class Evidence:
         return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
-        """Arrays and what JSON can hold, under names that begin with `evidence.`."""
+        """Arrays and what JSON can hold, under names of its own."""
         stored: dict[str, Any] = {
             "version": _VERSION,
             "names": list(self.names),

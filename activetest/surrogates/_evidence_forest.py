@@ -31,6 +31,19 @@ class ClassForest(Trees):
     leaf: Array
     shares: Array
 
+    def check(self) -> None:
+        """Raises ValueError for nodes that are no trees, or leaves that say nothing."""
+        super().check()
+        table = self.shares.shape
+        if (
+            self.leaf.shape != (self.leaves,)
+            or len(table) != 2
+            or not np.isfinite(self.shares).all()
+        ):
+            raise ValueError("leaves of a forest have no shares of classes")
+        if self.leaf.min() < 0 or self.leaf.max() >= table[0]:
+            raise ValueError("a leaf of a forest has shares that there are not")
+
     def class_probs(self, columns: Array, codes: Array) -> Array:
         """(R,) mean over trees of the share of one class a row: codes (R,), columns (R, W)."""
         mean = np.zeros(len(columns))
@@ -49,6 +62,12 @@ class ValueForest(Trees):
     """
 
     means: Array
+
+    def check(self) -> None:
+        """Raises ValueError for nodes that are no trees, or leaves that say nothing."""
+        super().check()
+        if self.means.shape != (self.leaves,) or not np.isfinite(self.means).all():
+            raise ValueError("leaves of a forest have no mean values")
 
     def predict(self, columns: Array) -> Array:
         """(R,) mean over trees, of columns (R, W)."""
@@ -119,8 +138,10 @@ def list_params(forest: ClassForest | ValueForest) -> dict[str, Any]:
 
 
 def restore_forest(params: Mapping[str, Any]) -> ClassForest | ValueForest:
-    """The forest that list_params described."""
+    """The forest that list_params described. Raises ValueError for what it cannot have been."""
     starts, right = np.asarray(params["starts"], np.int64), np.asarray(params["right"], np.int32)
+    if starts.ndim != 1 or (np.diff(starts) < 0).any() or starts[-1:] != [len(right)]:
+        raise ValueError("the nodes of a forest have different lengths")
     place = np.arange(len(right)) - np.repeat(starts[:-1], np.diff(starts))
     left = np.where(right < 0, -1, place + 1).astype(np.int32)
     nodes = (
@@ -131,11 +152,17 @@ def restore_forest(params: Mapping[str, Any]) -> ClassForest | ValueForest:
         np.asarray(params["feature"], np.int32),
         np.asarray(params["threshold"], np.float32),
     )
+    forest: ClassForest | ValueForest
     if "means" in params:
-        return ValueForest(*nodes, np.asarray(params["means"], np.float32))
-    return ClassForest(
-        *nodes, np.asarray(params["leaf"], np.int32), np.asarray(params["shares"], np.float32)
-    )
+        forest = ValueForest(*nodes, np.asarray(params["means"], np.float32))
+    else:
+        leaf, shares = (
+            np.asarray(params["leaf"], np.int32),
+            np.asarray(params["shares"], np.float32),
+        )
+        forest = ClassForest(*nodes, leaf, shares)
+    forest.check()
+    return forest
 
 
 def _shrink(trees: list) -> tuple[int, Array, Array, Array, Array, Array]:

@@ -39,6 +39,36 @@ class Trees:
         """The number of trees."""
         return len(self.starts) - 1
 
+    @property
+    def leaves(self) -> int:
+        """The number of leaves of all trees."""
+        return int(np.count_nonzero(self.left < 0))
+
+    def check(self) -> None:
+        """Raises ValueError where the nodes are no trees, through which rows might walk for ever.
+
+        What a study has stored may have been written by anybody.
+        """
+        nodes, starts = len(self.left), self.starts
+        arrays = (self.right, self.feature, self.threshold)
+        if starts.ndim != 1 or any(each.shape != (nodes,) for each in (self.left, *arrays)):
+            raise ValueError("the nodes of a forest have different lengths")
+        if len(starts) < 2 or starts[0] != 0 or starts[-1] != nodes or (np.diff(starts) < 1).any():
+            raise ValueError("a forest has no nodes where a tree starts")
+        first = np.repeat(starts[:-1], np.diff(starts))
+        inner = np.flatnonzero(self.left >= 0)
+        below = np.stack([self.left[inner], self.right[inner]]).astype(np.int64) + first[inner]
+        parents = np.bincount(below[below < nodes], minlength=nodes) if below.size else 0
+        expected = np.ones(nodes, np.int64)
+        expected[starts[:-1]] = 0
+        if (below <= inner).any() or (below >= nodes).any() or (parents != expected).any():
+            raise ValueError("a node of a tree does not have one parent before it")
+        feature = self.feature[inner]
+        if (feature < 0).any() or (feature >= self.width).any():
+            raise ValueError("a tree compares an input that there is not")
+        if not np.isfinite(self.threshold[inner]).all():
+            raise ValueError("a tree compares with what is no number")
+
     def walk(self, columns: Array, which: Array) -> Iterator[tuple[slice, Iterator[Array]]]:
         """For blocks of rows: the slice, and an iterator over the (block,) leaves in these trees.
 

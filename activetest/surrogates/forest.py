@@ -69,6 +69,12 @@ class LabelTrees(Trees):
     values: Array
     outputs: bool
 
+    def check(self) -> None:
+        """Raises ValueError for nodes that are no trees, or leaves that say nothing."""
+        super().check()
+        if self.values.ndim != 2 or len(self.values) != self.leaves:
+            raise ValueError("leaves of a forest have no values")
+
     def params(self) -> dict:
         """The fields, and which kind it is."""
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -130,17 +136,18 @@ class ValueTrees(LabelTrees):
 
 
 def restore(params: dict) -> Ensemble | GaussianEnsemble:
-    """The surrogate that params() described."""
+    """The surrogate that params() described. Raises ValueError for nodes that are no trees."""
     if knows_nothing(params):
         return restore_nothing(params)
     kinds = {"starts": np.int64, "threshold": float, "values": np.float32}
     names = ("starts", "left", "right", "feature", "threshold", "values")
     arrays = {name: np.asarray(params[name], kinds.get(name, np.int32)) for name in names}
-    width, outputs = int(params["width"]), bool(params["outputs"])
-    if params["classes"]:
-        members = ClassTrees(width=width, outputs=outputs, **arrays)
-        return Ensemble(members, unpack_positions(params))
-    return GaussianEnsemble(ValueTrees(width=width, outputs=outputs, **arrays))
+    kind = ClassTrees if params["classes"] else ValueTrees
+    trees = kind(width=int(params["width"]), outputs=bool(params["outputs"]), **arrays)
+    trees.check()
+    if isinstance(trees, ClassTrees):
+        return Ensemble(trees, unpack_positions(params))
+    return GaussianEnsemble(trees)
 
 
 def _class_probs(trees: list, codes: Array, data: TrainingData, classes: int) -> Array:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from activetest.errors import StudyError
-from activetest.ledger.arrays import StoredParams, write_arrays
+from activetest.ledger.arrays import StoredParams, check_arrays, list_files, write_arrays
+from activetest.nouns.surrogate import KEPT
 
 GIVEN = {"leaves": np.arange(6.0).reshape(2, 3), "none": np.empty((0, 3)), "one": np.array(7)}
 
@@ -71,6 +72,29 @@ def test_what_was_written_is_read(tmp_path):
     np.testing.assert_array_equal(stored(tmp_path, WHOLE)["leaves"], np.ones(3))
 
 
+def test_arrays_that_rounds_have_in_common_are_written_once(tmp_path):
+    forest, names = np.arange(1000.0), []
+    for number in range(3):
+        arrays = {"mode": np.array([number]), f"{KEPT}forest": forest}
+        names.append(write_arrays(arrays, tmp_path))
+        if number == 0:
+            before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(set(names)) == 3 and len({*tmp_path.iterdir()}) == 4
+    (common,) = set.intersection(*(set(list_files(name)) for name in names))
+    assert (tmp_path / common).stat().st_mtime_ns == before[common]
+    for number, name in enumerate(names):
+        again = StoredParams({}, tmp_path, name)
+        assert again["mode"] == [number]
+        np.testing.assert_array_equal(again[f"{KEPT}forest"], forest)
+        for file in list_files(name):
+            check_arrays(tmp_path, file)
+    (tmp_path / common).write_bytes(WHOLE)
+    with pytest.raises(StudyError, match=f"{common} is damaged"):
+        StoredParams({}, tmp_path, names[0])["mode"]
+    assert write_arrays({f"{KEPT}forest": forest}, tmp_path) == common
+    check_arrays(tmp_path, common)
+
+
 @pytest.mark.parametrize("harm", BAD)
 def test_content_that_no_round_left_is_damage(tmp_path, harm):
     with pytest.raises(StudyError, match=r"[0-9a-f]{32}\.npz is damaged") as error:
@@ -85,7 +109,10 @@ def test_a_member_that_says_it_is_huge_is_not_unpacked(tmp_path):
         stored(tmp_path, WHOLE.replace(size, lie))["leaves"]
 
 
-@pytest.mark.parametrize("name", ["../secret.npz", "/etc/passwd", "a/b.npz", "GONE.npz", ".npz", 3])
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.npz", "/etc/passwd", "a/b.npz", "GONE.npz", ".npz", 3, "../secret.npz 0a.npz"],
+)
 def test_no_name_leads_out_of_the_folder(tmp_path, name):
     (tmp_path / "rounds").mkdir()
     (tmp_path / "secret.npz").write_bytes(WHOLE)
