@@ -105,15 +105,18 @@ def _restore_unweighted(round: Round, cache: PoolView) -> Surrogate:
     method = catalog.load("surrogates", catalog.bare_name(name))
     try:
         surrogate: Surrogate = method.restore(round.params)
-    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        attach = getattr(surrogate, "attach", None)
+        surrogate = surrogate if attach is None else attach(cache)
+    except StudyError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise StudyError(
             f"the surrogate of round {round.number} cannot be restored: {error}", _BACKUP
         ) from error
     learned = getattr(surrogate, "augmented", None)
     if learned is not None and learned.max(initial=-1) >= cache.size:
         raise _explain_damage(round)
-    attach = getattr(surrogate, "attach", None)
-    return surrogate if attach is None else attach(cache)
+    return surrogate
 
 
 def _check_packed(round: Round, size: int) -> None:

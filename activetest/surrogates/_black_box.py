@@ -1,7 +1,6 @@
 """The black box's own probabilities, from which surrogates start without training rows."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from activetest.nouns.rows import Array, Rows
 
@@ -28,6 +27,9 @@ def fit_sharpness(logits: Array, labels: Array) -> float:
 
     The inverse of the temperature of Guo et al. 2017, with a log-normal prior around 1.
     """
+    # Takes a while to load, and whoever only predicts does without.
+    from scipy.optimize import minimize_scalar
+
     rows = np.arange(len(labels))
 
     def loss(log_sharpness: float) -> float:

@@ -58,10 +58,10 @@ class Trees:
         first = np.repeat(starts[:-1], np.diff(starts))
         inner = np.flatnonzero(self.left >= 0)
         below = np.stack([self.left[inner], self.right[inner]]).astype(np.int64) + first[inner]
-        parents = np.bincount(below[below < nodes], minlength=nodes) if below.size else 0
         expected = np.ones(nodes, np.int64)
         expected[starts[:-1]] = 0
-        if (below <= inner).any() or (below >= nodes).any() or (parents != expected).any():
+        early = (below <= inner).any() or (below >= nodes).any()
+        if early or (np.bincount(below.ravel(), minlength=nodes) != expected).any():
             raise ValueError("a node of a tree does not have one parent before it")
         feature = self.feature[inner]
         if (feature < 0).any() or (feature >= self.width).any():

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from activetest.nouns.rows import Array, Rows
 from activetest.nouns.training import TrainingSet
-from activetest.surrogates._black_box import fit_sharpness, log_probs, log_sum_exp, softmax
+from activetest.surrogates._black_box import fit_sharpness, log_probs, softmax
 from activetest.surrogates._classes import Ensemble, unpack_positions
 from activetest.surrogates._gaussian import RESIDUAL_VARIANCE_SHARE, GaussianEnsemble
 from activetest.surrogates._inputs import input_columns
+from activetest.surrogates._multinomial import find_mode
 from activetest.surrogates._nothing import believe_nothing, knows_nothing, restore_nothing
 from activetest.surrogates._training_data import prepare_training_data
 
@@ -60,14 +60,14 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> Ensemble | Gaussi
     mode = None
     for width in _WIDTHS:
         precision = _prior_precision(design.shape[1], width, outputs)
-        mode = _find_mode(design[subset], labels[subset], offset[subset], precision, mode)
+        mode = find_mode(design[subset], labels[subset], offset[subset], precision, mode)
         evidences.append(
             _log_evidence(design[subset], labels[subset], offset[subset], precision, mode)
         )
     # The narrowest if several are equal, as they are without labels.
     best = _WIDTHS[int(np.argmax(np.round(evidences, 6)))]
     precision = _prior_precision(design.shape[1], best, outputs)
-    mode = _find_mode(design, labels, offset, precision, mode)
+    mode = find_mode(design, labels, offset, precision, mode)
     deviations = _draw_deviations(
         design, _class_probs(design, offset, mode), precision, _MEMBERS // 2, rng
     )
@@ -213,34 +213,6 @@ def _prior_precision(columns: int, width: float, outputs: bool) -> Array:
 def _class_probs(design: Array, offset: Array, weights: Array) -> Array:
     """(M, C) probabilities of the classes."""
     return softmax(design @ weights + offset)
-
-
-def _find_mode(
-    design: Array, labels: Array, offset: Array, precision: Array, guess: Array | None
-) -> Array:
-    """(D, C) coefficients with the largest posterior density, by L-BFGS.
-
-    design (M, D), labels (M,), offset (M, C) of the logits, precision (D,) of the prior; the
-    objective is convex, so that the guess only affects speed.
-    """
-    shape = (design.shape[1], offset.shape[1])
-    rows = np.arange(len(labels))
-
-    def objective(flat: Array) -> tuple[float, Array]:
-        weights = flat.reshape(shape)
-        logits = design @ weights + offset
-        log_norm = log_sum_exp(logits)
-        slope = np.exp(logits - log_norm[:, None])
-        slope[rows, labels] -= 1
-        prior_slope = precision[:, None] * weights
-        value = (log_norm - logits[rows, labels]).sum() + 0.5 * (prior_slope * weights).sum()
-        return value, (design.T @ slope + prior_slope).ravel()
-
-    initial = np.zeros(shape) if guess is None else guess
-    optimum = minimize(
-        objective, initial.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 300}
-    )
-    return optimum.x.reshape(shape)
 
 
 def _log_evidence(
