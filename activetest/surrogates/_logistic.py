@@ -6,6 +6,8 @@ from activetest.nouns.rows import Array
 
 # Rows whose outer products are computed at a time: they stay in the processor's cache.
 _BLOCK = 512
+# With more columns than this, they do not, and a product of matrices for each prior is faster.
+_WIDE = 64
 
 
 def sigmoid(logits: Array) -> Array:
@@ -23,6 +25,11 @@ def average_posterior(
     and Kadane 1986). Arguments as in fit_laplace.
     """
     modes, covariances, evidence = fit_laplace(design, right, mean, deviations)
+    return average_gaussians(modes, covariances, evidence)
+
+
+def average_gaussians(modes: Array, covariances: Array, evidence: Array) -> tuple[Array, Array]:
+    """(D,) mean and (D, D) covariance of W Gaussians; evidence (W,) is the log of their weights."""
     weights = np.exp(evidence - evidence.max())
     weights /= weights.sum()
     mean_mode = weights @ modes
@@ -35,12 +42,12 @@ def fit_laplace(
 ) -> tuple[Array, Array, Array]:
     """(W, D) modes and (W, D, D) inverse Hessians of log-posteriors, and (W,) log evidence.
 
-    design (M, D), right (M,); mean (D,) of all priors, deviations (W, D) of each. Newton's
-    method for all priors at once, with steps halved until the objective decreases, so that
+    design (M, D), right (M,); mean (D,) of all priors or (W, D) of each, deviations (W, D) of each.
+    Newton's method for all priors at once, with steps halved until the objective decreases, so that
     separable and heavy-tailed designs do not diverge.
     """
     precision = deviations**-2
-    weights = np.tile(mean, (len(deviations), 1))
+    weights = np.broadcast_to(mean, deviations.shape).copy()
 
     def objective(weights: Array) -> Array:
         logits = weights @ design.T
@@ -52,7 +59,7 @@ def fit_laplace(
         probs = sigmoid(weights @ design.T)
         gradient = (probs - right) @ design + precision * (weights - mean)
         hessian = _sum_outer_products(design, probs * (1 - probs))
-        hessian += precision[:, :, None] * np.eye(len(mean))
+        hessian += precision[:, :, None] * np.eye(deviations.shape[1])
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         decrement = (gradient * step).sum(axis=1)
         active = decrement >= 1e-10
@@ -73,6 +80,8 @@ def fit_laplace(
 def _sum_outer_products(design: Array, curvature: Array) -> Array:
     """(W, D, D) sums over rows of design (M, D) of curvature (W, M) times the outer product."""
     columns = design.shape[1]
+    if columns > _WIDE:
+        return np.stack([(design * each[:, None]).T @ design for each in curvature])
     total = np.zeros((len(curvature), columns**2))
     for start in range(0, len(design), _BLOCK):
         block = design[start : start + _BLOCK]

@@ -29,13 +29,13 @@ RIGHT_OR_WRONG = True
 
 # Prior standard deviations that are averaged: of the confidence's slope (mean 1) and the intercept,
 # and of the features (mean 0), in half decades from almost fixed to almost free.
-_CALIBRATION = (0.1, 0.3, 1.0, 3.0)
-_FEATURES = (0.03, 0.1, 0.3, 1.0)
+CALIBRATION = (0.1, 0.3, 1.0, 3.0)
+FEATURES = (0.03, 0.1, 0.3, 1.0)
+# That of a predicted class (mean 0), in units of the first.
+CLASS = 0.5
 # P(right) before any label, where the black box gives no probabilities: chosen on simulated pools
 # in which it is right in 60 to 95 % of the items, see tests/benchmarks/verdicts.py.
 _USUALLY_RIGHT = 0.75
-# That of a predicted class (mean 0), in units of the first.
-_CLASS = 0.5
 # With more classes than this, predicted classes have no intercepts.
 _MOST_EFFECTS = 30
 # Pseudo-observations that shrink cost factors to 1, over all classes and for one class.
@@ -50,37 +50,50 @@ def fit(training: TrainingSet, *, rng: np.random.Generator | None = None) -> "Ag
     Raises ChoiceError for a regression pool.
     """
     del rng
-    if not training.classes:
-        raise ChoiceError(
-            "the surrogate 'agreement' asks whether a class is right, "
-            "and this pool predicts values",
-            hint='`study.change(surrogate="residual")`',
-        )
-    rows = training.rows
-    effects = training.classes if training.classes <= _MOST_EFFECTS else 0
-    design = _design_columns(rows, effects)
+    check_classes(training, "agreement")
+    rows, effects = training.rows, count_effects(training)
+    design = design_columns(rows, effects)
     # The column after the effects and the intercept is the logit of the confidence.
     stated = rows.outputs.probs is not None
     head_columns = effects + 1 + stated
     mean = np.zeros(design.shape[1])
     mean[effects + 1 : head_columns] = 1.0
     if not stated:
-        mean[: effects + 1] = _expect_right(training.shares, effects)
+        mean[: effects + 1] = expect_right(training.shares, effects)
     right = (training.labels == rows.outputs.pred).astype(float)
     mode, covariance = average_posterior(
         design, right, mean, _prior_deviations(design.shape[1], effects, head_columns)
     )
-    cost, noise = _fit_cost_factors(training, right == 0)
     return Agreement(
-        effects,
-        training.statistics,
-        mode,
-        covariance,
-        cost,
-        noise,
-        _list_confusions(training, right == 0),
-        None if stated else training.shares,
+        effects=effects, mode=mode, covariance=covariance, **learn_error_outcomes(training)
     )
+
+
+def check_classes(training: TrainingSet, name: str) -> None:
+    """Raises ChoiceError, which names the surrogate, for a regression pool."""
+    if not training.classes:
+        raise ChoiceError(
+            f"the surrogate {name!r} asks whether a class is right, and this pool predicts values",
+            hint='`study.change(surrogate="residual")`',
+        )
+
+
+def count_effects(training: TrainingSet) -> int:
+    """The number of class effects: none where classes are many."""
+    return training.classes if training.classes <= _MOST_EFFECTS else 0
+
+
+def learn_error_outcomes(training: TrainingSet) -> dict[str, Any]:
+    """{field of Agreement: value} of what an error costs, and which class it is instead."""
+    wrong = training.labels != training.rows.outputs.pred
+    cost, noise = _fit_cost_factors(training, wrong)
+    return {
+        "learned": training.statistics,
+        "cost": cost,
+        "noise": noise,
+        "confused": _list_confusions(training, wrong),
+        "shares": None if training.rows.outputs.probs is not None else training.shares,
+    }
 
 
 @dataclass(frozen=True)
@@ -117,9 +130,9 @@ class Agreement:
         self, rows: Rows, statistics: tuple[Statistic, ...], members: Array | None = None
     ) -> Beliefs:
         """Outcomes [right, wrong] (C = 2), from the posterior mode; draws from the members."""
-        wrong = sigmoid(-self._logits(rows, self.mode))
+        wrong = self.wrong_probs(rows)
         right, mean, spread = self._outcome_moments(rows, statistics)
-        member_wrong = None if members is None else sigmoid(-self._logits(rows, members.T)).T
+        member_wrong = None if members is None else self.member_wrong_probs(rows, members).T
         return Beliefs(
             _stack_outcomes(1 - wrong, wrong),
             _stack_outcomes(right, mean),
@@ -129,7 +142,7 @@ class Agreement:
 
     def expected(self, rows: Rows, statistics: tuple[Statistic, ...]) -> Array:
         """(T, R) expectation of each statistic: as in the beliefs, without their variance."""
-        wrong = sigmoid(-self._logits(rows, self.mode))
+        wrong = self.wrong_probs(rows)
         right, mean, _ = self._outcomes(rows, statistics, noise=False)
         mean -= right
         mean *= wrong
@@ -144,14 +157,22 @@ class Agreement:
         self, rows: Rows, members: Array, statistics: tuple[Statistic, ...]
     ) -> tuple[Array, Array]:
         """(K, T) sums over rows of each statistic's expectation under each member, and variance."""
-        wrong = sigmoid(-self._logits(rows, members.T))
+        wrong = self.member_wrong_probs(rows, members)
         right, mean, spread = self._outcome_moments(rows, statistics)
         gap = mean - right
         # h is right + gap B with B ~ Bernoulli(wrong), and has variance `spread` when wrong.
         total = right.sum(axis=1, dtype=float) + wrong.T @ gap.T
         return total, wrong.T @ (gap**2 + spread).T - (wrong**2).T @ (gap**2).T
 
-    def _logits(self, rows: Rows, weights: Array) -> Array:
+    def wrong_probs(self, rows: Rows) -> Array:
+        """(R,) probability that the prediction is wrong, from the posterior mode."""
+        return sigmoid(-self.right_logits(rows, self.mode))
+
+    def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
+        """(R, K) the same by each member."""
+        return sigmoid(-self.right_logits(rows, members.T))
+
+    def right_logits(self, rows: Rows, weights: Array) -> Array:
         """(R,) or (R, K) logit of being right, for (D,) or (D, K) weights."""
         weights = weights.astype(np.float32)
         logits = rows.design @ weights[self.effects + 1 :] + weights[self.effects]
@@ -229,7 +250,7 @@ def _stack_outcomes(right: Array, wrong: Array) -> Array:
     return np.moveaxis(np.stack([right, wrong]), 0, -1)
 
 
-def _design_columns(rows: Rows, effects: int) -> Array:
+def design_columns(rows: Rows, effects: int) -> Array:
     """(R, D) one column per predicted class, the intercept and the rows' design."""
     one_hot = np.eye(effects)[rows.outputs.pred] if effects else np.empty((len(rows.design), 0))
     return np.column_stack([one_hot, np.ones(len(rows.design)), rows.design.astype(float)])
@@ -237,13 +258,13 @@ def _design_columns(rows: Rows, effects: int) -> Array:
 
 def _prior_deviations(size: int, effects: int, head_columns: int) -> Array:
     """(W, D) prior standard deviations: D = size, of which head_columns precede the features."""
-    widths = np.array(list(product(_CALIBRATION, _FEATURES if size > head_columns else (1.0,))))
+    widths = np.array(list(product(CALIBRATION, FEATURES if size > head_columns else (1.0,))))
     deviations = np.where(np.arange(size) < head_columns, widths[:, :1], widths[:, 1:])
-    deviations[:, :effects] *= _CLASS
+    deviations[:, :effects] *= CLASS
     return deviations
 
 
-def _expect_right(shares: Array | None, effects: int) -> Array:
+def expect_right(shares: Array | None, effects: int) -> Array:
     """(effects + 1,) prior means of class effects and intercept without probabilities: logits.
 
     A class that is predicted less often than the average one is right less often, down to half of

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from activetest import catalog
 from activetest.cache import auxiliary, cache
 from activetest.item_statistics import specification
 from activetest.nouns.choices import Choices
@@ -92,7 +92,7 @@ def staged(
         truth = read_answer_key(made, key, unmatched=pool.schema.open_classes)
         rows = (
             str(files["train"])
-            if train and catalog.fact("surrogates", name, "NEEDS_FEATURES")
+            if train and auxiliary.find_surrogates_using("features", [name])
             else None
         )
         made = auxiliary.attach_auxiliary(made, pool, [name], train=rows, other_models=other_models)
@@ -119,6 +119,7 @@ def played(
     the file holds already is not made again; `what` says what all runs have in common.
     """
     found = {} if file is None else _kept(file, json.loads(json.dumps(what)))
+    play = _import_again(play)
     missing = [run for run in range(runs) if run not in found]
     for run, result in run_tasks(_scene, scene, play, missing, workers or processors()):
         found[run] = result
@@ -126,6 +127,14 @@ def played(
             with open(file, "a", encoding="utf-8") as kept:
                 kept.write(json.dumps({"run": run, "found": result}) + "\n")
     return [found[run] for run in range(runs)]
+
+
+def _import_again(play: Callable) -> Callable:
+    """The function of a module: other processes know nothing of a script's own."""
+    if play.__module__ != "__main__":
+        return play
+    script = Path(play.__code__.co_filename)
+    return getattr(import_module(script.stem), play.__name__)
 
 
 def _kept(file: Path, what: dict) -> dict[int, object]:

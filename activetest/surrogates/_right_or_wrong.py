@@ -1,0 +1,297 @@
+"""Is the model right? One Bayesian logistic regression that weighs all the evidence.
+
+Its columns are those of agreement, and a logit of being right from each kind of evidence. What they
+are worth before any label is a matter of several priors (Prior), in each of which every width is
+tried; all are weighted by Laplace's evidence (MacKay 1992). From a few labels on, a part of the
+belief is a Gaussian process beside the columns, on the components of the features: where it
+predicts the labels better than the columns alone, its share grows by the Bayes factor (Rasmussen
+and Williams 2006, sections 3.4 and 5.4).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from activetest.nouns.rows import Array
+from activetest.surrogates._evidence import OTHERS, SELF, TRAINING
+from activetest.surrogates._logistic import average_gaussians, fit_laplace, sigmoid
+from activetest.surrogates._thinning import evenly_spaced
+from activetest.surrogates.agreement import CALIBRATION, CLASS, FEATURES
+
+# The model's own word, as a column.
+CONFIDENCE = "confidence"
+
+# From this number of labels on there is a kernel, of this prior variance.
+_FEWEST, _VARIANCE = 10, 16.0
+# Its share before any label.
+_SHARE = 0.3
+# Length scales that are tried, in units of the median distance of labelled items over sqrt 2.
+_LENGTHS = (0.5, 1.0)
+# Labelled items whose neighbourhoods it knows: evenly spaced ones where there are more.
+_LANDMARKS = 256
+# Rows whose correlations with landmarks are computed at a time.
+_BLOCK = 4096
+# Keeps the kernel's matrix invertible where items are the same.
+_JITTER = 1e-6
+
+
+class Prior(NamedTuple):
+    """What columns are worth before any label.
+
+    slopes   {column: mean of its slope}; 0 for the others
+    narrow   width of the slope of SELF, in units of the other slopes'
+    mass     how likely it is
+    """
+
+    slopes: Mapping[str, float]
+    narrow: float
+    mass: float
+
+
+class Layout(NamedTuple):
+    """What the columns of a design are, in their order.
+
+    effects     number of predicted classes that have a column each, the intercept after them
+    stated      whether there is the confidence, next
+    components  of the features
+    evidence    names of the kinds of evidence
+    """
+
+    effects: int
+    stated: bool
+    components: int
+    evidence: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return self.effects + 1 + self.stated + self.components + len(self.evidence)
+
+    def find(self, name: str) -> int:
+        """The place of the confidence or of a kind of evidence."""
+        if name == CONFIDENCE:
+            return self.effects + 1
+        return self.size - len(self.evidence) + self.evidence.index(name)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A Gaussian process beside the columns, by its weights at landmarks.
+
+    share       (0, 1) of the belief
+    length      length scale
+    landmarks   (m, k) float32 inputs
+    weights     (m,) of the kernel at landmarks
+    mode        (D,) coefficients of the columns beside it
+    inputs      (m, D) float32 columns at landmarks
+    curvature   (m,) what labels at landmarks tell: of all labels, where there are more
+    deviations  (D,) prior standard deviations of the columns
+    """
+
+    share: float
+    length: float
+    landmarks: Array
+    weights: Array
+    mode: Array
+    inputs: Array
+    curvature: Array
+    deviations: Array
+
+    def params(self) -> dict[str, Any]:
+        """The fields, under names that begin with `kernel.`."""
+        return {f"kernel.{name}": getattr(self, name) for name in ("share", "length", *_ARRAYS)}
+
+    def heights(self, inputs: Array, weights: Array) -> Array:
+        """(R,) or (R, K) of the process at inputs (R, k), for weights (m,) or (m, K)."""
+        heights = np.empty((len(inputs), *weights.shape[1:]))
+        for start in range(0, len(inputs), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            heights[part] = _correlate(inputs[part], self.landmarks, self.length) @ weights
+        heights *= _VARIANCE
+        return heights
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """(K, D) coefficients of the columns and (K, m) weights, from the posterior."""
+        root = _find_root(self.landmarks, self.length)
+        design = np.hstack([self.inputs.astype(float), root])
+        precision = np.append(self.deviations**-2.0, np.ones(len(root)))
+        hessian = (design * self.curvature[:, None]).T @ design + np.diag(precision)
+        # Draws have the inverse of the Hessian as covariance.
+        noise = rng.standard_normal((count, len(precision)))
+        moved = np.linalg.solve(np.linalg.cholesky(hessian).T, noise.T).T
+        columns, heights = np.split(moved, [len(self.mode)], axis=1)
+        spread = np.linalg.solve(root.T, heights.T).T
+        return self.mode + columns, self.weights + spread
+
+
+_ARRAYS = ("landmarks", "weights", "mode", "inputs", "curvature", "deviations")
+_SINGLE = ("landmarks", "inputs")
+
+
+def restore_kernel(params: Mapping[str, Any]) -> Kernel | None:
+    """The kernel that params() described, among other parameters; None where there is none."""
+    if "kernel.share" not in params:
+        return None
+    arrays = {
+        name: np.asarray(params[f"kernel.{name}"], np.float32 if name in _SINGLE else float)
+        for name in _ARRAYS
+    }
+    return Kernel(float(params["kernel.share"]), float(params["kernel.length"]), **arrays)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The posterior: (D,) mode and (D, D) covariance, averaged over priors, and the kernel."""
+
+    mode: Array
+    covariance: Array
+    kernel: Kernel | None = None
+
+
+def fit_right_or_wrong(
+    design: Array, right: Array, layout: Layout, intercepts: Array, inputs: Array | None
+) -> Fitted:
+    """The posterior after M labels.
+
+    design (M, D) by the layout, right (M,) 1 where the model was; intercepts (effects + 1,) prior
+    means where nothing says how likely the model is right; inputs (M, k) of the kernel, None for
+    none.
+    """
+    means, deviations, log_mass = list_priors(layout, intercepts)
+    modes, covariances, evidence = fit_laplace(design, right, means, deviations)
+    evidence = evidence + log_mass
+    mode, covariance = average_gaussians(modes, covariances, evidence)
+    kernel = None
+    if inputs is not None and len(right) >= _FEWEST:
+        best = int(evidence.argmax())
+        prior = means[best], deviations[best], evidence[best] - log_mass[best]
+        kernel = _fit_kernel(design, right, inputs, *prior)
+    return Fitted(mode, covariance, kernel)
+
+
+def list_priors(layout: Layout, intercepts: Array) -> tuple[Array, Array, Array]:
+    """(W, D) means and deviations of all priors, and (W,) logarithms of how likely they are."""
+    start, stop = layout.effects + 1 + layout.stated, layout.size - len(layout.evidence)
+    means, deviations, masses = [], [], []
+    for width, other in product(CALIBRATION, FEATURES if layout.components else (1.0,)):
+        for prior in _list_slopes(layout):
+            mean, deviation = np.zeros(layout.size), np.full(layout.size, width)
+            deviation[: layout.effects] *= CLASS
+            deviation[start:stop] = other
+            for name, slope in prior.slopes.items():
+                mean[layout.find(name)] = slope
+            if not prior.slopes:
+                mean[: layout.effects + 1] = intercepts
+            if SELF in layout.evidence:
+                deviation[layout.find(SELF)] *= prior.narrow
+            means.append(mean)
+            deviations.append(deviation)
+            masses.append(prior.mass)
+    return np.array(means), np.array(deviations), np.log(masses)
+
+
+def _list_slopes(layout: Layout) -> Iterator[Prior]:
+    """The priors of one width.
+
+    What was learned from true labels is as good as the model's own word, or all count alike, or one
+    counts alone. What the features make of the model's predictions may correct that a little.
+    """
+    learned = [name for name in (TRAINING, OTHERS) if name in layout.evidence]
+    stated = [CONFIDENCE] if layout.stated else []
+    alike = _count_alike([*stated, *learned])
+    narrow = (0.1, 0.5) if SELF in layout.evidence else (1.0,)
+    if learned:
+        heads = [(alike, 1.0)]
+        if stated:
+            alone = [(_count_alike([name]), 0.2 / len(learned)) for name in learned]
+            heads = [(_count_alike(stated), 0.4), (alike, 0.4), *alone]
+        for (slopes, mass), each in product(heads, narrow):
+            yield Prior(slopes, each, mass / len(narrow))
+    elif SELF not in layout.evidence:
+        yield Prior(alike, 1.0, 1.0)
+    elif stated:
+        yield Prior(alike, 0.1, 0.4)
+        yield Prior(alike, 0.5, 0.3)
+        yield Prior(_count_alike([CONFIDENCE, SELF]), 0.5, 0.3)
+    else:
+        yield Prior(_count_alike([SELF]), 0.5, 1.0)
+
+
+def _count_alike(names: Sequence[str]) -> dict[str, float]:
+    return {name: 1 / len(names) for name in names}
+
+
+class _Fit(NamedTuple):
+    """Log evidence, length scale, root of the kernel's matrix (m, m) and (D + m,) mode."""
+
+    evidence: float
+    length: float
+    root: Array
+    mode: Array
+
+
+def _fit_kernel(
+    design: Array, right: Array, inputs: Array, mean: Array, deviations: Array, alone: float
+) -> Kernel | None:
+    """The better of the kernels; None where all inputs are the same.
+
+    mean, deviations (D,) of the best prior of the columns, alone its log evidence without a kernel.
+    """
+    inputs = inputs.astype(np.float32)
+    places = evenly_spaced(len(inputs), _LANDMARKS)
+    landmarks = inputs[places]
+    usual = _find_usual_distance(landmarks)
+    if not usual > 0:
+        return None
+    size, columns = len(landmarks), len(mean)
+    priors = np.append(mean, np.zeros(size)), np.append(deviations, np.ones(size))[None]
+    found = []
+    for length in usual / np.sqrt(2) * np.array(_LENGTHS):
+        # Weights of the kernel are root'^-1 times coefficients of unit variance.
+        root = _find_root(landmarks, length)
+        spread = _VARIANCE * np.linalg.solve(root, _correlate(landmarks, inputs, length)).T
+        modes, _, evidence = fit_laplace(np.hstack([design, spread]), right, *priors)
+        found.append(_Fit(float(evidence[0]), float(length), root, modes[0]))
+    together = np.logaddexp.reduce([each.evidence for each in found]) - np.log(len(found))
+    best = max(found, key=lambda each: each.evidence)
+    mode, coefficients = best.mode[:columns], best.mode[columns:]
+    probs = sigmoid(design[places] @ mode + best.root @ coefficients)
+    return Kernel(
+        share=float(sigmoid(together - alone + np.log(_SHARE / (1 - _SHARE)))),
+        length=best.length,
+        landmarks=landmarks,
+        weights=np.linalg.solve(best.root.T, coefficients),
+        mode=mode,
+        inputs=design[places].astype(np.float32),
+        curvature=probs * (1 - probs) * len(inputs) / size,
+        deviations=deviations,
+    )
+
+
+def _find_root(landmarks: Array, length: float) -> Array:
+    """(m, m) lower triangular: the kernel's matrix of landmarks is it times its transpose."""
+    matrix = _correlate(landmarks, landmarks, length).astype(float)
+    return np.linalg.cholesky(_VARIANCE * (matrix + _JITTER * np.eye(len(landmarks))))
+
+
+def _find_usual_distance(inputs: Array) -> float:
+    """The median distance of two inputs (m, k)."""
+    squares = _square_distances(inputs, inputs)
+    return float(np.sqrt(np.median(squares[np.triu_indices(len(inputs), 1)])))
+
+
+def _correlate(left: Array, right: Array, length: float) -> Array:
+    """(R, m) correlations of the process: exp(-d^2 / (2 length^2))."""
+    return np.exp(_square_distances(left, right) * (-0.5 / length**2))
+
+
+def _square_distances(left: Array, right: Array) -> Array:
+    """(R, m) squared Euclidean distances."""
+    left, right = left.astype(float), right.astype(float)
+    squares = left @ (-2 * right.T)
+    squares += (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
+    np.maximum(squares, 0, out=squares)
+    return squares

@@ -1,0 +1,169 @@
+"""All the evidence there is: confidence, features, training rows and other models, as proven.
+
+Of classes, one Bayesian logistic regression says whether the model is right: agreement, with a
+column for every kind of evidence, and a Gaussian process on the components of the features (on the
+log-probabilities of three classes or more without features). Without any of these it is agreement.
+What errors cost is as in agreement.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from activetest.nouns.pool import PoolView
+from activetest.nouns.rows import Array, Rows
+from activetest.nouns.training import TrainingSet
+from activetest.surrogates import agreement
+from activetest.surrogates._evidence import Evidence, learn_evidence, restore_evidence
+from activetest.surrogates._logistic import sigmoid
+from activetest.surrogates._right_or_wrong import (
+    Kernel,
+    Layout,
+    fit_right_or_wrong,
+    restore_kernel,
+)
+from activetest.surrogates.agreement import Agreement
+
+TASK = "classification"
+USES_FEATURES = True
+USES_OTHER_MODELS = True
+CONTINUES = True
+
+# No item is surer than this: a step divides by what is left.
+_LEAST = 1e-4
+# Classes whose log-probabilities are inputs of the kernel, at least and at most, and their floor.
+_FEWEST_CLASSES, _MOST_CLASSES, _LEAST_PROB = 3, 30, 1e-4
+
+
+def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto":
+    """The surrogate after M labels; evidence of the last round is learned again at some numbers.
+
+    Raises ChoiceError for a regression pool.
+    """
+    agreement.check_classes(training, "auto")
+    earlier = getattr(training.earlier, "evidence", None)
+    evidence = learn_evidence(training, earlier=earlier, rng=rng)
+    rows, effects = training.rows, agreement.count_effects(training)
+    stated = rows.outputs.probs is not None
+    layout = Layout(effects, stated, rows.design.shape[1] - stated, evidence.names)
+    fitted = fit_right_or_wrong(
+        np.hstack([agreement.design_columns(rows, effects), evidence.at_labels(training)]),
+        (training.labels == rows.outputs.pred).astype(float),
+        layout,
+        agreement.expect_right(training.shares, effects),
+        _read_kernel_inputs(rows),
+    )
+    return Auto(
+        effects=effects,
+        mode=fitted.mode,
+        covariance=fitted.covariance,
+        kernel=fitted.kernel,
+        evidence=evidence,
+        **agreement.learn_error_outcomes(training),
+    )
+
+
+@dataclass(frozen=True)
+class AutoMembers:
+    """K members: those of the columns alone, and those that have the kernel.
+
+    columns  (K1, D) coefficients
+    linear   (K2, D) coefficients of the columns that a kernel is added to
+    weights  (K2, m) of the kernel
+    """
+
+    columns: Array
+    linear: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.columns) + len(self.linear)
+
+
+@dataclass(frozen=True)
+class Auto(Agreement):
+    """Agreement with a column for each kind of evidence, the last ones, and a kernel or None."""
+
+    evidence: Evidence = field(kw_only=True)
+    kernel: Kernel | None = field(default=None, kw_only=True)
+
+    def params(self) -> dict[str, Any]:
+        """Those of agreement, of the evidence and of the kernel."""
+        kernel = {} if self.kernel is None else self.kernel.params()
+        return super().params() | self.evidence.params() | kernel
+
+    def attach(self, pool: PoolView) -> "Auto":
+        """The same for this pool, whose items may have moved since."""
+        return replace(self, evidence=self.evidence.attach(pool))
+
+    def draw_members(self, count: int, rng: np.random.Generator) -> Any:
+        """(K, D) draws from the posterior of the coefficients; AutoMembers where there is a kernel.
+
+        Members have the kernel in proportion to its share, but for one at most.
+        """
+        if self.kernel is None:
+            return super().draw_members(count, rng)
+        with_kernel = int(self.kernel.share * count + rng.random())
+        columns = super().draw_members(count - with_kernel, rng)
+        return AutoMembers(columns, *self.kernel.draw(with_kernel, rng))
+
+    def wrong_probs(self, rows: Rows) -> Array:
+        """(R,) probability that the prediction is wrong."""
+        wrong = super().wrong_probs(rows)
+        if self.kernel is not None:
+            logits = self.right_logits(rows, self.kernel.mode)
+            logits = logits + self.kernel.heights(_require_inputs(rows), self.kernel.weights)
+            wrong = (1 - self.kernel.share) * wrong + self.kernel.share * sigmoid(-logits)
+        return self._limit(wrong)
+
+    def member_wrong_probs(self, rows: Rows, members: Any) -> Array:
+        """(R, K) the same by each member."""
+        if self.kernel is None:
+            return self._limit(super().member_wrong_probs(rows, members))
+        logits = self.right_logits(rows, members.linear.T)
+        logits = logits + self.kernel.heights(_require_inputs(rows), members.weights.T)
+        columns = super().member_wrong_probs(rows, members.columns)
+        return self._limit(np.hstack([columns, sigmoid(-logits)]))
+
+    def right_logits(self, rows: Rows, weights: Array) -> Array:
+        """(R,) or (R, K) logit of being right by the columns, for (D,) or (D, K) weights."""
+        count = len(self.evidence.names)
+        if not count:
+            return super().right_logits(rows, weights)
+        evidence = self.evidence.values(rows) @ weights[-count:]
+        return super().right_logits(rows, weights[:-count]) + evidence
+
+    def _limit(self, wrong: Array) -> Array:
+        """Probabilities of an error that are nowhere too sure; as they are without evidence."""
+        if not self.evidence.names and self.kernel is None:
+            return wrong
+        return np.clip(wrong, _LEAST, 1 - _LEAST)
+
+
+def restore(params: dict[str, Any]) -> Auto:
+    """The surrogate that params() described."""
+    plain = agreement.restore(params)
+    return Auto(**vars(plain), evidence=restore_evidence(params), kernel=restore_kernel(params))
+
+
+def _read_kernel_inputs(rows: Rows) -> Array | None:
+    """(R, k) what the kernel goes by; None where the confidence says as much.
+
+    The components of the features, or else the log-probabilities of the classes.
+    """
+    probs = rows.outputs.probs
+    components = rows.design[:, (probs is not None) :]
+    if components.shape[1]:
+        return components
+    if probs is None or not _FEWEST_CLASSES <= probs.shape[1] <= _MOST_CLASSES:
+        return None
+    return np.log(np.maximum(probs, _LEAST_PROB))
+
+
+def _require_inputs(rows: Rows) -> Array:
+    """(R, k) what the kernel goes by. Raises ValueError for rows that lack it."""
+    inputs = _read_kernel_inputs(rows)
+    if inputs is None:
+        raise ValueError("the rows have neither features nor probabilities of three classes")
+    return inputs

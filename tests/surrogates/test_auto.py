@@ -1,0 +1,215 @@
+"""Auto listens to all the evidence there is, and is agreement where there is none."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from activetest import catalog
+from activetest.errors import ChoiceError
+from activetest.item_statistics.defaults import CLASSIFICATION, STATISTICS
+from activetest.item_statistics.outcomes import right_and_wrong
+from activetest.item_statistics.statistic import statistic
+from activetest.ledger.arrays import split_params
+from activetest.nouns.beliefs import moments
+from activetest.nouns.rows import Outputs
+from activetest.surrogates import agreement, auto
+
+NAMES = STATISTICS[CLASSIFICATION]
+ASKED = (*map(statistic, NAMES), statistic("fp:1"), statistic("cell:2:0"))
+
+
+@pytest.fixture
+def pool(class_pool):
+    """pool(size=600, seed=1): that of class_pool, whose design begins with the confidence."""
+
+    def make(size: int = 600, seed: int = 1):
+        made = class_pool(size, seed)
+        confidence = made.rows.outputs.confidence.astype(float)
+        logit = np.log(confidence / (1 - confidence)).astype(np.float32)
+        design = np.column_stack([logit, made.rows.features])
+        made.rows = replace(made.rows, design=design)
+        return made
+
+    return make
+
+
+def without(made, *parts: str):
+    """The same pool without its features, or what other models say."""
+    empty: dict = dict.fromkeys(parts)
+    if "features" in parts:
+        empty["design"] = made.rows.design[:, : made.rows.outputs.probs is not None]
+    made.rows = replace(made.rows, **empty)
+    return made
+
+
+def fit(training, seed: int = 0) -> auto.Auto:
+    return auto.fit(training, rng=np.random.default_rng(seed))
+
+
+def hard(made):
+    """The same pool with predicted classes alone, as rows of a pool of verdicts are."""
+    outputs = Outputs(made.rows.outputs.pred)
+    right = right_and_wrong(outputs, ("zero_one",))
+    parts = dict(zip(("right", "wrong", "spread"), right, strict=True))
+    design = np.empty((len(made.labels), 0), np.float32)
+    made.rows = replace(made.rows, outputs=outputs, design=design, **parts)
+    return made
+
+
+def log_loss(surrogate, made, rest: slice) -> float:
+    """Mean log-loss of what is believed about right and wrong."""
+    wrong = surrogate.expected(made.rows[rest], ASKED[:1])[0]
+    was = made.labels[rest] != made.rows.outputs.pred[rest]
+    return float(-np.log(np.where(was, wrong, 1 - wrong)).mean())
+
+
+# --- what it is without evidence
+
+
+@pytest.mark.parametrize("count", [0, 5, 60])
+def test_without_evidence_it_is_agreement_to_the_last_bit(pool, count):
+    """Two classes of a confidence alone: the kernel could add nothing."""
+    made = without(pool(), "features", "external")
+    probs = made.rows.outputs.probs[:, :2] / made.rows.outputs.probs[:, :2].sum(1, keepdims=True)
+    outputs = Outputs(probs.argmax(axis=1), probs)
+    made.rows = replace(made.rows, outputs=outputs)
+    made.labels, made.classes = made.labels % 2, 2
+    training = made.training(count)
+    ours, plain = fit(training), agreement.fit(training)
+    for members in (None, 7):
+        drawn = [
+            None if members is None else each.draw_members(members, np.random.default_rng(1))
+            for each in (ours, plain)
+        ]
+        found, expected = (
+            each.beliefs(made.rows, ASKED[:1], which)
+            for each, which in zip((ours, plain), drawn, strict=True)
+        )
+        assert (found.probs == expected.probs).all()
+        assert members is None or (found.draws == expected.draws).all()
+
+
+@pytest.mark.parametrize("count", [0, 60])
+def test_hard_labels_without_features_are_agreement_too(pool, count):
+    made = without(hard(pool()), "features", "external")
+    training = replace(made.training(count), shares=np.array([0.5, 0.3, 0.2]))
+    ours, plain = (
+        each.expected(made.rows, ASKED[:1]) for each in (fit(training), agreement.fit(training))
+    )
+    assert (ours == plain).all()
+
+
+def test_it_is_no_surrogate_of_values(value_pool):
+    with pytest.raises(ChoiceError, match="'auto' asks whether a class is right"):
+        fit(value_pool().training(10))
+
+
+def test_without_evidence_it_loads_no_forest(pool, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    fit(without(pool(), "features").training(30))
+    with pytest.raises(ImportError):
+        fit(pool().training(30))
+
+
+# --- what it learns
+
+
+def test_another_model_that_knows_better_is_believed_soon(pool):
+    made = without(pool(1200), "features")
+    training, rest = made.training(40), slice(40, None)
+    ours, plain = fit(training), agreement.fit(training)
+    assert log_loss(ours, made, rest) < log_loss(plain, made, rest) - 0.02
+
+
+def test_features_help_and_training_rows_help_more(pool):
+    made = without(pool(300), "external")
+    rest = slice(60, None)
+    features, trained = (fit(made.training(60, train=each)) for each in (False, True))
+    plain = log_loss(agreement.fit(made.training(60)), made, rest)
+    assert log_loss(features, made, rest) < plain
+    assert log_loss(trained, made, rest) < plain - 0.02
+
+
+def test_nothing_is_certain(pool):
+    made = pool(300)
+    surrogate = fit(made.training(200))
+    wrong = surrogate.expected(made.rows, ASKED[:1])[0]
+    assert 1e-4 - 1e-9 <= wrong.min() < wrong.max() <= 1 - 1e-4
+
+
+# --- rounds
+
+
+CASES = [(0, False), (60, True)]
+
+
+@pytest.mark.parametrize(("count", "train"), CASES)
+def test_what_is_restored_believes_the_same_to_the_last_bit(pool, count, train):
+    made = pool(300)
+    surrogate = fit(made.training(count, train=train, statistics=NAMES))
+    plain, arrays = split_params(surrogate.params())
+    restored = auto.restore({**json.loads(json.dumps(plain)), **arrays})
+    members = [each.draw_members(6, np.random.default_rng(3)) for each in (surrogate, restored)]
+    for ask in (
+        lambda each, which: each.expected(made.rows, ASKED),
+        lambda each, which: each.beliefs(made.rows, ASKED, which).draws,
+        lambda each, which: np.concatenate(each.totals(made.rows, which, ASKED)),
+    ):
+        found, again = (ask(*pair) for pair in zip((surrogate, restored), members, strict=True))
+        assert (found == again).all()
+
+
+def test_beliefs_do_not_depend_on_chunks(pool):
+    made = pool(300)
+    surrogate = fit(made.training(60, train=True))
+    whole = surrogate.expected(made.rows, ASKED)
+    parts = [
+        surrogate.expected(made.rows[start : start + 37], ASKED) for start in range(0, 300, 37)
+    ]
+    assert np.hstack(parts) == approx(whole, rel=1e-5)
+
+
+def test_members_scatter_about_what_is_believed_and_sum_to_their_totals(pool):
+    made = pool(400)
+    surrogate = fit(made.training(60, train=True, statistics=NAMES))
+    assert surrogate.kernel is not None
+    surrogate = replace(surrogate, kernel=replace(surrogate.kernel, share=0.5))
+    members = surrogate.draw_members(400, np.random.default_rng(0))
+    assert len(members) == 400
+    assert len(members.columns) == 200
+    beliefs = surrogate.beliefs(made.rows, ASKED, members)
+    assert beliefs.draws.shape == (400, 400, 2)
+    assert np.abs(beliefs.draws.mean(axis=0) - beliefs.probs).mean() < 0.05
+    assert (beliefs.draws.std(axis=0) > 0.003).all()
+    for count in (3, 8):
+        few = surrogate.draw_members(count, np.random.default_rng(1))
+        draws = surrogate.beliefs(made.rows, ASKED, few).draws
+        each = [moments(replace(beliefs, probs=one)) for one in draws]
+        for found, expected in zip(
+            surrogate.totals(made.rows, few, ASKED), zip(*each, strict=True), strict=True
+        ):
+            assert found == approx(np.stack(expected).sum(axis=2), rel=1e-3, abs=1e-3)
+
+
+def test_evidence_is_kept_between_the_numbers_of_labels_at_which_it_is_learned(pool):
+    made = pool(300)
+    first = fit(made.training(21))
+    kept = fit(replace(made.training(39), earlier=first), seed=1)
+    learned = fit(replace(made.training(40), earlier=kept), seed=1)
+    assert kept.evidence.learned is first.evidence.learned
+    assert learned.evidence.learned is not first.evidence.learned
+
+
+def test_the_file_says_what_it_uses():
+    facts = ("USES_FEATURES", "USES_OTHER_MODELS", "CONTINUES")
+    assert all(catalog.fact("surrogates", "auto", fact) for fact in facts)
+
+
+def test_rows_must_have_what_the_kernel_goes_by(pool):
+    with pytest.raises(ValueError, match="neither features nor probabilities"):
+        auto._require_inputs(without(hard(pool(20)), "features").rows)
