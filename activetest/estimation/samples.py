@@ -252,7 +252,14 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         remaining=remaining,
         mass=None if evidence.drawn.weight is None else mass[steps],
         floor=_find_lowest_floor(log, steps),
+        learned=_count_learned(log, evidence.recorded, steps),
     )
+
+
+def _count_learned(log: Log, recorded: RecordedPredictions, steps: Array) -> Array:
+    """(M,) labels that the surrogate of each draw's round had learned from."""
+    learned = np.array([each.fit_labels for each in log.history], float)
+    return learned[recorded.round[steps]]
 
 
 def _find_lowest_floor(log: Log, steps: Array) -> float:

@@ -3,11 +3,13 @@
 Zrnic and Candes 2024, here without replacement. Each step is
 (1/N)[sum of what is known + sum of guesses over the rest + (h - guess) / q]. It is unbiased for any
 guess that was made before the draw, and has little variance for a good one. The guess is the
-surrogate's expectation, with level and slope estimated from earlier draws.
+surrogate's expectation, with level and slope estimated from earlier draws: cautiously for shares,
+freely for values without bounds, where those draws say so.
 """
 
 import numpy as np
 
+from activetest.estimators._scores import learn_scale
 from activetest.estimators._steps import weigh_labels, weighted_mean
 from activetest.nouns.estimate import Estimate, Sample
 from activetest.nouns.rows import Array
@@ -66,14 +68,32 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
 
     level is the surrogate's mean, moved by the weighted mean of the residuals so far; slope is the
     weighted regression of the statistic on the surrogate's expectation, clipped to [0, 1]: both
-    shrunk to what the surrogate says.
+    shrunk to what the surrogate says. Of values without bounds over the whole pool, both are as
+    free as the draws before it say.
     """
     weight, _, slope = _slope_parts(sample, center, sample.stats)
     stats, imputed = sample.per_unit(sample.stats), sample.per_unit(sample.imputed)
-    residual = weight * (stats - sample.inside[:, None] * imputed)
-    level = center + _sum_before(residual) / (_PSEUDO_DRAWS + _sum_before(weight))
+    residual = stats - sample.inside[:, None] * imputed
+    level = center + _sum_before(weight * residual) / (_PSEUDO_DRAWS + _sum_before(weight))
+    slope, free = np.clip(slope, 0.0, 1.0), _find_free(sample)
+    if free.any():
+        learned = np.zeros(len(weight)) if sample.learned is None else sample.learned
+        shift, freely = learn_scale(weight, residual, imputed - center, learned[:, None])
+        level, slope = np.where(free, center + shift, level), np.where(free, freely, slope)
     # Nothing left, or nothing recorded about the group: no guess, on either side of the term.
-    return np.where(sample.left[:, None] > 0, level, 0.0), np.clip(slope, 0.0, 1.0)
+    return np.where(sample.left[:, None] > 0, level, 0.0), slope
+
+
+def _find_free(sample: Sample) -> Array:
+    """(M, d) whether level and slope are free: of values without bounds, for draws all inside.
+
+    Of a group, hardly any draw may say something, and a mistake that is one of few is the rule for
+    shares: both are held to what the surrogate says.
+    """
+    unbounded = np.isinf(sample.limits).any(axis=0)
+    outside = 1.0 - sample.inside * (sample.left > 0)
+    free: Array = unbounded & (_sum_before(outside) + outside == 0)[:, None]
+    return free
 
 
 def _slope_parts(sample: Sample, center: Array, stats: Array) -> tuple[Array, Array, Array]:

@@ -61,6 +61,8 @@ class Sample:
                   None: as left
     mass          (M,) weight of the drawn item, zero outside the group; None where all count alike
     floor         lowest floor of the rounds of these draws; 1.0 for uniform draws
+    learned       (M,) labels that the surrogate of each draw's round had learned from; None where
+                  it was the same one throughout
     possible      range of the metric that what is known leaves possible; None for one of one mean,
                   and where that is the metric's own
     certain       (d,) part of total that stems from items without an answer, because every label
@@ -102,6 +104,7 @@ class Sample:
     relevant: int | None = None
     mass: Array | None = None
     floor: float = 1.0
+    learned: Array | None = None
 
     @property
     def drawn_mass(self) -> Array:

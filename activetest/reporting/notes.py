@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from activetest.errors import NotEstimable
 from activetest.estimation.planning import plan_half_width
 from activetest.estimation.view import (
@@ -59,6 +61,7 @@ def write_notes(
         _find_ratios(view, rows),
         _find_widened(view, rows),
         _find_tails(rows),
+        _find_values(view, rows),
         verdicts=view.cache.roles["kind"] == "pred",
     )
     notes += note_missing(view, rows, metric)
@@ -251,11 +254,23 @@ def _find_tails(rows: Sequence[EstimateRow]) -> list[str]:
     return list(dict.fromkeys(row.metric for row in rows if row.method in _OF_TAILS))
 
 
+def _find_values(view: View, rows: Sequence[EstimateRow]) -> list[str]:
+    """Metrics of these rows that are doubly robust means of values without bounds."""
+    found = {
+        each.name
+        for each in view.metrics.values()
+        if any(np.isinf([part.lower, part.upper]).any() for part in each.statistics)
+    }
+    metrics = (row.metric for row in rows if row.metric in found and row.estimator == HEADLINE)
+    return list(dict.fromkeys(metrics))
+
+
 def _describe_older_rounds(
     log: Log,
     ratios: Sequence[str],
     widened: Sequence[str],
     tails: Sequence[str],
+    values: Sequence[str],
     *,
     verdicts: bool,
 ) -> list[Note]:
@@ -263,7 +278,8 @@ def _describe_older_rounds(
 
     ratios are the estimators that make a metric of several means of labels alone, widened the
     metrics whose intervals hid that hardly a mistake was known, tails those whose intervals allowed
-    for no more than was seen; verdicts says whether outputs are classes without probabilities.
+    for no more than was seen, values the doubly robust means of values without bounds; verdicts
+    says whether outputs are classes without probabilities.
     """
     notes = []
     if older := [each.number for each in log.history if each.outdated]:
@@ -299,6 +315,15 @@ def _describe_older_rounds(
             f"{_describe_rounds(older)} drawn by an earlier version of activetest, whose intervals "
             "allowed less for large losses and errors that no draw had met yet. The intervals of "
             f"{' and '.join(tails)} may be wider, and lie higher, than those that the earlier "
+            "version reported."
+        )
+        notes.append(Note(text, Weight.LIMITED))
+    older = [each.number for each in log.history if each.trusting and not each.outdated]
+    if older and values:
+        text = (
+            f"{_describe_rounds(older)} drawn by an earlier version of activetest, which believed "
+            "the level and the slope of guesses of values more. Estimates of "
+            f"{' and '.join(values)} by doubly-robust may differ from those that the earlier "
             "version reported."
         )
         notes.append(Note(text, Weight.LIMITED))

@@ -14,6 +14,19 @@ lognormal       heavy tails: predictions and errors are lognormal, errors 45 %; 
 student         heavy tails: Student's t with 4 degrees of freedom; 2,000 items
 rare-huge       1 % of the errors are 25 times as large as the others, and nothing tells which;
                 2,000 items
+mixture         12 % of the errors are three times as large as the others; 1,500 items
+counts          labels are Poisson counts around the prediction; 1,500 items
+ratings         whole numbers from 1 to 5, predicted as fractions; 1,200 items
+exponential     labels are exponential, and predictions their means; 1,500 items
+bounded         labels are Beta distributed between 0 and 1, predictions their means; 1,500 items
+judge-lenient   a judge that is too kind by three standard deviations of what it does not know;
+                2,000 items
+judge-scale     a judge from 1 to 10 of people who give 0 to 4: its level and its slope are off, and
+                it gives 10 to a tenth of the items; 2,000 items
+judge-weak      a judge that knows little: it explains 15 % of the variance of skewed scores; 500
+                items
+wine            grades from 3 to 9 by twelve measurements; the model is a linear regression of 400
+                other wines, which wine.train.parquet holds with their grades; 4,500 items
 """
 
 import argparse
@@ -21,6 +34,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hard_pools import write_files
 
 Columns = dict[str, np.ndarray]
@@ -81,6 +96,90 @@ def rare_huge(rng: np.random.Generator) -> Columns:
     return {"pred": 10 + 2 * first, "label": 10.1 + 2 * first + error, "first": first}
 
 
+def mixture(rng: np.random.Generator) -> Columns:
+    """Errors of two sizes, and nothing tells which is which."""
+    first, error = rng.standard_normal((2, 1_500))
+    error[rng.random(1_500) < 0.12] *= 3
+    return {"pred": 5 + first, "label": 5 + first + 0.8 * error, "first": first}
+
+
+def counts(rng: np.random.Generator) -> Columns:
+    """Counts, whose variance is their mean."""
+    first, noise = rng.standard_normal((2, 1_500))
+    mean = np.exp(1 + 0.6 * first)
+    return {
+        "pred": mean * np.exp(0.15 * noise),
+        "label": rng.poisson(mean).astype(float),
+        "first": first,
+    }
+
+
+def ratings(rng: np.random.Generator) -> Columns:
+    """Few values: most errors are nothing or one."""
+    quality, length = rng.beta(4, 2, 1_200), rng.gamma(2, 300, 1_200)
+    label = np.clip(np.round(1 + 4 * quality + 0.7 * rng.standard_normal(1_200)), 1, 5)
+    return {"pred": 1 + 4 * quality, "label": label, "length": length}
+
+
+def exponential(rng: np.random.Generator) -> Columns:
+    """Waiting times: errors are as large as predictions, and skewed."""
+    first, second = rng.standard_normal((2, 1_500))
+    mean = np.exp(0.5 * first)
+    return {"pred": mean, "label": rng.exponential(mean), "first": first, "second": second}
+
+
+def bounded(rng: np.random.Generator) -> Columns:
+    """Shares: errors are largest in the middle."""
+    first, second = rng.standard_normal((2, 1_500))
+    mean = 1 / (1 + np.exp(-0.5 - first))
+    label = rng.beta(5 * mean, 5 * (1 - mean))
+    return {"pred": mean, "label": label, "first": first, "second": second}
+
+
+def judge_lenient(rng: np.random.Generator) -> Columns:
+    """A judge whose level is off."""
+    quality, length = rng.beta(3, 2, 2_000), rng.gamma(2, 300, 2_000)
+    label = np.clip(0.1 + 0.8 * quality + 0.045 * rng.standard_normal(2_000), 0, 1)
+    score = np.clip(0.32 + 0.75 * quality + 0.05 * rng.standard_normal(2_000), 0, 1)
+    return {"pred": np.round(20 * score) / 20, "label": label, "length": length}
+
+
+def judge_scale(rng: np.random.Generator) -> Columns:
+    """A judge on another scale than people."""
+    quality, length = rng.beta(3, 2, 2_000), rng.gamma(2, 300, 2_000)
+    label = np.clip(quality + 0.08 * rng.standard_normal(2_000), 0, 1)
+    score = np.clip(np.round(3.5 + 6 * quality + 0.5 * rng.standard_normal(2_000)), 1, 10)
+    return {"pred": score, "label": np.round(4 * label, 2), "length": length}
+
+
+def judge_weak(rng: np.random.Generator) -> Columns:
+    """Most scores are .85, and people's have a long tail downwards."""
+    quality, length = rng.beta(5, 1.5, 500), rng.gamma(2, 300, 500)
+    label = np.clip(quality - 0.12 * rng.exponential(1, 500), 0, 1)
+    score = np.clip(0.52 + 0.45 * quality + 0.1 * rng.standard_normal(500), 0, 1)
+    score = np.where(rng.random(500) < 0.5, 0.85, np.round(20 * score) / 20)
+    return {"pred": score, "label": np.round(50 * label) / 50, "length": length}
+
+
+def wine(rng: np.random.Generator, size: int = 4_900) -> Columns:
+    """Measurements from four hidden causes; grades bend where a line does not.
+
+    The last 400 are the training rows of the model.
+    """
+    causes = rng.standard_normal((size, 4))
+    mixed = causes @ rng.normal(0, 0.7, (4, 12)) + 0.6 * rng.standard_normal((size, 12))
+    mixed[:, :4] = np.exp(0.5 * mixed[:, :4])
+    good = 0.35 * causes[:, 0] + 0.35 * np.maximum(causes[:, 1], 0) - 0.3 * causes[:, 2] ** 2
+    good += 0.3 * causes[:, 0] * causes[:, 1]
+    spread = 0.55 * np.exp(0.25 * causes[:, 3])
+    grade = np.clip(np.round(6.2 + good + spread * rng.standard_normal(size)), 3, 9)
+    design = np.column_stack([np.ones(size), mixed])
+    known = slice(size - 400, size)
+    fitted = np.linalg.lstsq(design[known], grade[known], rcond=None)[0]
+    measurements = {f"f{place}": column for place, column in enumerate(mixed.T)}
+    return {"pred": design @ fitted, "label": grade, **measurements}
+
+
 POOLS: dict[str, Callable[[np.random.Generator], Columns]] = {
     "judge-ten": judge_ten,
     "judge-hundred": judge_hundred,
@@ -89,12 +188,27 @@ POOLS: dict[str, Callable[[np.random.Generator], Columns]] = {
     "lognormal": lambda rng: multiply_errors(rng, 0.5, 0.45),
     "student": student,
     "rare-huge": rare_huge,
+    "mixture": mixture,
+    "counts": counts,
+    "ratings": ratings,
+    "exponential": exponential,
+    "bounded": bounded,
+    "judge-lenient": judge_lenient,
+    "judge-scale": judge_scale,
+    "judge-weak": judge_weak,
+    "wine": wine,
 }
+# Rows at the end of a pool that its model was trained on.
+_TRAINING_ROWS = {"wine": 400}
 
 
 def write_pool(folder: Path, name: str, seed: int) -> Path:
-    """Write one pool and its answer key; the path of the pool."""
+    """Write one pool, its answer key and its training rows, if any; the path of the pool."""
     columns = POOLS[name](np.random.default_rng([seed, list(POOLS).index(name)]))
+    if rows := _TRAINING_ROWS.get(name):
+        train = {column: values[-rows:] for column, values in columns.items() if column != "pred"}
+        pq.write_table(pa.table(train), folder / f"{name}.train.parquet")
+        columns = {column: values[:-rows] for column, values in columns.items()}
     labels = columns.pop("label")
     return write_files(folder, name, {"id": np.arange(len(labels)), **columns}, labels)
 

@@ -117,13 +117,104 @@ def test_a_surrogate_that_is_wrong_everywhere_is_scaled_down():
 def test_the_level_moves_towards_the_residuals_that_were_seen():
     """Every label is 1 above its guess, which leaves the slope alone and raises the level."""
     guess = np.random.default_rng(5).normal(size=SIZE)
-    one = sample(guess + 1, guess)
+    one = replace(sample(guess + 1, guess), limits=np.array([[-9.0], [9.0]]))
     center = one.imputed_sum / one.left[:, None]
     level, _ = doubly_robust._calibration(one, center)
     shift = (level - center)[:, 0]
     assert shift[0] == 0
     assert (np.diff(shift) > 0).all()
     assert shift[-1] < 1
+
+
+def calibrate(one: Sample):
+    """(M,) level less the surrogate's, and slope."""
+    center = one.imputed_sum / one.left[:, None]
+    level, slope = doubly_robust._calibration(one, center)
+    return (level - center)[:, 0], slope[:, 0]
+
+
+def test_a_judge_on_another_scale_is_followed_within_a_few_draws():
+    """Values without bounds; of shares, the same draws are believed to be chance."""
+    rng = np.random.default_rng(6)
+    guess = rng.normal(size=SIZE)
+    one = sample(4 + 0.3 * guess + 0.05 * rng.normal(size=SIZE), guess)
+    share = replace(one, limits=np.array([[-99.0], [99.0]]))
+    (shift, slope), (_, cautious) = calibrate(one), calibrate(share)
+    assert shift[0] == 0 and slope[0] == 1
+    assert slope[-1] == approx(0.3, abs=0.1)
+    assert 2 < shift[-1] < 4
+    assert cautious[-1] > 0.7
+
+
+def test_a_guess_that_is_right_is_left_alone():
+    """Chance makes the slope wander by a few percent in 60 pools, and never above 1 for long."""
+    slopes = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        guess = rng.normal(size=SIZE)
+        slopes.append(calibrate(sample(guess + rng.normal(size=SIZE), guess, seed=seed))[1])
+    assert np.mean(slopes) == approx(0.97, abs=0.03)
+    assert np.mean(np.array(slopes) > 1) < 0.05
+
+
+def test_a_slope_above_one_has_to_be_likely_and_ends_at_two():
+    guess = np.random.default_rng(7).normal(size=SIZE)
+    _, slope = calibrate(sample(5 * guess, guess))
+    assert (slope[:3] == 1).all()
+    assert slope[-1] == 2
+
+
+def test_what_a_surrogate_has_learned_since_counts_for_more_than_what_it_missed():
+    """The same draws, but the surrogate of the last five had learned from those before them."""
+    guess = np.random.default_rng(8).normal(size=SIZE)
+    one = sample(0.3 * guess + np.random.default_rng(9).normal(0, 0.1, SIZE), guess)
+    learned = np.where(np.arange(DRAWS) < 10, 0.0, 200.0)
+    (_, before), (_, after) = calibrate(one), calibrate(replace(one, learned=learned))
+    assert before[9] == after[9] < 0.5
+    assert before[10] < 0.5
+    assert after[10] > 0.9
+
+
+def test_a_group_is_calibrated_cautiously_once_a_draw_fell_outside():
+    truth, guess = pool()
+    one = sample(5 + 0.2 * truth, guess)
+    inside = np.where(np.arange(DRAWS) == 4, 0.0, 1.0)
+    group = replace(one, inside=inside, stats=one.stats * inside[:, None])
+    share = replace(group, limits=np.array([[-99.0], [99.0]]))
+    (free, _), (cautious, _) = calibrate(group), calibrate(share)
+    assert free[3] != cautious[3]
+    assert (free[4:] == cautious[4:]).all()
+
+
+def test_level_and_slope_are_the_mixture_of_three_regressions():
+    """Against the textbook's: least squares with pseudo-observations, and Student's likelihood."""
+    rng = np.random.default_rng(10)
+    guess = rng.normal(size=SIZE)
+    one = sample(1 + 0.6 * guess + 0.5 * rng.normal(size=SIZE), guess)
+    shift, slope = calibrate(one)
+    draws = 12
+    inverse = 1 / (one.left * one.prob)[:draws]
+    across = inverse * (one.imputed[:draws, 0] - (one.imputed_sum[:draws, 0] / one.left[:draws]))
+    y = inverse * (one.stats - one.imputed)[:draws, 0]
+    scale = (across**2).mean()
+    logs, found = [], []
+    for pseudo, prior in ((100, 0.8), (3, 0.1), (0.5, 0.1)):
+        rows = np.vstack(
+            [
+                np.column_stack([np.ones(draws), inverse - 1, across]),
+                [0, pseudo**0.5, 0],
+                [0, 0, (pseudo * scale) ** 0.5],
+            ]
+        )
+        fitted, rest, *_ = np.linalg.lstsq(rows, np.append(y, [0, 0]), rcond=None)
+        spread = rest[0] + 2 * ((y - y.mean()) ** 2).mean()
+        determinant = np.linalg.det(rows.T @ rows) / draws / (pseudo**2 * scale)
+        logs.append(np.log(prior / determinant**0.5 / spread ** ((draws + 1) / 2)))
+        found.append(fitted[1:])
+    shares = np.exp(logs - np.logaddexp.reduce(logs))
+    expected = shares @ np.array(found)
+    assert shift[draws] == approx(expected[0])
+    assert slope[draws] == approx(1 + expected[1])
 
 
 def test_a_group_that_was_asked_for_later_is_calibrated_by_the_rounds_that_recorded_it():

@@ -449,6 +449,7 @@ def test_rounds_of_earlier_versions_are_named():
         ratios: tuple[str, ...] = (),
         averages=(),
         tails=(),
+        values=(),
         verdicts: bool = False,
     ) -> str:
         empty = np.empty(0)
@@ -458,7 +459,9 @@ def test_rounds_of_earlier_versions_are_named():
             for k, each in enumerate(methods, 1)
         ]  # fmt: skip
         log = SimpleNamespace(history=history)
-        found = notes._describe_older_rounds(log, ratios, averages, tails, verdicts=verdicts)
+        found = notes._describe_older_rounds(
+            log, ratios, averages, tails, values, verdicts=verdicts
+        )
         return texts_of(found)
 
     now = METHODS
@@ -485,7 +488,12 @@ def test_rounds_of_earlier_versions_are_named():
     assert short.startswith("Rounds 1 to 2 were drawn by an earlier version")
     assert "intervals of rmse and mae may be wider" in short
     assert older(6, now) == older(now, tails=("rmse",)) == ""
+    trusting = older(7, now, values=("mean",))
+    assert trusting.startswith("Round 1 was drawn by an earlier version")
+    assert "Estimates of mean by doubly-robust may differ" in trusting
+    assert older(7, now) == older(now, values=("mean",)) == ""
     # What is said of all studies includes it.
+    assert older(2, now, values=("mean",)) == older(2, now)
     assert older(2, now, tails=("rmse",)) == older(2, now)
     changed = older(3, now, surrogate="mc-dropout")
     assert changed.startswith("Round 1 was drawn with mc-dropout of an earlier version")
@@ -507,6 +515,23 @@ def test_metrics_whose_intervals_allow_for_more_than_was_seen_are_found():
     by = {"rmse": "gamma", "f1": "delta-beta", "error": "korn-graubard", "accuracy": "betting"}
     rows = [SimpleNamespace(metric=name, method=method) for name, method in by.items()]
     assert notes._find_tails([*rows, *rows]) == ["rmse", "error"]
+
+
+def test_metrics_whose_guesses_are_freer_than_before_are_found():
+    def metric(name: str, *bounds: tuple[float, float]):
+        parts = [SimpleNamespace(lower=lower, upper=upper) for lower, upper in bounds]
+        return SimpleNamespace(name=name, statistics=parts)
+
+    inf = float("inf")
+    made = [metric("error", (0, 1)), metric("rmse", (0, inf)), metric("r2", (0, 1), (-inf, inf))]
+    view = SimpleNamespace(metrics={each.name: each for each in made})
+    rows = [
+        SimpleNamespace(metric=each.name, estimator=estimator)
+        for each in made
+        for estimator in ("doubly-robust", "lure")
+    ]
+    assert notes._find_values(view, rows) == ["rmse", "r2"]
+    assert notes._find_values(view, [row for row in rows if row.estimator == "lure"]) == []
 
 
 def test_without_an_estimate_there_is_no_rarer_side():
