@@ -1,0 +1,46 @@
+"""The numbers of a study stay as they are from version to version."""
+
+import json
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from tests.guarantees.numbers import RECORDED, SCENARIOS, TOLERANCE, play
+
+
+def find_differences(recorded: object, found: object, path: str = "") -> Iterator[str]:
+    """Where what is found is not what was recorded; it may have more keys than that."""
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        for key, value in recorded.items():
+            yield from find_differences(value, found.get(key), f"{path}/{key}")
+    elif isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
+        for place, pair in enumerate(zip(recorded, found, strict=True)):
+            yield from find_differences(*pair, f"{path}/{place}")
+    elif isinstance(recorded, float) and isinstance(found, int | float):
+        if not math.isclose(recorded, found, rel_tol=TOLERANCE, abs_tol=1e-9):
+            yield f"{path}: {recorded} was recorded, now it is {found}"
+    elif recorded != found:
+        yield f"{path}: {recorded!r} was recorded, now it is {found!r}"
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_study_has_the_numbers_that_were_recorded(name):
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    differences = list(find_differences(recorded[name], play(name)))
+    assert not differences, "\n".join(
+        [*differences[:20], f"{len(differences)} differences; see tests/guarantees/numbers.py"]
+    )
+
+
+def test_a_difference_is_found_in_any_place():
+    recorded = {"a": [1.0, {"b": None, "c": True}], "d": 2}
+    assert not list(find_differences(recorded, recorded | {"more": 3}))
+    for other in (
+        {"a": [1.00001, {"b": None, "c": True}], "d": 2},
+        {"a": [1.0, {"b": 0, "c": True}], "d": 2},
+        {"a": [1.0, {"b": None, "c": False}], "d": 2},
+        {"a": [1.0], "d": 2},
+        {"a": [1.0, {"b": None, "c": True}]},
+    ):
+        assert len(list(find_differences(recorded, other))) == 1
