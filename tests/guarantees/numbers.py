@@ -156,6 +156,35 @@ def populations() -> object:
 
 
 @scenario
+def finished() -> object:
+    """One label, two, three, and every label of a small pool but one, and that one as well."""
+    key = write_classes(26, 59)
+    study = at.Study.create(
+        "pool.parquet", groups=["size"], metric=["error", "recall[owl]"], seed=1
+    )
+    names = ["error", "recall[owl]", "ece[2]", "calibration-error-squared[2]", "log-loss"]
+    found = []
+    for count in (1, 1, 1, 22, 1):
+        label_rounds(study, key, count)
+        found.append(read_report(study, metrics=names, differences=["size"]))
+    found.append(read_report(study, interval="anytime", require=["error<=0.5", "rate[cat]<=0.1"]))
+    found.append(read_report(study, population=True, cluster="user", differences=["size"]))
+    return found
+
+
+@scenario
+def finished_values() -> object:
+    """Predicted numbers, from two labels to all of them."""
+    key = write_values(22, 61)
+    study = at.Study.create("pool.parquet", groups=["place"], metric="mae", seed=1)
+    found = []
+    for count in (2, 19, 1):
+        label_rounds(study, key, count)
+        found.append(read_report(study, metrics=["mae", "r2", "interval-coverage"]))
+    return [*found, read_report(study, population=True, differences=["place"])]
+
+
+@scenario
 def weights_and_prices() -> object:
     """Weights of items, some of them zero, and prices of labels."""
     key = write_classes(120, 11)
