@@ -223,9 +223,7 @@ def missing_answers() -> object:
 def few_errors() -> object:
     """Two classes, a rare one, a random sample first and then draws at a low floor."""
     key = write_scores(160, 17)
-    study = at.Study.create(
-        "pool.parquet", classes=["no", "yes"], threshold=0.6, groups=["place"], seed=8, floor=1.0
-    )
+    study = at.Study.create("pool.parquet", classes=["no", "yes"], threshold=0.6, seed=8, floor=1.0)
     label_rounds(study, key, 10)
     study.change(floor=0.1, metric=["precision", "recall"], power=1.5)
     label_rounds(study, key, 16, 14)
@@ -299,7 +297,6 @@ def compared_groups() -> object:
     return [
         ask(34, question="compare", compare=["barn", "sea"], rope=0.05),
         ask(35, question="estimate", metric="error"),
-        ask(36, question="identify", acquisition="bayes-ucb"),
         ask(37, question="estimate", metric="confusion", groups=["predicted"]),
     ]
 
