@@ -200,7 +200,9 @@ def weights_and_prices() -> object:
     return [
         read_report(study, metrics=metrics, details=True, differences=["place"]),
         read_report(study, population=True, cluster="user"),
-        read_report(study, interval="anytime", half_width=0.04, require=["accuracy>=0.4"]),
+        read_report(
+            study, interval="anytime", half_width=0.04, require=["accuracy>=0.4"], details=True
+        ),
     ]
 
 
@@ -381,7 +383,11 @@ def surfaces() -> object:
     label_rounds(study, key, 16, 14)
     return [
         read_report(
-            study, surface=True, at=["place=sea,size=big", "size=small"], maps=["place*size"]
+            study,
+            surface=True,
+            at=["place=sea,size=big", "size=small"],
+            maps=["place*size"],
+            require=["error@place*size=barn*big<=0.9", "accuracy@size*place=small*sea>=0.2"],
         ),
         study.surface().to_frame().to_dict("list"),
     ]
