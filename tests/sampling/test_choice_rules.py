@@ -1,0 +1,167 @@
+"""Which values choices take, and which combinations are refused: by tables of both."""
+
+import math
+from dataclasses import fields
+
+import pytest
+
+from activetest.errors import ActivetestError, ChoiceError
+from activetest.nouns.arguments import LARGEST
+from activetest.nouns.choices import Choices
+from activetest.sampling.choices import RULES, check_choices, check_inputs
+
+NUMBERS = (True, "1", None, [1], math.nan, math.inf, -math.inf, LARGEST, -LARGEST)
+# {rule: (values that it takes, values that it refuses)}
+VALUES = {
+    "name": (("", "error"), (1, None, ["error"], b"error")),
+    "names": (([], ("a",), ["a", "b"]), ("a", None, ["a", 1], [None], {"a": 1})),
+    "names of metrics": ((["a"], ("a", "b")), ([], (), "a", ["a", 1], None)),
+    "column names": (([], ["a"]), ("a", [1], None)),
+    "share": ((0, 1, 0.35, 1e-300), (-1e-300, 1.0000001, *NUMBERS)),
+    "level": ((1e-300, 0.95), (0, 1, 0.0, 1.0, -0.5, *NUMBERS)),
+    "count": ((1, 12), (0, -1, 1.0, True, "1", None, LARGEST)),
+    "amount or none": ((None, 1, 0.5, 1e-300), (0, -1, *(each for each in NUMBERS if each))),
+    "size": ((0, 0.0, 2.5), (-1e-300, *NUMBERS)),
+    "schedule": (
+        ("every", "doubling", "1", "50", "9" * 18),
+        ("0", "-1", "1.5", "", "weekly", "9" * 19, "\u0665", 5, None),
+    ),
+    "power": ((1e-300, 1, 16, 16.0), (0, -1, 16.000001, 17, *NUMBERS)),
+    "strength": (
+        (None, 1e-300, 1_000_000),
+        (0, -1, 1_000_000.1, *(each for each in NUMBERS if each is not None)),
+    ),
+    "square or none": (
+        (None, [], [[1]], ([0, 2.5], (-1, 0))),
+        ([1], [[1, 2]], [[1, 2], [3]], [[1, 2], "ab"], [[1, 2], [3, "4"]], [[1, "2"]] * 2, "a"),
+    ),
+    "question": ((None, "estimate", "identify", "compare", "surface"), ("", "none", "Identify")),
+    "target": (("", "confusion"), (None, "error")),
+    "pair": (([], (), ["a", "b"]), (["a"], ["a", "b", "c"], "ab", [1, 2], None)),
+}
+
+
+def test_every_rule_has_values_here():
+    assert VALUES.keys() == RULES.keys()
+
+
+@pytest.mark.parametrize("rule", VALUES)
+def test_a_rule_takes_these_values_and_no_others(rule):
+    taken, refused = VALUES[rule]
+    holds = RULES[rule][1]
+    assert [value for value in taken if not holds(value)] == []
+    assert [value for value in refused if holds(value)] == []
+
+
+# What every study says, and a pool of three classes.
+ENTRIES = {"metric": "error", "metrics": ["error"], "surrogate": "agreement"}
+CLASSES = {
+    "task": "classification",
+    "kind": "prob-columns",
+    "classes": ["cat", "dog", "owl"],
+    "outputs": ["prob_cat", "prob_dog", "prob_owl"],
+    "groups": ["place"],
+}
+SILENT = CLASSES | {"kind": "pred", "open_classes": True}
+VALUED = {"task": "regression", "kind": "pred", "outputs": ["pred"], "classes": []}
+VALUED_ENTRIES = {"metric": "mae", "metrics": ["mae"], "surrogate": "residual"}
+SCALED = VALUED | {"std": "pred_std"}
+FEATURES = {"features": ["x1"]}
+
+
+def check(entries=(), pool=CLASSES, **options) -> Choices:
+    usual = ENTRIES if pool["task"] == "classification" else VALUED_ENTRIES
+    return check_choices(usual | dict(entries), pool, **options)
+
+
+@pytest.mark.parametrize(
+    ("entries", "pool", "problem"),
+    [
+        ({"budget": 1.5}, CLASSES, "budget is 1.5"),
+        ({"interval": "anytime", "metric": "f1[macro]"}, CLASSES, "cannot serve anytime"),
+        ({"annotators": "dawid-skene"}, VALUED, "dawid-skene is for classes"),
+        ({"surrogate": "agree"}, CLASSES, "no surrogate is called 'agree'"),
+        ({"acquisition": "optimum"}, CLASSES, "no acquisition is called 'optimum'"),
+        ({"surrogate": "residual"}, CLASSES, "surrogate 'residual' is for regression"),
+        ({"surrogate": "agreement"}, VALUED, "surrogate 'agreement' is for classification"),
+        (
+            {"surrogate": "linear"},
+            SILENT | FEATURES,
+            "'linear' cannot believe in a class",
+        ),
+        ({"surrogate": "model"}, SILENT, "the surrogate 'model' needs probabilities"),
+        ({"surrogate": "model"}, VALUED, "the surrogate 'model' needs probabilities"),
+        ({"groups": ["size"]}, CLASSES, "'size' is not a group of this study"),
+        ({"augment": "agreement"}, CLASSES | FEATURES, "changes nothing for surrogate 'agreement'"),
+        ({"augment": "agreement", "surrogate": "gp"}, VALUED | FEATURES, "is never just right"),
+        ({"acquisition": "entropy"}, VALUED, "acquisition 'entropy' is for classification"),
+        ({"selection": "top", "interval": "anytime"}, CLASSES, "nobody can bet on items"),
+        ({"acquisition": "uniform", "selection": "top"}, CLASSES, "neither a top nor a power"),
+        ({"acquisition": "uniform", "power": 2}, CLASSES, "neither a top nor a power"),
+        ({"selection": "top", "power": 2}, CLASSES, "the same to any power"),
+        ({"surrogate": "model", "acquisition": "bald"}, CLASSES, "the surrogate 'model' has one"),
+        ({"metrics": ["error", "rmse"]}, CLASSES, "rmse"),
+        ({"also": ["rmse"]}, CLASSES, "rmse"),
+        ({"flor": 0.5}, CLASSES, "there is no choice 'flor'"),
+        ({"floor": 2}, CLASSES, "floor is 2"),
+    ],
+)
+def test_choices_that_make_no_sense_together_are_refused(entries, pool, problem):
+    with pytest.raises(ActivetestError) as error:
+        check(entries, pool)
+    assert problem in error.value.problem
+    with pytest.raises(type(error.value)) as located:
+        check(entries, pool, where="study.toml")
+    assert located.value.problem == f"study.toml: {error.value.problem}"
+    assert located.value.hint == error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("entries", "pool"),
+    [
+        ({"budget": 1.5}, CLASSES | {"price": "cents"}),
+        ({"interval": "anytime"}, CLASSES),
+        ({"annotators": "dawid-skene"}, CLASSES),
+        ({"surrogate": "linear"}, CLASSES | FEATURES),
+        ({"surrogate": "model"}, CLASSES),
+        ({"surrogate": "model"}, SCALED),
+        ({"groups": ["place"]}, CLASSES),
+        ({"augment": "agreement", "surrogate": "linear"}, CLASSES | FEATURES),
+        ({"augment": "none", "surrogate": "gp"}, VALUED | FEATURES),
+        ({"acquisition": "entropy"}, CLASSES),
+        ({"selection": "top", "acquisition": "entropy"}, CLASSES),
+        ({"acquisition": "uniform", "power": 1}, CLASSES),
+        ({"metrics": ["error", "f1[*]"], "also": ["brier"]}, CLASSES),
+    ],
+)
+def test_choices_that_make_sense_are_kept(entries, pool):
+    found = check(entries, pool)
+    for name, value in entries.items():
+        assert getattr(found, name) == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_a_budget_of_a_whole_number_is_one_and_a_missing_choice_is_named():
+    assert type(check({"budget": 30.0}).budget) is int and check({"budget": 30.0}).budget == 30
+    assert check().budget is None
+    required = [each.name for each in fields(Choices) if each.name in ENTRIES]
+    assert len(required) == len(ENTRIES)
+    for name in ENTRIES:
+        rest = {key: value for key, value in ENTRIES.items() if key != name}
+        with pytest.raises(ChoiceError, match=f"{name} is missing"):
+            check_choices(rest, CLASSES)
+
+
+def test_only_learning_from_features_needs_features():
+    for augment in ("agreement", "none"):
+        choices = check({"augment": augment, "surrogate": "linear"}, CLASSES | FEATURES)
+        check_inputs(choices, CLASSES | FEATURES)
+        with pytest.raises(ChoiceError, match="only where the pool has features"):
+            check_inputs(choices, CLASSES)
+    check_inputs(check(), CLASSES)
+
+
+def test_draws_with_replacement_are_for_simulations(monkeypatch):
+    usual = {"acquisition": "active-risk"}
+    with pytest.raises(ChoiceError, match="draws with replacement"):
+        check(usual)
+    assert check(usual, simulated=True).acquisition == "active-risk"
