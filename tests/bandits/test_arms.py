@@ -328,3 +328,28 @@ def test_nothing_is_believed_that_labels_rule_out():
     cell = replace(arms, observed_counts=np.array([[1, 2, 4]]))
     moved = limit_to_possible(cell, three)[0, 0]
     assert moved == pytest.approx([0.1 + 0.3 * 0.1 / 0.4, 0.2 + 0.3 * 0.3 / 0.4, 0.4])
+
+
+def test_part_of_an_item_has_one_outcome_and_weighs_as_much_as_it_is():
+    """Size 4, one label of each outcome known: 2 items left, or 2.5 where weights say so."""
+    even = make_arms("accuracy", [4.0, 4.0], [[1.0, 0.5], [1.0, 1.0]], np.ones((2, 2)))
+    assert even.unlabelled.tolist() == [2.5, 2.0]
+    sure = np.array([[[0.0, 1.0], [1.0, 0.0]]] * 3)
+    shares = sample_outcome_shares(even, sure, rng())
+    assert shares == pytest.approx(np.array([[[0.25, 0.75], [0.75, 0.25]]] * 3))
+    half = make_arms("accuracy", [1.0], [[0.3, 0.2]], np.ones((1, 2)))
+    shares = sample_outcome_shares(half, np.full((400, 1, 2), 0.5), rng())
+    first = np.round(shares[:, 0, 0], 9)
+    assert set(first.tolist()) == {0.3, 0.8} and abs((first == 0.3).mean() - 0.5) < 0.1
+    # Less than a rounding error is no item.
+    whole = make_arms("accuracy", [3.0 + 1e-13], [[1.0, 1.0]], np.ones((1, 2)))
+    assert sample_outcome_shares(whole, sure[:, :1], rng())[:, 0, 0] == pytest.approx(1 / 3)
+
+
+def test_where_labels_fill_a_cell_nothing_is_left_to_divide():
+    full = replace(
+        make_arms("accuracy", [2.0, 4.0], [[1.0, 1.0], [1.0, 0.0]], np.ones((2, 2))),
+        observed_counts=np.array([[1.0, 1.0], [1.0, 0.0]]),
+    )
+    shares = limit_to_possible(full, np.array([[0.5, 0.5], [0.0, 1.0]]))
+    assert shares.tolist() == [[0.5, 0.5], [0.25, 0.75]]

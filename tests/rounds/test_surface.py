@@ -9,6 +9,7 @@ from pytest import approx
 from activetest import catalog
 from activetest.cache.cache import Cache, open_cache
 from activetest.errors import ChoiceError, NotEstimable, PoolError, UnknownMethod
+from activetest.item_statistics.metric import Facts
 from activetest.nouns.choices import Choices
 from activetest.nouns.log import DECLINED, PENDING, ArmAllocation, Log, truncate_log
 from activetest.rounds import surface as surfaces
@@ -323,3 +324,31 @@ def test_a_method_that_cannot_continue_is_always_fitted_anew(pool, truth, monkey
     found = fit_surface(log, pool, rare, seed=3)[0]
     every = fit_surface(log, pool, replace(rare, refit="every"), seed=3)[0]
     np.testing.assert_array_equal(found.mean, every.mean)
+
+
+def test_labels_of_several_annotators_are_wrong_as_often_as_their_classes_say(pool, truth):
+    """By hand: classes 0 and 2 of three, and a label of no class, which gets what is missing."""
+    log = play_rounds(pool, truth, (UNIFORM, 3))
+    soft = np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6], [0.1, 0.1, 0.1]])
+    log = replace(log, soft=soft, supplied_soft=np.zeros((0, 3)))
+    known, labels = np.array([True, True, True]), np.array([0.0, 2.0, -1.0])
+    assert surfaces._count_doubtful(log, labels, known) == approx(0.1 + 0.4 + 0.3)
+    assert surfaces._count_doubtful(log, labels[1:], known & [False, True, True]) == approx(0.7)
+    certain = replace(log, soft=np.array([[1.0 + 1e-9, 0, 0]] * 3))
+    assert surfaces._count_doubtful(certain, np.zeros(3), known) == 0.0
+    assert surfaces._count_doubtful(replace(log, soft=None), labels, known) == 0.0
+
+
+def test_shares_of_values_have_no_surface():
+    facts = Facts("regression", deviation=True)
+    with pytest.raises(ChoiceError, match="surfaces are about classifiers"):
+        surfaces.find_surface_metric("interval-coverage", facts)
+
+
+def test_the_true_values_of_arms_are_means_over_all_pieces_of_the_pool(pool, truth, monkeypatch):
+    monkeypatch.setattr(type(pool), "chunks", lambda _: [(0, 30), (30, 50), (50, ROWS)])
+    arms, values = surfaces.find_true_values(pool, SURFACE, truth)
+    right = pool.rows(0, ROWS).outputs.pred == truth
+    inside = np.asarray(arms.membership.todense())
+    expected = [right[arm > 0].mean() for arm in inside.T]
+    assert values == approx(expected) and len(set(values.round(6))) > 2
