@@ -54,6 +54,7 @@ ABOUT = {
     "render/test_formats": "every format",
     "render/test_schema": "the schema of every JSON document",
     "render/test_simulation": "simulations in every format",
+    "reporting/test_limits": "the limits at which reports say something else",
     "study/test_leftovers": "files that a killed command left",
     "study/test_top_scores": "studies of the top scores",
     "surfaces/test_methods": "every surface",
