@@ -253,6 +253,10 @@ def build_sample(evidence: Evidence, metric: Metric, group: Group | None = None)
         mass=None if evidence.drawn.weight is None else mass[steps],
         floor=_find_lowest_floor(log, steps),
         learned=_count_learned(log, evidence.recorded, steps),
+        unbounded=np.array(
+            [bool(np.isinf([each.lower, each.upper]).any()) for each in metric.statistics]
+            + [False] * log.declined
+        ),
     )
 
 

@@ -85,14 +85,15 @@ def _calibration(sample: Sample, center: Array) -> tuple[Array, Array]:
 
 
 def _find_free(sample: Sample) -> Array:
-    """(M, d) whether level and slope are free: of values without bounds, for draws all inside.
+    """(M, d) whether level and slope are free: of values without bounds, if all draws were inside.
 
     Of a group, hardly any draw may say something, and a mistake that is one of few is the rule for
     shares: both are held to what the surrogate says.
     """
-    unbounded = np.isinf(sample.limits).any(axis=0)
+    if sample.unbounded is None:
+        return np.zeros(sample.stats.shape, bool)
     outside = 1.0 - sample.inside * (sample.left > 0)
-    free: Array = unbounded & (_sum_before(outside) + outside == 0)[:, None]
+    free: Array = sample.unbounded & (_sum_before(outside) == 0)[:, None]
     return free
 
 
