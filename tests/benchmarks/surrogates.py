@@ -11,7 +11,9 @@ Saved needs few runs: since the key is known, so is the conditional variance of 
 step a_m, (1/N^2) [sum over R_m of (h - g)^2 / q - (sum over R_m of h - g)^2], R_m what could be
 drawn. The steps are martingale differences, so the mean squared error of the estimate is the mean
 over runs of sum_m w_m^2 Var_m. Uniform draws have theirs in closed form, and saved is the ratio.
-Coverage and the mean squared error itself come from the runs' estimates.
+Coverage and the mean squared error itself come from the runs' estimates. Runs of all surrogates
+have the same seeds: the last number of a cell is how many times less variance than the first
+surrogate's it is, over the same runs.
 """
 
 import argparse
@@ -29,23 +31,28 @@ import numpy as np
 from saved import pools
 from staging import Stage, played, staged
 
-# Runs by cost. What is named here is refitted when labels doubled, unless --refit says otherwise.
-RUNS = {"forest": 100, "linear": 100, "gp": 20, "external": 200, "stack": 100}
+# Runs by cost.
+RUNS = {"forest": 100, "linear": 100, "gp": 20, "external": 200, "stack": 100, "auto": 20}
 RUNS |= dict.fromkeys(("ensemble", "mc-dropout", "radial-bnn"), 20)
 MANY = 2000
+# What is refitted each round, unless --refit says otherwise; others when labels doubled.
+EVERY = ("agreement", "residual", "model", "auto")
 
 
 def main() -> None:
     """Print a row per pool, metric and surrogate."""
     options = arguments()
-    header = [f"M = {budget}: saved, by runs, coverage" for budget in options.budget]
+    first = options.surrogate[0]
+    header = [f"M = {n}: saved, by runs, coverage, over {first}" for n in options.budget]
     print(f"| pool | metric | surrogate | runs | {' | '.join(header)} | processor s per run |")
     print(f"|{'---|' * (5 + len(header))}")
     for file in pools(options):
         for metric in options.metric:
+            first = None
             for surrogate in options.surrogate:
-                cells = row(file, metric, surrogate, options)
+                cells, variances = row(file, metric, surrogate, options, first)
                 if cells:
+                    first = variances if first is None else first
                     names = f"{file.stem} | {metric} | {surrogate}"
                     print(f"| {names} | {' | '.join(cells)} |", flush=True)
 
@@ -74,14 +81,23 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def row(file: Path, metric: str, surrogate: str, options: argparse.Namespace) -> list[str]:
-    """The cells after the names; empty where the pool has nothing for the surrogate."""
-    refit = "doubling" if surrogate in RUNS else "every"
+def row(
+    file: Path,
+    metric: str,
+    surrogate: str,
+    options: argparse.Namespace,
+    first: np.ndarray | None = None,
+) -> tuple[list[str], np.ndarray | None]:
+    """The cells after the names, and (runs, budgets) variances; empty where there is nothing.
+
+    first are the variances of the surrogate that this one is compared with.
+    """
+    refit = "every" if surrogate in EVERY else "doubling"
     wishes = {"metric": metric, "surrogate": surrogate, "acquisition": options.acquisition}
     wishes |= {"floor": options.floor, "refit": options.refit or refit}
     with staged(file, train=options.train, **wishes) as stage:
         if stage is None:
-            return []
+            return [], None
         runs = options.runs or RUNS.get(surrogate, MANY)
         kept = options.save and options.save / f"{file.stem}-{metric}-{surrogate}.jsonl"
         scene = (stage, options.budget, options.batch, options.seed)
@@ -99,8 +115,18 @@ def row(file: Path, metric: str, surrogate: str, options: argparse.Namespace) ->
         noise = saved * spread / np.sqrt(runs)
         inside = (lower - 1e-12 <= uniform.truth) & (uniform.truth <= upper + 1e-12)
         by_key, by_runs = (f"{a:.2f} +- {b:.2f}" for a, b in zip(saved, noise, strict=True))
-        cells.append(f"{by_key}, {by_runs}, {inside.mean():.3f}")
-    return [str(runs), *cells, f"{np.mean([one[1] for one in found]):.2f}"]
+        over = compare(variance if first is None else first[:, place], variance)
+        cells.append(f"{by_key}, {by_runs}, {inside.mean():.3f}, {over}")
+    return [str(runs), *cells, f"{np.mean([one[1] for one in found]):.2f}"], table[..., 3]
+
+
+def compare(first: np.ndarray, second: np.ndarray) -> str:
+    """The ratio of two mean variances (runs,), with its standard error over the runs of both."""
+    runs = min(len(first), len(second))
+    first, second = first[:runs], second[:runs]
+    ratio = first.mean() / second.mean()
+    spread = (first / first.mean() - second / second.mean()).std(ddof=1)
+    return f"{ratio:.3f} +- {ratio * spread / np.sqrt(runs):.3f}"
 
 
 def _play(scene: tuple, number: int) -> tuple[list, float]:
