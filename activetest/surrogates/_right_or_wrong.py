@@ -26,8 +26,8 @@ CONFIDENCE = "confidence"
 
 # From this number of labels on there is a kernel, of this prior variance.
 _FEWEST, _VARIANCE = 10, 16.0
-# Its share before any label.
-_SHARE = 0.3
+# Its share before any label, and the share below which it is not worth its time.
+_SHARE, _LEAST_SHARE = 0.3, 0.01
 # Length scales that are tried, in units of the median distance of labelled items over sqrt 2.
 _LENGTHS = (0.5, 1.0)
 # Labelled items whose neighbourhoods it knows: evenly spaced ones where there are more.
@@ -106,16 +106,17 @@ class Kernel:
 
     def heights(self, inputs: Array, weights: Array) -> Array:
         """(R,) or (R, K) of the process at inputs (R, k), for weights (m,) or (m, K)."""
-        heights = np.empty((len(inputs), *weights.shape[1:]))
+        inputs, weights = inputs.astype(np.float32), weights.astype(np.float32)
+        heights = np.empty((len(inputs), *weights.shape[1:]), np.float32)
         for start in range(0, len(inputs), _BLOCK):
             part = slice(start, start + _BLOCK)
             heights[part] = _correlate(inputs[part], self.landmarks, self.length) @ weights
-        heights *= _VARIANCE
+        heights *= np.float32(_VARIANCE)
         return heights
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """(K, D) coefficients of the columns and (K, m) weights, from the posterior."""
-        root = _find_root(self.landmarks, self.length)
+        root = _find_root(self.landmarks.astype(float), self.length)
         design = np.hstack([self.inputs.astype(float), root])
         precision = np.append(self.deviations**-2.0, np.ones(len(root)))
         hessian = (design * self.curvature[:, None]).T @ design + np.diag(precision)
@@ -236,11 +237,11 @@ class _Fit(NamedTuple):
 def _fit_kernel(
     design: Array, right: Array, inputs: Array, mean: Array, deviations: Array, alone: float
 ) -> Kernel | None:
-    """The better of the kernels; None where all inputs are the same.
+    """The better of the kernels; None where all inputs are the same, or where it adds nothing.
 
     mean, deviations (D,) of the best prior of the columns, alone its log evidence without a kernel.
     """
-    inputs = inputs.astype(np.float32)
+    inputs = inputs.astype(float)
     places = evenly_spaced(len(inputs), _LANDMARKS)
     landmarks = inputs[places]
     usual = _find_usual_distance(landmarks)
@@ -258,11 +259,14 @@ def _fit_kernel(
     together = np.logaddexp.reduce([each.evidence for each in found]) - np.log(len(found))
     best = max(found, key=lambda each: each.evidence)
     mode, coefficients = best.mode[:columns], best.mode[columns:]
+    share = float(sigmoid(together - alone + np.log(_SHARE / (1 - _SHARE))))
+    if share < _LEAST_SHARE:
+        return None
     probs = sigmoid(design[places] @ mode + best.root @ coefficients)
     return Kernel(
-        share=float(sigmoid(together - alone + np.log(_SHARE / (1 - _SHARE)))),
+        share=share,
         length=best.length,
-        landmarks=landmarks,
+        landmarks=landmarks.astype(np.float32),
         weights=np.linalg.solve(best.root.T, coefficients),
         mode=mode,
         inputs=design[places].astype(np.float32),
@@ -273,7 +277,7 @@ def _fit_kernel(
 
 def _find_root(landmarks: Array, length: float) -> Array:
     """(m, m) lower triangular: the kernel's matrix of landmarks is it times its transpose."""
-    matrix = _correlate(landmarks, landmarks, length).astype(float)
+    matrix = _correlate(landmarks, landmarks, length)
     return np.linalg.cholesky(_VARIANCE * (matrix + _JITTER * np.eye(len(landmarks))))
 
 
@@ -284,13 +288,15 @@ def _find_usual_distance(inputs: Array) -> float:
 
 
 def _correlate(left: Array, right: Array, length: float) -> Array:
-    """(R, m) correlations of the process: exp(-d^2 / (2 length^2))."""
-    return np.exp(_square_distances(left, right) * (-0.5 / length**2))
+    """(R, m) correlations of the process: exp(-d^2 / (2 length^2)), as precise as its inputs."""
+    squares = _square_distances(left, right)
+    squares *= -0.5 / length**2
+    correlations: Array = np.exp(squares, out=squares)
+    return correlations
 
 
 def _square_distances(left: Array, right: Array) -> Array:
     """(R, m) squared Euclidean distances."""
-    left, right = left.astype(float), right.astype(float)
     squares = left @ (-2 * right.T)
     squares += (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     np.maximum(squares, 0, out=squares)

@@ -212,10 +212,14 @@ class Agreement:
             raise ValueError("outcomes have no variances")
         return right, mean, spread
 
+    def other_class_probs(self, rows: Rows) -> Array:
+        """(C, R) the same before any error was observed."""
+        return other_classes(rows.outputs, self.cost.shape[1], self.shares)
+
     def error_class_probs(self, rows: Rows) -> Array:
         """(C, R) probability of each class given an error, from outputs and observed errors."""
         classes = self.cost.shape[1]
-        others = other_classes(rows.outputs, classes, self.shares)
+        others = self.other_class_probs(rows)
         if not len(self.confused):
             return others
         counts = np.zeros((classes, classes), np.float32)

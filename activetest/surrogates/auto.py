@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from activetest.item_statistics.outcomes import other_classes
 from activetest.nouns.pool import PoolView
-from activetest.nouns.rows import Array, Rows
+from activetest.nouns.rows import Array, Outputs, Rows
 from activetest.nouns.training import TrainingSet
 from activetest.surrogates import agreement
 from activetest.surrogates._evidence import Evidence, learn_evidence, restore_evidence
@@ -32,6 +33,8 @@ CONTINUES = True
 
 # No item is surer than this: a step divides by what is left.
 _LEAST = 1e-4
+# What models exclude is as likely as this.
+_LEAST_OTHER = 0.01
 # Classes whose log-probabilities are inputs of the kernel, at least and at most, and their floor.
 _FEWEST_CLASSES, _MOST_CLASSES, _LEAST_PROB = 3, 30, 1e-4
 
@@ -60,6 +63,7 @@ def fit(training: TrainingSet, *, rng: np.random.Generator) -> "Auto":
         covariance=fitted.covariance,
         kernel=fitted.kernel,
         evidence=evidence,
+        trust=_compare_other_models(training),
         **agreement.learn_error_outcomes(training),
     )
 
@@ -83,15 +87,20 @@ class AutoMembers:
 
 @dataclass(frozen=True)
 class Auto(Agreement):
-    """Agreement with a column for each kind of evidence, the last ones, and a kernel or None."""
+    """Agreement with a column for each kind of evidence, the last ones.
+
+    kernel  of items with similar inputs; None for none
+    trust   share of other models in what is believed of the true class of an error
+    """
 
     evidence: Evidence = field(kw_only=True)
     kernel: Kernel | None = field(default=None, kw_only=True)
+    trust: float = field(default=0.0, kw_only=True)
 
     def params(self) -> dict[str, Any]:
         """Those of agreement, of the evidence and of the kernel."""
         kernel = {} if self.kernel is None else self.kernel.params()
-        return super().params() | self.evidence.params() | kernel
+        return super().params() | self.evidence.params() | kernel | {"trust": self.trust}
 
     def attach(self, pool: PoolView) -> "Auto":
         """The same for this pool, whose items may have moved since."""
@@ -134,6 +143,17 @@ class Auto(Agreement):
         evidence = self.evidence.values(rows) @ weights[-count:]
         return super().right_logits(rows, weights[:-count]) + evidence
 
+    def other_class_probs(self, rows: Rows) -> Array:
+        """(C, R) probability of each class given an error, before any was observed.
+
+        By the model's own probabilities and by other models.
+        """
+        others = super().other_class_probs(rows)
+        if self.trust:
+            others *= 1 - self.trust
+            others += self.trust * _find_other_classes(rows).astype(others.dtype)
+        return others
+
     def _limit(self, wrong: Array) -> Array:
         """Probabilities of an error that are nowhere too sure; as they are without evidence."""
         if not self.evidence.names and self.kernel is None:
@@ -144,7 +164,42 @@ class Auto(Agreement):
 def restore(params: dict[str, Any]) -> Auto:
     """The surrogate that params() described."""
     plain = agreement.restore(params)
-    return Auto(**vars(plain), evidence=restore_evidence(params), kernel=restore_kernel(params))
+    return Auto(
+        **vars(plain),
+        evidence=restore_evidence(params),
+        kernel=restore_kernel(params),
+        trust=float(params["trust"]),
+    )
+
+
+def _compare_other_models(training: TrainingSet) -> float:
+    """The share of other models in the true class of an error: 0 without any.
+
+    Their probability given the errors that were observed, where they and the model's own word are
+    equally likely at first.
+    """
+    rows = training.rows
+    if rows.external is None:
+        return 0.0
+    wrong = np.flatnonzero((training.labels != rows.outputs.pred) & (training.labels >= 0))
+    rows, labels = rows[wrong], training.labels[wrong].astype(np.intp)
+    by_itself = other_classes(rows.outputs, training.classes, training.shares)
+    by_others, by_itself = (
+        np.log(np.maximum(probs[labels, np.arange(len(labels))], _LEAST_OTHER)).sum()
+        for probs in (_find_other_classes(rows), by_itself)
+    )
+    return float(sigmoid(by_others - by_itself))
+
+
+def _find_other_classes(rows: Rows) -> Array:
+    """(C, R) probability of each class given an error, by the mean of other models.
+
+    Raises ValueError for rows without what they say.
+    """
+    if rows.external is None:
+        raise ValueError("the rows have no predictions of other models")
+    means = rows.external.mean(axis=1, dtype=float)
+    return other_classes(Outputs(rows.outputs.pred, means), means.shape[1])
 
 
 def _read_kernel_inputs(rows: Rows) -> Array | None:

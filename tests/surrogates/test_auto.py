@@ -142,6 +142,26 @@ def test_nothing_is_certain(pool):
     assert 1e-4 - 1e-9 <= wrong.min() < wrong.max() <= 1 - 1e-4
 
 
+def test_other_models_say_which_class_it_is_instead(pool):
+    """Three models know the truth, or none does: errors tell."""
+    made = without(pool(400), "features")
+    truth = np.eye(3, dtype=np.float32)[made.labels]
+    trusts = []
+    for said in (truth, truth[:, [1, 2, 0]]):
+        made.rows = replace(made.rows, external=np.repeat(said[:, None], 3, axis=1))
+        for count in (0, 30):
+            surrogate = fit(made.training(count))
+            trusts.append(surrogate.trust)
+            wrong = np.flatnonzero(made.labels != made.rows.outputs.pred)
+            probs = surrogate.error_class_probs(made.rows)
+            assert probs.sum(axis=0) == approx(1.0, abs=1e-5)
+            assert (probs[made.rows.outputs.pred, np.arange(400)] == 0).all()
+            plain = agreement.fit(made.training(count)).error_class_probs(made.rows)
+            found, expected = (each[made.labels[wrong], wrong].mean() for each in (probs, plain))
+            assert (found > expected) == (said is truth)
+    assert trusts == [0.5, approx(1.0, abs=0.01), 0.5, approx(0.0, abs=0.01)]
+
+
 # --- rounds
 
 
